@@ -131,8 +131,8 @@ PIECES = (
         lambda m: {f"kernels.scaling.{k}": v for k, v in plain.rows_in_registers(m["kernels.simd"]).items()},
     ),
     Piece(
-        "both halves at once, there and back / one after the other, forwards (scaling._sweep)",
-        lambda m: {"kernels.scaling._sweep": plain.sweep_in_two(m, m["kernels.scaling"])},
+        "one group behind, there and back / each group at once, forwards (scaling._sweep)",
+        lambda m: {"kernels.scaling._sweep": plain.sweep_forwards(m, m["kernels.scaling"])},
     ),
     Piece(
         "exponential in registers / the C library's (simd.exponential)",

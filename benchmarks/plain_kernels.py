@@ -167,7 +167,7 @@ def rows_in_registers(simd: Any) -> dict[str, Any]:
     return {"_fill": fill, "_scale": scale, "_pay": pay_rows}
 
 
-def sweep_in_two(kernels: Any, scaling: Any) -> Any:
+def sweep_forwards(kernels: Any, scaling: Any) -> Any:
     """`scaling._sweep` that reaches a group and then adds the same group, always forwards."""
     simd, groups = kernels["kernels.simd"], kernels["kernels.sinkhorn_iteration"]
     plain_target, further_target = scaling.plain_target, scaling.further_target

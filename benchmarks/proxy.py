@@ -33,7 +33,7 @@ from benchmarks.report import machine
 from benchmarks.timing import in_turn
 from ingest.encode import encode
 from reranker.embeddings import Embeddings
-from reranker.proxy.answer_filters import read_source_filter
+from reranker.query_dsl.answer_filters import read_source_filter
 from reranker.stores import open_store
 from reranker.stores.base.description import IndexDescription
 from reranker.text.documents import Document

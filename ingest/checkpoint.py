@@ -21,7 +21,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -117,15 +116,13 @@ class Checkpoint:
         self.n_rows: int | None = None if self.n_documents is None else self._get("counted")[0]
         bag_path = None if self.path is None else self.path.with_suffix(".bags")
         self.bags = BagFile(bag_path, (self._get("counted") or (0, 0, 0))[2])
-        kept = self._get("settled")
-        self.settled = Settled() if kept is None else _settled(kept)
+        self.settled = Settled(**(self._get("settled") or {}))
+        self.settled.sample = [(hashed, doc_id) for hashed, doc_id in self.settled.sample]  # JSON has no tuples
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, _kind: object, error: object, _trace: object) -> None:
         self._connection.close()
         self.bags.close()
         if isinstance(error, sqlite3.Error):
@@ -245,10 +242,6 @@ def _made(connection: sqlite3.Connection) -> sqlite3.Connection:
         connection.execute(statement)
     connection.execute("INSERT INTO state VALUES ('owner', ?)", (json.dumps(secrets.token_hex(8)),))
     return connection
-
-
-def _settled(kept: dict[str, Any]) -> Settled:
-    return Settled(**{**kept, "sample": [(hashed, doc_id) for hashed, doc_id in kept["sample"]]})
 
 
 def _as_ours(error: Exception, path: Path | None) -> BadInput | StoreUnavailable:

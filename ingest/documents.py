@@ -9,7 +9,6 @@ from hashlib import blake2b
 from math import isfinite
 from typing import Any
 
-from ingest.encode import check_document
 from ingest.files import REJECT_FIELDS, Row, Source, json_type, parse, read_header, read_rows
 from ingest.language import UNKNOWN_LANGUAGE, detect_language
 from reranker.base.errors import BadDocument, BadInput, UnknownLanguage, WrongParameter
@@ -176,10 +175,17 @@ def content_id(language: str, title: str, text: str) -> str:
 
 
 def _checked(document: Document) -> Document:
-    if document.language != UNKNOWN_LANGUAGE:
-        return check_document(document)
-    # `und` is not the code of a language, so the document is checked as an English one.
-    return replace(check_document(replace(document, language="en")), language=UNKNOWN_LANGUAGE)
+    """The document with its language as a code.
+
+    Raises:
+        BadDocument: it has no text.
+        UnknownLanguage: the language is not known.
+    """
+    if not document.full_text.strip():
+        raise BadDocument(f"document {document.doc_id!r} has no text; give it a title or a text")
+    if document.language == UNKNOWN_LANGUAGE:
+        return document
+    return replace(document, language=language_code(document.language))
 
 
 def _unwrapped(row: Row, layout: Layout) -> Row:

@@ -15,7 +15,7 @@ from reranker.embeddings.hubness import SAMPLE_TOKENS, pack_first_words
 from reranker.stores.base.writing import PreparedDocument, Preparer
 from reranker.text.bags import BagOfWords
 from reranker.text.documents import Document, EncodedDocument, id_hash
-from reranker.text.idf import DenseWeights, IdfTable
+from reranker.text.idf import IdfTable
 from reranker.text.tokens import has_digit, tokenize
 
 if TYPE_CHECKING:
@@ -92,8 +92,7 @@ class RowEncoder:
 
     def __init__(self, layout: Layout, idf: IdfTable, prepare: Preparer | None) -> None:
         self._layout = layout
-        self._weights = {language: DenseWeights(figures) for language, figures in idf.languages.items()}
-        self._without_figures = DenseWeights(None)
+        self._idf = idf
         self._versions = {language: idf.weights_version(language) for language in idf.languages}
         self._prepare = prepare
 
@@ -116,7 +115,7 @@ class RowEncoder:
         if self._prepare is None:
             prepared = PreparedDocument(document.doc_id, None, 0)
         else:
-            nbow = embeddings.nbow(self._weights.get(language, self._without_figures).weigh(bag))
+            nbow = embeddings.nbow(self._idf.weigh(bag, language))
             prepared = self._prepare(EncodedDocument(document, bag, nbow, self._versions.get(language, "")))
         hashed = id_hash(document.doc_id)
         return EncodedRow(None, document.doc_id, hashed, language, len(bag) > 0, first_words, prepared, None)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 from ingest.documents import Layout
 from reranker.base.errors import BadInput, NotFound
@@ -19,17 +20,16 @@ _METADATA_TYPES = frozenset(
 _TEXT_TYPES = frozenset({"text", "match_only_text", "keyword", "constant_keyword"})
 
 
-class RowReader:
-    """Turns a hit into a row.
+class RowReader(NamedTuple):
+    """Turns hits into rows.
 
     Attributes:
         fields: fields of `_source` to read.
+        row: the row of a hit.
     """
 
     fields: list[str]
-
-    def row(self, hit: Mapping[str, Any]) -> dict[str, Any]:
-        raise NotImplementedError
+    row: Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
 def row_reader(mapping: Mapping[str, Any], layout: Layout, name: str) -> RowReader:
@@ -44,63 +44,56 @@ def row_reader(mapping: Mapping[str, Any], layout: Layout, name: str) -> RowRead
         BadInput: the index has none of the text fields.
     """
     if "sinkrank" in mapping.get("_meta", {}):
-        return _OwnReader()
+        return RowReader(["lang", "title", "text", "url", "metadata"], _own_row)
     types = dict(_field_types(mapping))
     if not types:
         raise NotFound(f"{name} has no fields; check the name of the index")
-    return _ForeignReader(types, layout, name)
+    texts = [name for names in layout.text_fields for name in names.split(",")]
+    parts = {
+        "text": [name.strip() for name in texts if name.strip() in types],
+        "title": [name for name in layout.title_fields if name in types][:1],
+        "language": [name for name in layout.language_fields if name in types][:1],
+        "url": [layout.url_field] if layout.url_field in types else [],
+    }
+    if layout.text_field is None:
+        parts["text"] = parts["text"][:1]
+    if not parts["text"] and not parts["title"]:
+        found = ", ".join(sorted(name for name, kind in types.items() if kind in _TEXT_TYPES)) or "none"
+        raise BadInput(
+            f"{name} has no field {texts[0]!r}; name the fields of the text with --text-field (it has {found})"
+        )
+    taken = {name for names in parts.values() for name in names}
+    metadata = [name for name, kind in types.items() if kind in _METADATA_TYPES and name not in taken]
+    return RowReader([*taken, *metadata], partial(_foreign_row, parts, metadata))
 
 
-class _OwnReader(RowReader):
-    """For an index that Sinkrank made."""
-
-    fields = ["lang", "title", "text", "url", "metadata"]
-
-    def row(self, hit: Mapping[str, Any]) -> dict[str, Any]:
-        document = read_document(hit)
-        return {
-            "id": document.doc_id,
-            "language": document.language,
-            "title": document.title,
-            "text": document.text,
-            "url": document.url,
-            "metadata": dict(document.metadata),
-        }
+def _own_row(hit: Mapping[str, Any]) -> dict[str, Any]:
+    document = read_document(hit)
+    return {
+        "id": document.doc_id,
+        "language": document.language,
+        "title": document.title,
+        "text": document.text,
+        "url": document.url,
+        "metadata": dict(document.metadata),
+    }
 
 
-class _ForeignReader(RowReader):
-    """For any other index, by its mapping."""
-
-    def __init__(self, types: Mapping[str, str], layout: Layout, name: str) -> None:
-        texts = [name for names in layout.text_fields for name in names.split(",")]
-        parts = {
-            "text": [name.strip() for name in texts if name.strip() in types],
-            "title": [name for name in layout.title_fields if name in types][:1],
-            "language": [name for name in layout.language_fields if name in types][:1],
-            "url": [layout.url_field] if layout.url_field in types else [],
-        }
-        if layout.text_field is None:
-            parts["text"] = parts["text"][:1]
-        if not parts["text"] and not parts["title"]:
-            found = ", ".join(sorted(name for name, kind in types.items() if kind in _TEXT_TYPES)) or "none"
-            raise BadInput(
-                f"{name} has no field {texts[0]!r}; name the fields of the text with --text-field (it has {found})"
-            )
-        self._parts = parts
-        taken = {name for names in parts.values() for name in names}
-        self._metadata = [name for name, kind in types.items() if kind in _METADATA_TYPES and name not in taken]
-        self.fields = [*taken, *self._metadata]
-
-    def row(self, hit: Mapping[str, Any]) -> dict[str, Any]:
-        source = hit.get("_source") or {}
-        row: dict[str, Any] = {"id": hit["_id"]}
-        for part, names in self._parts.items():
-            found = [text for name in names for text in _texts(_value(source, name))]
-            if found:
-                row[part] = "\n".join(found)
-        metadata = {name: _value(source, name) for name in self._metadata}
-        row["metadata"] = {name.replace(".", "_"): value for name, value in metadata.items() if value is not None}
-        return row
+def _foreign_row(parts: Mapping[str, Sequence[str]], metadata: Sequence[str], hit: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    Args:
+        parts: the fields of each part of a document.
+        metadata: the fields that become metadata.
+    """
+    source = hit.get("_source") or {}
+    row: dict[str, Any] = {"id": hit["_id"]}
+    for part, names in parts.items():
+        found = [text for name in names for text in _texts(_value(source, name))]
+        if found:
+            row[part] = "\n".join(found)
+    values = {name: _value(source, name) for name in metadata}
+    row["metadata"] = {name.replace(".", "_"): value for name, value in values.items() if value is not None}
+    return row
 
 
 def _field_types(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:

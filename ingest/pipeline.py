@@ -128,47 +128,36 @@ def ingest(
             return run.run(exists, rejects, started)
 
 
+@dataclass(slots=True)
 class _Run:
-    """One ingest, continued from its checkpoint."""
+    """One ingest, continued from its checkpoint.
 
-    def __init__(
-        self,
-        sources: Sequence[Source],
-        store: Store,
-        index: str,
-        embeddings: Embeddings,
-        options: Options,
-        layout: Layout,
-        checkpoint: Checkpoint,
-        workers: EncodingWorkers,
-        progress: Progress,
-        claim: Claim | None,
-    ) -> None:
-        """
-        Args:
-            claim: the lock on the index's versions; None for a run that makes no version.
-        """
-        self._sources = sources
-        self._store = store
-        self._index = index
-        self._embeddings = embeddings
-        self._options = options
-        self._layout = layout
-        self._checkpoint = checkpoint
-        self._progress = progress
-        self._workers = workers
-        self._claim = claim
-        self._previous: str | None = None
+    Attributes:
+        claim: the lock on the index's versions; None for a run that makes no version.
+        previous: the version that the new one has replaced.
+    """
+
+    sources: Sequence[Source]
+    store: Store
+    index: str
+    embeddings: Embeddings
+    options: Options
+    layout: Layout
+    checkpoint: Checkpoint
+    workers: EncodingWorkers
+    progress: Progress
+    claim: Claim | None
+    previous: str | None = None
 
     def forget_what_is_gone(self) -> None:
         """Starts again if the index that an earlier run wrote to is gone."""
-        target = self._checkpoint.target
+        target = self.checkpoint.target
         if target is None:
             return
         try:
-            self._store.describe(target)
+            self.store.describe(target)
         except NotFound:
-            self._checkpoint.start_over()
+            self.checkpoint.start_over()
 
     def run(self, exists: bool, rejects: RejectFile, started: float) -> Summary:
         """Counts, writes, and switches versions.
@@ -177,78 +166,78 @@ class _Run:
             exists: whether the index existed before.
             started: when the run began, by `time.monotonic`.
         """
-        is_new = self._options.rebuild or not exists
-        known = IdfTable() if is_new else self._store.idf(self._index)
+        is_new = self.options.rebuild or not exists
+        known = IdfTable() if is_new else self.store.idf(self.index)
         # A language without embeddings has no known words to weight.
-        missing = [language for language in self._embeddings.languages if language not in known.languages]
-        if (missing or is_new) and not self._options.dry_run:
-            counted = count_words(self._rows, self._layout, missing, self._checkpoint, self._workers, self._progress)
+        missing = [language for language in self.embeddings.languages if language not in known.languages]
+        if (missing or is_new) and not self.options.dry_run:
+            counted = count_words(self._rows, self.layout, missing, self.checkpoint, self.workers, self.progress)
             known = IdfTable({**known.languages, **counted})
-        resumed_at = self._checkpoint.settled.n_rows
-        is_idle = self._options.dry_run or self._checkpoint.n_documents == 0
+        resumed_at = self.checkpoint.settled.n_rows
+        is_idle = self.options.dry_run or self.checkpoint.n_documents == 0
         target = None if is_idle else self._target(is_new, exists)
         if target is not None and missing and known.languages:
-            self._store.save_idf(target, known)
-        prepare = None if target is None else self._store.preparer(target)
-        encoder = RowEncoder(self._layout, known, prepare)
-        version = self._embeddings.version
-        writing = Writing(self._store, target, self._checkpoint, rejects, self._progress, version)
-        failure = writing.write(self._rows(resumed_at), encoder, self._workers)
+            self.store.save_idf(target, known)
+        prepare = None if target is None else self.store.preparer(target)
+        encoder = RowEncoder(self.layout, known, prepare)
+        version = self.embeddings.version
+        writing = Writing(self.store, target, self.checkpoint, rejects, self.progress, version)
+        failure = writing.write(self._rows(resumed_at), encoder, self.workers)
         if failure is None and target is not None:
             failure = self._finish(target, writing)
         if failure is None:
-            self._checkpoint.finish()
+            self.checkpoint.finish()
         return self._summary(writing, rejects, time.monotonic() - started, resumed_at, failure, target)
 
     def _rows(self, first: int) -> Iterator[Row]:
-        rows = chain.from_iterable(read_rows(source) for source in self._sources)
-        return islice(rows, first, self._options.limit)
+        rows = chain.from_iterable(read_rows(source) for source in self.sources)
+        return islice(rows, first, self.options.limit)
 
     def _target(self, is_new: bool, exists: bool) -> str:
         """The name of the index version to write to, so that a switch of versions in the meantime has no effect."""
-        target = self._checkpoint.target
+        target = self.checkpoint.target
         if target is None:
             if is_new:
-                description = IndexDescription(self._embeddings.version, self._embeddings.dim)
-                target = self._store.stage(self._index, description)
+                description = IndexDescription(self.embeddings.version, self.embeddings.dim)
+                target = self.store.stage(self.index, description)
                 # Each run adds its documents to this empty sample. An index without a sample (made from a template)
                 # gets none, since a sample of only the later documents would not represent it.
-                self._store.save_hubness_sample(target, HubnessSample(self._embeddings.version))
+                self.store.save_hubness_sample(target, HubnessSample(self.embeddings.version))
             else:
-                target = serving_version(self._store, self._index) or self._index
-            self._checkpoint.choose_target(target)
+                target = serving_version(self.store, self.index) or self.index
+            self.checkpoint.choose_target(target)
         if not exists:
-            drop_empty_versions(self._store, self._index, target)
+            drop_empty_versions(self.store, self.index, target)
             self._promote(target)  # it replaces nothing
         return target
 
     def _promote(self, target: str) -> None:
-        if self._claim is not None:
-            self._claim.check()
-        self._store.promote(self._index, target)
+        if self.claim is not None:
+            self.claim.check()
+        self.store.promote(self.index, target)
 
     def _finish(self, target: str, writing: Writing) -> str | None:
         """Makes all documents visible and switches to a new version if it is complete. Returns why not, or None."""
         try:
-            self._store.refresh(target)
-            sample = self._store.hubness_sample(target)
-            if sample.embeddings_version == self._embeddings.version:
-                self._store.save_hubness_sample(target, sample.merged(writing.hubness_sample))
-            if not self._options.rebuild:
+            self.store.refresh(target)
+            sample = self.store.hubness_sample(target)
+            if sample.embeddings_version == self.embeddings.version:
+                self.store.save_hubness_sample(target, sample.merged(writing.hubness_sample))
+            if not self.options.rebuild:
                 return None
-            before = serving_version(self._store, self._index)
+            before = serving_version(self.store, self.index)
             if before == target:
                 return None  # the index is new, or an earlier run was killed just after promoting
             confirmed = [doc_id for _, doc_id in writing.settled.sample]
-            problem = disagreement(self._store, target, writing.settled.n_indexed, confirmed)
+            problem = disagreement(self.store, target, writing.settled.n_indexed, confirmed)
             if problem is not None:
                 return (
                     f"searches do not use the new version {target}, because {problem}; look at it under its own name; "
-                    f"`sinkrank ingest rollback --index {self._index} --to {target}` switches to it all the same"
+                    f"`sinkrank ingest rollback --index {self.index} --to {target}` switches to it all the same"
                 )
             self._promote(target)
-            self._previous = before or unversioned_name(self._index)
-            drop_versions_except(self._store, self._index, {target, self._previous})
+            self.previous = before or unversioned_name(self.index)
+            drop_versions_except(self.store, self.index, {target, self.previous})
         except (StoreUnavailable, NotFound, BadInput) as error:
             return str(error)
         return None
@@ -264,7 +253,7 @@ class _Run:
     ) -> Summary:
         settled = writing.settled
         return Summary(
-            index=self._index,
+            index=self.index,
             read=settled.n_rows + writing.n_unconfirmed,
             indexed=settled.n_indexed,
             rejected=settled.n_rejected,
@@ -276,10 +265,10 @@ class _Run:
             unconfirmed=writing.n_unconfirmed,
             first_unconfirmed=writing.first_unconfirmed,
             failure=failure,
-            checkpoint=self._checkpoint.path if failure else None,
-            version=target if target != self._index else None,
-            previous_version=self._previous,
-            is_dry_run=self._options.dry_run,
+            checkpoint=self.checkpoint.path if failure else None,
+            version=target if target != self.index else None,
+            previous_version=self.previous,
+            is_dry_run=self.options.dry_run,
         )
 
 

@@ -11,7 +11,6 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, redirect_stdout
-from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from ingest.ray_address import check_ray_address
@@ -85,9 +84,7 @@ class RayWorkers(Generic[_Shared]):
         self._actors = [actor.remote(self._shared) for _ in range(n_workers)]
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._actors = []
         self._ray.shutdown()
         self._talk.close()

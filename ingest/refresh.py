@@ -11,12 +11,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ingest.progress import Progress, no_progress
-from ingest.sampling import SampleIds, draw_sample
+from ingest.sampling import MOST_IDS, draw_sample, keep_smallest
 from reranker.base.errors import StoreUnavailable
 from reranker.embeddings import Embeddings
 from reranker.stores.base.description import check_versions
 from reranker.stores.base.protocol import Store
-from reranker.stores.base.writing import NewVector, StoredBag
+from reranker.stores.base.writing import NewVector
+from reranker.text.documents import id_hash
 from reranker.text.idf import FrequencyCounter, IdfTable
 
 _DOCUMENTS_A_REPORT = 200
@@ -57,7 +58,7 @@ def refresh(store: Store, index: str, embeddings: Embeddings, progress: Progress
     check_versions(index, store.describe(index), embeddings, store.address)
     store.refresh(index)
     before = store.idf(index)
-    ids = SampleIds()
+    ids: dict[str, list[tuple[int, str]]] = {}
     table, n_by_language = _count(store, index, embeddings, ids, progress)
     if table.version != before.version:
         store.save_idf(index, table)
@@ -77,12 +78,12 @@ def refresh(store: Store, index: str, embeddings: Embeddings, progress: Progress
 
 
 def _count(
-    store: Store, index: str, embeddings: Embeddings, ids: SampleIds, progress: Progress
+    store: Store, index: str, embeddings: Embeddings, ids: dict[str, list[tuple[int, str]]], progress: Progress
 ) -> tuple[IdfTable, dict[str, int]]:
     """The idf table of the languages with embeddings, and the number of documents of every language.
 
     Args:
-        ids: collects the ids of the hubness sample.
+        ids: collects the documents of the hubness sample by language (`sampling.keep_smallest`).
     """
     n_by_language: dict[str, int] = {}
     counters: dict[str, FrequencyCounter] = {}
@@ -91,7 +92,8 @@ def _count(
         n_by_language[one.language] = n_by_language.get(one.language, 0) + 1
         if one.language in embeddings.languages:
             counters.setdefault(one.language, FrequencyCounter()).add(one.bag)
-            ids.add(one)
+            if len(one.bag):  # a document without a known word is no query
+                keep_smallest(ids.setdefault(one.language, []), id_hash(one.doc_id), one.doc_id, MOST_IDS)
         if done % _DOCUMENTS_A_REPORT == 0:
             progress(done, total, "counting words")
     progress(total, total, "counting words")
@@ -112,7 +114,8 @@ def _reweigh(
 
     def vectors() -> Iterator[NewVector]:
         for one in store.bags(index, versions):
-            yield NewVector(one.doc_id, _nbow(one, embeddings, table), versions[one.language])
+            nbow = embeddings.nbow(table.weigh(one.bag, one.language))
+            yield NewVector(one.doc_id, nbow, versions[one.language])
 
     n_done = 0
     for result in store.replace_vectors(index, vectors()):
@@ -124,7 +127,3 @@ def _reweigh(
             progress(n_done, None, "updating weights")
     progress(n_done, n_done, "updating weights")
     return n_done
-
-
-def _nbow(one: StoredBag, embeddings: Embeddings, table: IdfTable) -> Any:
-    return embeddings.nbow(table.weigh(one.bag, one.language))

@@ -3,54 +3,43 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from reranker.base.errors import NotFound
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import SAMPLE_QUERIES, SAMPLE_TOKENS, HubnessSample, HubnessSampleBuilder
 from reranker.stores.base.protocol import Store
-from reranker.stores.base.writing import StoredBag
-from reranker.text.documents import Document, id_hash
+from reranker.text.documents import Document
 from reranker.text.tokens import tokenize
 
-# Spare ids, for documents that have no known word among their first ones.
-_SPARE = 400
+# With spare ids, for documents that have no known word among their first ones.
+MOST_IDS = SAMPLE_QUERIES + 400
 
 
-class SampleIds:
-    """Collects the ids of the documents with the smallest hashes, by language."""
-
-    def __init__(self) -> None:
-        self._heaps: dict[str, list[tuple[int, str]]] = {}
-
-    def add(self, one: StoredBag) -> None:
-        """Adds a document; one without a known word is ignored."""
-        if not len(one.bag):
-            return
-        heap = self._heaps.setdefault(one.language, [])
-        entry = (-id_hash(one.doc_id), one.doc_id)
-        if len(heap) < SAMPLE_QUERIES + _SPARE:
-            heapq.heappush(heap, entry)
-        elif entry > heap[0]:
-            heapq.heapreplace(heap, entry)
-
-    def by_language(self) -> dict[str, list[str]]:
-        """The smallest hash first."""
-        return {
-            language: [doc_id for _, doc_id in sorted(heap, reverse=True)] for language, heap in self._heaps.items()
-        }
+def keep_smallest(kept: list[tuple[int, str]], hashed: int, doc_id: str, most: int) -> None:
+    """Adds a document to those with the smallest hashes, a heap with the largest of them first."""
+    entry = (-hashed, doc_id)
+    if len(kept) < most:
+        heapq.heappush(kept, entry)
+    elif entry > kept[0]:
+        heapq.heapreplace(kept, entry)
 
 
-def draw_sample(store: Store, index: str, ids: SampleIds, embeddings: Embeddings) -> HubnessSample:
+def draw_sample(
+    store: Store, index: str, ids: Mapping[str, list[tuple[int, str]]], embeddings: Embeddings
+) -> HubnessSample:
     """The sample of the documents with these ids, read from the index; missing documents are left out.
+
+    Args:
+        ids: the documents with the smallest hashes, by language (`keep_smallest`).
 
     Raises:
         StoreUnavailable: the store failed.
     """
     builder = HubnessSampleBuilder(embeddings.version)
-    for language, doc_ids in ids.by_language().items():
+    for language, kept in ids.items():
         n_queries = 0
-        for document in _fetched(store, index, doc_ids):
+        for document in _fetched(store, index, [doc_id for _, doc_id in sorted(kept, reverse=True)]):
             tokens = tokenize(document.full_text, language, SAMPLE_TOKENS)
             words = embeddings.bag_of_tokens(tokens, language)
             builder.add(language, document.doc_id, words)

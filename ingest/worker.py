@@ -11,7 +11,7 @@ import pickle
 import signal
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
@@ -26,8 +26,9 @@ from reranker.base.errors import SinkrankError
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # A worker first finishes its current piece.
 _END_SECONDS = 5.0
-# The first byte of a message is its kind.
-_SHARED, _FUNCTION, _PIECE = b"s", b"f", b"p"
+# The kinds of messages: the first argument of all functions, the function of the next pieces (it may contain a large
+# table, so it is not sent with each piece), and a piece.
+SHARED, FUNCTION, PIECE = b"s", b"f", b"p"
 
 
 class Worker:
@@ -37,17 +38,11 @@ class Worker:
         self._process = process
         self._connection = connection
 
-    def set_shared(self, shared: Any) -> None:
-        """Sends the first argument of all functions."""
-        self._send(_SHARED, shared)
-
-    def set_function(self, function: Callable[[Any, Any], Any]) -> None:
-        """Sends the function of the next pieces. It may contain a large table, so it is not sent with each piece."""
-        self._send(_FUNCTION, function)
-
-    def send(self, piece: Any) -> None:
-        """Sends a piece; does not wait for its result."""
-        self._send(_PIECE, piece)
+    def send(self, kind: bytes, content: Any) -> None:
+        """Sends a message, whose first byte is its kind; does not wait for a result."""
+        message = kind + pickle.dumps(content)
+        with _killed_if_closed():
+            self._connection.send_bytes(message)
 
     def receive(self) -> Any:
         """Waits for the result of the first piece that has none yet. Raises what the function raised."""
@@ -68,11 +63,6 @@ class Worker:
         if self._process.is_alive():
             self._process.kill()
             self._process.join()
-
-    def _send(self, kind: bytes, content: Any) -> None:
-        message = kind + pickle.dumps(content)
-        with _killed_if_closed():
-            self._connection.send_bytes(message)
 
 
 def start_worker(context: SpawnContext) -> Worker:
@@ -115,9 +105,9 @@ def _serve(connection: Connection) -> None:
             return
         try:
             kind, content = message[:1], pickle.loads(memoryview(message)[1:])  # noqa: S301 - from the parent
-            if kind == _SHARED:
+            if kind == SHARED:
                 shared = content
-            elif kind == _FUNCTION:
+            elif kind == FUNCTION:
                 function = content
             else:
                 answers.put(pickle.dumps((function(shared, content), None)))

@@ -8,10 +8,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, cycle, islice
-from types import TracebackType
 from typing import Generic, Self, TypeVar
 
-from ingest.worker import Worker, start_worker
+from ingest.worker import FUNCTION, PIECE, SHARED, Worker, start_worker
 
 _Shared = TypeVar("_Shared")
 _Piece = TypeVar("_Piece")
@@ -40,9 +39,7 @@ class Workers(Generic[_Shared]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stop()
 
     def map(
@@ -72,16 +69,15 @@ class Workers(Generic[_Shared]):
         waiting: deque[tuple[_Piece, Worker]] = deque()
         try:
             for worker in self._started:
-                worker.set_function(function)
+                worker.send(FUNCTION, function)
             for piece, worker in zip(pieces, cycle(self._started)):
-                worker.send(piece)
+                worker.send(PIECE, piece)
                 waiting.append((piece, worker))
                 if len(waiting) > self._n_workers * _PIECES_AHEAD:
-                    done, worker_of_it = waiting.popleft()
-                    yield done, worker_of_it.receive()
-            while waiting:
-                done, worker_of_it = waiting.popleft()
-                yield done, worker_of_it.receive()
+                    done, sent_to = waiting.popleft()
+                    yield done, sent_to.receive()
+            for done, sent_to in waiting:
+                yield done, sent_to.receive()
         except BaseException:
             self._stop()  # else the next pieces would get the answers that nobody read
             raise
@@ -94,7 +90,7 @@ class Workers(Generic[_Shared]):
         self._starting = ThreadPoolExecutor(1)
         self._starting.submit(self._start_all).result()
         for worker in self._started:
-            worker.set_shared(self._shared)
+            worker.send(SHARED, self._shared)
 
     def _start_all(self) -> None:
         # Not forked: a child would inherit the locks of this process's threads without the threads.

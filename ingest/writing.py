@@ -3,13 +3,11 @@ which row everything is done."""
 
 from __future__ import annotations
 
-import heapq
 import time
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from itertools import islice
-from typing import NamedTuple
 
 from ingest.agreement import SAMPLE_SIZE
 from ingest.checkpoint import Checkpoint, Settled
@@ -18,6 +16,7 @@ from ingest.files import Row
 from ingest.pieces import in_pieces
 from ingest.progress import Progress
 from ingest.rejects import RejectFile
+from ingest.sampling import keep_smallest
 from reranker.base.errors import NotFound, StoreUnavailable
 from reranker.embeddings.hubness import HubnessSample, HubnessSampleBuilder
 from reranker.stores.base.protocol import Store
@@ -28,18 +27,6 @@ _SECONDS_BETWEEN_CHECKPOINTS = 1.0
 _ROWS_A_REPORT = 50
 # Rejected rows wait for the documents before them. After so many, the store sends its documents at once.
 _MAX_WAITING_ROWS = 10_000
-
-
-class _Waiting(NamedTuple):
-    """A row that is not settled yet.
-
-    Attributes:
-        reason: why it is rejected; None for a document.
-    """
-
-    row: Row
-    encoded: EncodedRow
-    reason: str | None
 
 
 class Writing:
@@ -68,7 +55,8 @@ class Writing:
         self._checkpoint = checkpoint
         self._rejects = rejects
         self._progress = progress
-        self._waiting: deque[_Waiting] = deque()
+        # Rows that are not settled yet. Those with a reason are rejected.
+        self._waiting: deque[tuple[Row, EncodedRow]] = deque()
         self._saved_at = time.monotonic()
         self._n_on_their_way = 0
         self.settled: Settled = checkpoint.settled
@@ -88,7 +76,10 @@ class Writing:
     @property
     def first_unconfirmed(self) -> str | None:
         """Place of the first such row, `file:line`."""
-        return f"{self._waiting[0].row.file}:{self._waiting[0].row.line}" if self._waiting else None
+        if not self._waiting:
+            return None
+        row, _ = self._waiting[0]
+        return f"{row.file}:{row.line}"
 
     def write(self, rows: Iterable[Row], encoder: RowEncoder, workers: EncodingWorkers) -> str | None:
         """Writes the rows. Returns why it ended early, or None."""
@@ -120,11 +111,11 @@ class Writing:
             are_first = self._checkpoint.are_first([encoded.id_hash for encoded in encoded_rows], first_row)
             first_row += len(piece)
             for row, encoded, is_first in zip(piece, encoded_rows, are_first, strict=True):
-                reason = encoded.reason
                 if not is_first:
                     reason = f"the id {encoded.doc_id!r} occurred before in this input; give each document its own"
-                self._waiting.append(_Waiting(encoded.row or row, encoded, reason))
-                if reason is None:
+                    encoded = encoded._replace(reason=reason)
+                self._waiting.append((encoded.row or row, encoded))
+                if encoded.reason is None:
                     self._n_on_their_way += 1
                     yield encoded.document
                 elif not self._n_on_their_way:
@@ -133,17 +124,16 @@ class Writing:
                     yield None
 
     def _settle_document(self, result: WriteResult) -> None:
-        waiting = self._waiting.popleft()
-        encoded = waiting.encoded
+        row, encoded = self._waiting.popleft()
         if result.doc_id != encoded.doc_id:
             raise StoreUnavailable(f"{self._store.address} answered for {result.doc_id!r} before {encoded.doc_id!r}")
         self._n_on_their_way -= 1
         if result.error is not None:
-            self._reject(waiting, result.error)
+            self._reject(row, encoded.doc_id, result.error)
         else:
             self.settled.languages[encoded.language] = self.settled.languages.get(encoded.language, 0) + 1
             self.settled.n_without_known_words += not encoded.has_known_words
-            _add_to_sample(self.settled.sample, encoded)
+            keep_smallest(self.settled.sample, encoded.id_hash, result.doc_id, SAMPLE_SIZE)
             if encoded.first_words:
                 self._sample.add_packed(encoded.language, encoded.id_hash, encoded.first_words)
             self._settled_one()
@@ -151,12 +141,12 @@ class Writing:
 
     def _settle_rejects(self) -> None:
         """Settles the rejected rows at the front of the queue."""
-        while self._waiting and self._waiting[0].reason is not None:
-            waiting = self._waiting.popleft()
-            self._reject(waiting, waiting.reason or "")
+        while self._waiting and (reason := self._waiting[0][1].reason) is not None:
+            row, encoded = self._waiting.popleft()
+            self._reject(row, encoded.doc_id, reason)
 
-    def _reject(self, waiting: _Waiting, reason: str) -> None:
-        self._rejects.add(waiting.row, waiting.encoded.doc_id, reason)
+    def _reject(self, row: Row, doc_id: str | None, reason: str) -> None:
+        self._rejects.add(row, doc_id, reason)
         self.settled.n_rejected += 1
         self.settled.reject_bytes = self._rejects.n_bytes
         self._settled_one()
@@ -176,12 +166,3 @@ class Writing:
     def _description(self) -> str:
         what = "reading" if self._target is None else "indexing"
         return f"{what}, {self.settled.n_rejected:,} rejected" if self.settled.n_rejected else what
-
-
-def _add_to_sample(sample: list[tuple[int, str]], encoded: EncodedRow) -> None:
-    """Keeps the documents with the smallest hashes, as a heap with the largest of them first."""
-    entry = (-encoded.id_hash, encoded.doc_id or "")
-    if len(sample) < SAMPLE_SIZE:
-        heapq.heappush(sample, entry)
-    elif entry > sample[0]:
-        heapq.heapreplace(sample, entry)

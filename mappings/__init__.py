@@ -1,5 +1,6 @@
 """Turns the index definitions in this folder (JSON, in the terms of the engines) into the body that creates an index.
 
+`index.json` is common to both engines; each has a file of what it adds. A title has the definition of a text.
 `text.LANGUAGE` and `title.LANGUAGE` use the engine's analyzer of that language (`other` for languages without one) for
 BM25. Each has a sub-field `words` of unstemmed words with term vectors. A document has the fields of its language.
 """
@@ -111,5 +112,18 @@ def analyzed_languages(distribution: str) -> frozenset[str]:
 def _read(distribution: str) -> dict[str, Any]:
     if distribution not in DISTRIBUTIONS:
         raise ValueError(f"distribution is {distribution!r}; use one of {', '.join(DISTRIBUTIONS)}")
-    definition: dict[str, Any] = json.loads(files(__name__).joinpath(f"{distribution}.json").read_text("utf-8"))
+    definition: dict[str, Any] = _merged(_load("index"), _load(distribution))
+    properties = definition["mappings"]["properties"]
+    properties["title"] = copy.deepcopy(properties["text"])
     return definition
+
+
+def _load(name: str) -> Any:
+    return json.loads(files(__name__).joinpath(f"{name}.json").read_text("utf-8"))
+
+
+def _merged(common: Any, own: Any) -> Any:
+    """`own`, and what `common` has besides."""
+    if not isinstance(own, dict) or not isinstance(common, dict):
+        return own
+    return common | {name: _merged(common.get(name), value) for name, value in own.items()}

@@ -2,7 +2,6 @@
 
 import tracemalloc
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,10 +9,9 @@ from hypothesis import strategies as st
 from evaluation.corpora.shipped import load_parallel_texts
 from evaluation.trained import train_on
 from reranker.base.errors import WrongParameter
-from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.embeddings.detection import guess_language, preferred_languages
 from reranker.text.tokens import is_stop_word, letter_tokens
-from tests.tiny import POSITIONS, tiny_embeddings
+from tests.tiny import POSITIONS, tiny_embeddings, write_words
 
 WORDS = [*POSITIONS["en"], *POSITIONS["fr"], "the", "le", "et", "zzz", "café"]
 
@@ -35,11 +33,7 @@ def test_the_language_that_knows_most_of_the_first_100_words_is_taken(embeddings
 def test_of_languages_that_know_as_many_words_the_one_in_which_they_are_common_is_taken(tmp_path):
     # Both know `page` and `print`, but they are the rarest of the German words.
     words = {"de": ["seite", "drucken", "page", "print"], "en": ["page", "print", "sheet", "ink"]}
-    with EmbeddingsWriter(tmp_path / "embeddings", dim=2, source="test") as writer:
-        for language, terms in words.items():
-            writer.append(language, terms, np.ones((4, 2)))
-        writer.commit()
-    embeddings = Embeddings.open(tmp_path / "embeddings")
+    embeddings = write_words(tmp_path / "embeddings", words)
     assert guess_language("print page", embeddings) == "en"
     assert guess_language("print page", embeddings, ["fi", "de"]) == "de"
 
@@ -47,11 +41,7 @@ def test_of_languages_that_know_as_many_words_the_one_in_which_they_are_common_i
 def test_where_no_language_knows_a_word_the_nearest_spellings_decide(tmp_path):
     """Finnish inflects: the dictionary has asiakirja and tulostaa, the query says asiakirjan and tulostan."""
     words = {"en": ["document", "print", "page"], "fi": ["asiakirja", "tulostaa", "sivu"]}
-    with EmbeddingsWriter(tmp_path / "embeddings", dim=2, source="test") as writer:
-        for language, terms in words.items():
-            writer.append(language, terms, np.ones((3, 2)))
-        writer.commit()
-    embeddings = Embeddings.open(tmp_path / "embeddings")
+    embeddings = write_words(tmp_path / "embeddings", words)
     assert guess_language("asiakirjan tulostan", embeddings, ["en"]) == "fi"
     assert guess_language("qqqq", embeddings, ["en"]) == "en"
 

@@ -16,7 +16,7 @@ import typer.main
 
 from evaluation.corpora.shipped import load_parallel_texts
 from evaluation.trained import train_on
-from reranker.proxy.read_search import RerankSection
+from reranker.proxy.read import RerankSection
 from reranker.service.requests import ExplainBody, MatchesBody, RerankBody, SearchBody, TextsBody, parse
 from sinkrank.commands.app import app as command_line
 

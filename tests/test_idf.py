@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reranker.text.bags import BagOfWords, WeightedBags
-from reranker.text.idf import DenseWeights, DocumentFrequencies, FrequencyCounter, IdfTable
+from reranker.text.idf import DocumentFrequencies, FrequencyCounter, IdfTable
 
 
 def bag(**counts):
@@ -67,20 +67,6 @@ def test_the_version_changes_with_the_figures_and_with_them_alone():
     assert one.version == IdfTable({"en": frequencies()}).version
     assert one.version != IdfTable({"fr": frequencies()}).version
     assert one.version != one.with_language("fr", frequencies()).version
-
-
-def test_dense_weights_are_those_of_the_table() -> None:
-    figures = DocumentFrequencies(4, np.array([1, 3], np.int32), np.array([4, 2], np.int32))
-    table = IdfTable({"en": figures})
-    dense, without = DenseWeights(figures), DenseWeights(None)
-    for term_ids in ([], [1], [3], [0, 1, 3, 9], [1, 2, 3], [7, 100]):
-        bag = BagOfWords(np.array(term_ids, np.int32), np.arange(1, len(term_ids) + 1, dtype=np.int32))
-        for fast, language in ((dense, "en"), (without, "fr")):
-            expected, found = table.weigh(bag, language), fast.weigh(bag)
-            assert found.term_ids.tolist() == expected.term_ids.tolist()
-            assert found.weights.tolist() == expected.weights.tolist()
-            # term 1 stands in every document, so that it has no weight beside others
-            assert (1 in found.term_ids) is (1 in term_ids and (language == "fr" or term_ids == [1]))
 
 
 def test_bags_weighed_together_have_the_weights_by_hand() -> None:

@@ -2,18 +2,17 @@
 
 import threading
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.embeddings.selection import Selection, Source
 from reranker.base.errors import BadEmbeddings, BadInput
-from reranker.embeddings import Embeddings, EmbeddingsWriter
+from reranker.embeddings import Embeddings
 from reranker.text import segmentation
 from reranker.text.segmentation import can_split, split_words
 from reranker.text.tokens import is_word, letter_tokens, tokenize
-from tests.tiny import tiny_embeddings
+from tests.tiny import tiny_embeddings, write_words
 
 # Words that dictionaries of these languages have, put one after another by hand.
 SENTENCES = {
@@ -97,12 +96,8 @@ def test_without_icu_texts_of_these_languages_train_nothing(without_icu):
 
 
 def test_without_icu_embeddings_of_these_languages_are_refused_and_others_open(tmp_path, monkeypatch):
-    with EmbeddingsWriter(tmp_path / "thai", dim=2, source="by hand") as writer:
-        writer.append("th", ["ภาษา"], np.ones((1, 2)))
-        writer.append("en", ["language"], np.ones((1, 2)))
-        writer.commit()
     tiny_embeddings(tmp_path / "tiny")
-    assert Embeddings.open(tmp_path / "thai").languages == ("th", "en")
+    assert write_words(tmp_path / "thai", {"th": ["ภาษา"], "en": ["language"]}).languages == ("th", "en")
     monkeypatch.setattr(segmentation, "_word_breaker", lambda: None)
     with pytest.raises(BadInput, match=r"thai hold words in Thai, .* pip install 'sinkrank\[words\]'"):
         Embeddings.open(tmp_path / "thai")

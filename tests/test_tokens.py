@@ -7,11 +7,27 @@ from hypothesis import strategies as st
 
 from reranker.text.normalization import normalize_term
 from reranker.text.token_places import token_places
-from reranker.text.tokens import has_digit, letter_tokens, stop_words, tokenize
+from reranker.text.tokens import has_digit, letter_tokens, tokenize
 
 
-def test_words_and_numbers_are_lower_case_without_punctuation_and_stop_words():
-    assert tokenize("The Printer, printed 12 pages (A4)!", "en") == ["printer", "printed", "12", "pages", "a4"]
+@pytest.mark.parametrize(
+    ("text", "language", "tokens"),
+    [
+        ("The Printer, printed 12 pages (A4)!", "en", ["printer", "printed", "12", "pages", "a4"]),
+        ("l'imprimante d’hiver", "fr", ["imprimante", "hiver"]),  # an apostrophe parts an article from its noun
+        ("l'hivern d’estiu", "ca", ["hivern", "estiu"]),
+        ("ΛΟΓΟΣ λογος λογοσ", "el", ["λογοσ"] * 3),  # final sigma and sigma are one letter
+        ("cafe\u0301 caf\u00e9", "en", ["caf\u00e9", "caf\u00e9"]),
+        ("हिन्दी", "und", ["हिन्दी"]),  # marks stay within their word
+        ("αυτός και αυτοί", "el", []),  # the Greek list is written without accents
+        ("ou, çà", "fr", ["çà"]),  # in French an accent parts a word from a stop word
+        ("computer page system number date", "en", ["computer", "page", "system", "number", "date"]),
+        ("the cat", "und", ["the", "cat"]),  # a language without a list
+        *((text, "en", []) for text in ("", "   ", "% -- ! _._ ½ ②", "\x00")),
+    ],
+)
+def test_tokens_are_words_and_numbers_without_the_stop_words_of_the_language(text, language, tokens):
+    assert tokenize(text, language) == tokens
 
 
 def test_embeddings_are_made_for_letters_alone():
@@ -59,28 +75,6 @@ def test_all_ways_through_a_text_find_the_same_tokens(text):
     assert [token for token, _, _ in token_places(text, "und")] == tokens
 
 
-def test_an_apostrophe_parts_a_french_article_from_its_noun():
-    assert tokenize("l'imprimante d’hiver", "fr") == ["imprimante", "hiver"]
-    assert tokenize("l'hivern d’estiu", "ca") == ["hivern", "estiu"]
-
-
-@pytest.mark.parametrize("word", ["computer", "page", "system", "number", "date"])
-def test_a_content_word_is_no_stop_word(word):
-    assert tokenize(word, "en") == [word]
-
-
-def test_final_sigma_and_sigma_are_one_letter():
-    assert tokenize("ΛΟΓΟΣ λογος λογοσ", "el") == ["λογοσ"] * 3
-
-
-def test_decomposed_and_composed_accents_are_one_word():
-    assert tokenize("cafe\u0301 caf\u00e9", "en") == ["caf\u00e9", "caf\u00e9"]
-
-
-def test_combining_marks_stay_within_their_word():
-    assert tokenize("हिन्दी", "und") == ["हिन्दी"]
-
-
 def test_only_the_first_500_tokens_are_kept():
     words = [f"{chr(97 + i // 26 % 26)}{chr(97 + i % 26)}zzq" for i in range(600)]
     tokens = tokenize(" ".join(words), "en")
@@ -103,26 +97,6 @@ def test_numbers_do_not_shorten_the_text_that_is_read(between):
 
 def test_of_numbers_alone_as_many_are_kept_as_of_words():
     assert tokenize(" ".join(map(str, range(5_000))), "en") == [str(number) for number in range(500)]
-
-
-def test_a_language_without_a_stop_list_keeps_every_word():
-    assert stop_words("und") == frozenset()
-    assert tokenize("the cat", "und") == ["the", "cat"]
-
-
-def test_greek_stop_words_are_found_with_accents_and_final_sigma():
-    assert normalize_term("αυτός") == "αυτόσ"
-    assert tokenize("αυτός και αυτοί", "el") == []
-
-
-def test_french_accents_part_words_from_stop_words():
-    assert "ou" in stop_words("fr")
-    assert tokenize("ou, çà", "fr") == ["çà"]
-
-
-@pytest.mark.parametrize("text", ["", "   ", "% -- ! _._ ½ ②", "\x00"])
-def test_a_text_without_letters_and_digits_has_no_token(text):
-    assert tokenize(text, "en") == []
 
 
 def test_the_quick_way_finds_the_words_of_unicode_letters_and_marks():

@@ -6,8 +6,10 @@ that costs can be worked out on paper: cost = sqrt(2 - 2 · cosine), which betwe
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from math import sqrt
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -44,8 +46,23 @@ def tiny_embeddings(path: Path, query_encoder: QueryEncoderFiles | None = None) 
     Term ids: en cat 0, dog 1, water 2, bread 3, car 4; fr chat 5, chien 6, eau 7, pain 8, voiture 9. There are no
     document frequencies, so `embeddings.idf` is empty and weights are tf alone.
     """
-    with EmbeddingsWriter(path, dim=2, source="tests.tiny", query_encoder=query_encoder) as writer:
-        for language, positions in POSITIONS.items():
-            writer.append(language, list(positions), np.array(list(positions.values())))
+    return write_embeddings(path, POSITIONS, query_encoder=query_encoder)
+
+
+def write_embeddings(path: Path, positions: Mapping[str, Mapping[str, Sequence[float]]], **options: Any) -> Embeddings:
+    """A store of words with their positions, by language.
+
+    Args:
+        options: of `EmbeddingsWriter`.
+    """
+    dim = len(next(iter(next(iter(positions.values())).values())))
+    with EmbeddingsWriter(path, dim=dim, source="tests", **options) as writer:
+        for language, words in positions.items():
+            writer.append(language, list(words), np.array(list(words.values()), dtype=float))
         writer.commit()
     return Embeddings.open(path)
+
+
+def write_words(path: Path, words: Mapping[str, Iterable[str]]) -> Embeddings:
+    """A store of words by language, all at one place."""
+    return write_embeddings(path, {language: dict.fromkeys(terms, (1, 1)) for language, terms in words.items()})

@@ -186,12 +186,9 @@ def _without_what_is_common(
     if n_directions is None:
         n_directions = vectors.shape[1] // _DIMS_OF_DIRECTION
     parts = np.split(vectors, np.cumsum(n_terms)[:-1])
-    centred = [unit_rows(_centred(part)) for part in parts]
+    # A single word is its own mean.
+    centred = [unit_rows(part - part.mean(axis=0) if len(part) > 1 else part) for part in parts]
     return np.concatenate([unit_rows(_without_main_directions(part, n_directions)) for part in centred])
-
-
-def _centred(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    return vectors - vectors.mean(axis=0) if len(vectors) > 1 else vectors  # a single word is its own mean
 
 
 def _without_main_directions(vectors: NDArray[np.float32], n_directions: int) -> NDArray[np.float32]:

@@ -10,7 +10,6 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from reranker.base.errors import BadInput
 
@@ -23,13 +22,6 @@ _OWN_HEADWORDS = ("00database", "00-database")
 
 # The largest dictionary of FreeDict has 100 MB.
 MAX_BYTES = 1 << 29
-
-
-class Entry(NamedTuple):
-    """A headword of the index and its text."""
-
-    headword: str
-    text: str
 
 
 def number(digits: str) -> int:
@@ -51,7 +43,7 @@ def number(digits: str) -> int:
     return value
 
 
-def read_entries(index: Path, entries: Path) -> Iterator[Entry]:
+def read_entries(index: Path, entries: Path) -> Iterator[tuple[str, str]]:
     """Every headword with its text, in the order of the index, without the format's own headwords.
 
     Raises:
@@ -78,7 +70,7 @@ def read_entries(index: Path, entries: Path) -> Iterator[Entry]:
                 f"line {line_number} of {index} points beyond the end of {entries} ({start + length} of {len(text)} "
                 "bytes), so the files belong to different dictionaries; fetch the dictionary again"
             )
-        yield Entry(headword, text[start : start + length].decode("utf-8", errors="replace"))
+        yield headword, text[start : start + length].decode("utf-8", errors="replace")
 
 
 def _unpacked(path: Path) -> bytes:

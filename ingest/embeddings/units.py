@@ -13,9 +13,6 @@ from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput, UnknownLanguage
 from reranker.text.languages import language_code
 
-Units = Iterable[Path | Dictionary | Mapping[str, Any]] | Path
-"""Sources of aligned texts: files, dictionaries and rows, or one file."""
-
 _FIELDS = ("group", "language", "text")
 _UNITS_A_REPORT = 512
 
@@ -35,9 +32,13 @@ class Unit:
     document: str | None
 
 
+Units = Iterable[Path | Dictionary | Unit | Mapping[str, Any]] | Path
+"""Sources of aligned texts: files, dictionaries, units and rows, or one file."""
+
+
 def read_units(units: Units, progress: Progress = no_progress) -> Iterator[Unit]:
-    """The checked units of JSONL files (plain or gzipped), dictionaries or rows, as a stream. Groups with the same name
-    are one group, also in different files.
+    """The units of JSONL files (plain or gzipped), dictionaries and rows, checked, as a stream. Groups with the same
+    name are one group, also in different files.
 
     A row is `{"group": …, "language": …, "text": …}`, and may name its `"document"`.
 
@@ -46,32 +47,34 @@ def read_units(units: Units, progress: Progress = no_progress) -> Iterator[Unit]
         BadInput: a row cannot be read, lacks a field or has an unknown language; the message names file and line.
     """
     done = 0
-    for done, (place, row) in enumerate(_rows(units), start=1):
+    for done, unit in enumerate(_units(units), start=1):
         if done % _UNITS_A_REPORT == 0:
             progress(done, None, "counting words")
-        yield _unit(place, row)
+        yield unit
     progress(done, done, "counted words")
 
 
-def _rows(units: Units) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _units(units: Units) -> Iterator[Unit]:
     number = 0
-    for unit in [units] if isinstance(units, Path) else units:
-        if isinstance(unit, Path):
-            yield from _rows_of_file(unit)
-        elif isinstance(unit, Dictionary):
-            yield from ((f"{unit.path}, a sense", row) for row in dictionary_units(unit))
+    for source in [units] if isinstance(units, Path) else units:
+        if isinstance(source, Unit):
+            yield source
+        elif isinstance(source, Path):
+            yield from _of_file(source)
+        elif isinstance(source, Dictionary):
+            yield from (_unit(f"{source.path}, a sense", row) for row in dictionary_units(source))
         else:
             number += 1
-            yield f"unit {number}", unit
+            yield _unit(f"unit {number}", source)
 
 
-def _rows_of_file(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _of_file(path: Path) -> Iterator[Unit]:
     with open_sources([str(path)], "jsonl") as sources:
         for row in map(parse, read_rows(sources[0])):
             place = f"{path}, line {row.line}"
             if row.values is None:
                 raise BadInput(f"{place}: {row.error}")
-            yield place, row.values
+            yield _unit(place, row.values)
 
 
 def _unit(place: str, row: Mapping[str, Any]) -> Unit:

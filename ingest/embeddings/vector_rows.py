@@ -22,6 +22,9 @@ _READ_BYTES = 1 << 20
 Wanted = Callable[[bytes, str], bool]
 """`wanted(word, place)`: whether to read the vector of a row. Called once for each row, in order."""
 
+_Row = tuple[str, bytes, bytes]
+"""The place of a row, its word and its numbers."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
@@ -42,13 +45,32 @@ def read_blocks(path: Path, layout: Layout, wanted: Wanted, member: str | None =
     Raises:
         BadEmbeddings: a row cannot be read; the message names its line (in a binary file its number) and the cure.
     """
-    with open_file(path, member) as file:
-        yield from (_read_binary if layout.kind == BINARY else _read_text)(file, layout, wanted)
-
-
-def _read_text(file: EmbeddingsFile, layout: Layout, wanted: Wanted) -> Iterator[Block]:
+    is_binary = layout.kind == BINARY
     numbers: list[bytes] = []
     places: list[str] = []
+    with open_file(path, member) as file:
+        rows = _binary_rows(file, layout) if is_binary else _text_rows(file, layout)
+        for n_rows, (place, word, content) in enumerate(rows, start=1):
+            if wanted(word, place):
+                numbers.append(content)
+                places.append(f"{place} ({shown(word)})" if is_binary else place)
+            if n_rows % _BLOCK_ROWS == 0:
+                yield Block(_vectors(numbers, places, layout), file.position)
+                numbers, places = [], []
+        yield Block(_vectors(numbers, places, layout), file.position)
+
+
+def _vectors(numbers: list[bytes], places: list[str], layout: Layout) -> NDArray[np.float32]:
+    """(n, dim) float32 from the numbers of n rows."""
+    if layout.kind == BINARY:
+        vectors = np.frombuffer(b"".join(numbers), dtype="<f4").reshape(len(numbers), layout.dim).astype(np.float32)
+    else:
+        vectors = _parsed(numbers, places, layout.dim)
+    _check_usable(vectors, places)
+    return vectors
+
+
+def _text_rows(file: EmbeddingsFile, layout: Layout) -> Iterator[_Row]:
     n_rows = 0
     empty_line = 0
     for line_number, line in file.lines():
@@ -68,16 +90,9 @@ def _read_text(file: EmbeddingsFile, layout: Layout, wanted: Wanted) -> Iterator
         n_rows += 1
         if layout.n_rows is not None and n_rows > layout.n_rows:
             raise BadEmbeddings(f"{place}: {_too_many(layout.n_rows)}")
-        word, rest = _split(line, layout.dim, place)
-        if wanted(word, place):
-            numbers.append(rest)
-            places.append(place)
-        if n_rows % _BLOCK_ROWS == 0:
-            yield Block(_parsed(numbers, places, layout.dim), file.position)
-            numbers, places = [], []
+        yield place, *_split(line, layout.dim, place)
     if layout.n_rows is not None and n_rows < layout.n_rows:
         raise BadEmbeddings(f"{file.path}, after row {n_rows:,}: {_too_few(n_rows, layout.n_rows)}")
-    yield Block(_parsed(numbers, places, layout.dim), file.position)
 
 
 def _too_many(n_promised: int) -> str:
@@ -115,7 +130,6 @@ def _parsed(numbers: list[bytes], places: list[str], dim: int) -> NDArray[np.flo
     rest = np.flatnonzero(~sound).tolist()
     if rest:
         vectors[rest] = _parsed_slowly([numbers[row] for row in rest], [places[row] for row in rest], dim)
-    _check_usable(vectors, places)
     return vectors
 
 
@@ -149,17 +163,14 @@ def _check_usable(vectors: NDArray[np.float32], places: list[str]) -> None:
         )
 
 
-def _read_binary(file: EmbeddingsFile, layout: Layout, wanted: Wanted) -> Iterator[Block]:
-    n_vector_bytes = 4 * layout.dim
+def _binary_rows(file: EmbeddingsFile, layout: Layout) -> Iterator[_Row]:
     n_promised = layout.n_rows or 0
-    vectors: list[bytes] = []
-    places: list[str] = []
     buffer = _Buffer(file)
     buffer.take_until(b"\n")
     for number in range(1, n_promised + 1):
         place = f"{file.path}, word {number}"
         word = buffer.take_until(b" ")
-        vector = buffer.take(n_vector_bytes) if word is not None else None
+        vector = buffer.take(4 * layout.dim) if word is not None else None
         if word is None or vector is None:
             if buffer.at_end:
                 raise BadEmbeddings(f"{place}: {_too_few(number - 1, n_promised)}")
@@ -168,22 +179,9 @@ def _read_binary(file: EmbeddingsFile, layout: Layout, wanted: Wanted) -> Iterat
                 f"of {layout.dim} dimensions; fetch it again, or give another --format"
             )
         # Some programs write a newline after each vector, before the next word.
-        word = word.lstrip(b"\n")
-        if wanted(word, place):
-            vectors.append(vector)
-            places.append(f"{place} ({shown(word)})")
-        if number % _BLOCK_ROWS == 0:
-            yield Block(_decoded(vectors, places, layout.dim), file.position)
-            vectors, places = [], []
+        yield place, word.lstrip(b"\n"), vector
     if buffer.rest().strip():
         raise BadEmbeddings(f"{file.path}, after word {n_promised}: {_too_many(n_promised)}")
-    yield Block(_decoded(vectors, places, layout.dim), file.position)
-
-
-def _decoded(vectors: list[bytes], places: list[str], dim: int) -> NDArray[np.float32]:
-    decoded = np.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(vectors), dim).astype(np.float32)
-    _check_usable(decoded, places)
-    return decoded
 
 
 class _Buffer:

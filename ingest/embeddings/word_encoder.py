@@ -15,12 +15,11 @@ from ingest.progress import Progress, no_progress
 
 # Some two seconds of work, which a stopped run can lose.
 _BATCH_WORDS = 128
-# Older releases of SQLite take at most 999 values in a statement.
-_MOST_ASKED = 500
 _CREATE = (
     "CREATE TABLE IF NOT EXISTS words (encoder TEXT, word TEXT, vector BLOB NOT NULL, PRIMARY KEY (encoder, word))"
     " WITHOUT ROWID"
 )
+_SELECT = "SELECT vector FROM words WHERE encoder = ? AND word = ?"
 
 
 class Encoder(NamedTuple):
@@ -92,21 +91,13 @@ class WordVectors(VectorFile):
 
     def _fill_known(self, vectors: NDArray[np.float32], places: dict[str, list[int]]) -> list[str]:
         """Copies the cached vectors, and returns the words without one."""
-        words = list(places)
         missing: list[str] = []
-        for start in range(0, len(words), _MOST_ASKED):
-            asked = words[start : start + _MOST_ASKED]
-            marks = ", ".join("?" * len(asked))
-            rows = self._connection.execute(
-                f"SELECT word, vector FROM words WHERE encoder = ? AND word IN ({marks})",  # noqa: S608 - only question marks
-                (self._encoder.name, *asked),
-            )
-            kept = dict(rows)
-            for word in asked:
-                if word in kept:
-                    vectors[places[word]] = np.frombuffer(kept[word], dtype="<f4")
-                else:
-                    missing.append(word)
+        for word, at in places.items():
+            row = self._connection.execute(_SELECT, (self._encoder.name, word)).fetchone()
+            if row is None:
+                missing.append(word)
+            else:
+                vectors[at] = np.frombuffer(row[0], dtype="<f4")
         return missing
 
     def _keep(self, words: Sequence[str], vectors: NDArray[np.float32]) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ssl
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from email.utils import parsedate_to_datetime
 from urllib.parse import urljoin, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -14,6 +12,7 @@ import regex
 import urllib3
 from urllib3.exceptions import (
     ConnectTimeoutError,
+    InvalidHeader,
     LocationValueError,
     NewConnectionError,
     ProxyError,
@@ -89,15 +88,11 @@ def whole_size(content_range: str, start: int) -> int | None:
     return int(total)
 
 
-def seconds_to_wait(value: str | None) -> float | None:
-    """The seconds of `Retry-After`, which has seconds or a date."""
-    if not value:
-        return None
-    if value.strip().isdigit():
-        return float(value)
+def seconds_to_wait(answer: urllib3.BaseHTTPResponse) -> float | None:
+    """The seconds that `Retry-After` asks for, in seconds or by a date; None if it asks for none."""
     try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except (TypeError, ValueError):
+        return urllib3.Retry().get_retry_after(answer)
+    except InvalidHeader:
         return None
 
 

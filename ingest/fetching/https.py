@@ -216,7 +216,7 @@ class _Fetch:
             self._discard()
             return _TryAgain("the server has no such part")
         if answer.status in BUSY_STATUSES:
-            return _TryAgain(f"the server answers {answer.status}", seconds_to_wait(answer.headers.get("Retry-After")))
+            return _TryAgain(f"the server answers {answer.status}", seconds_to_wait(answer))
         return FetchFailed(f"the server answers {answer.status}; it may have moved or need a login")
 
     def _check_total(self, total: int | None, n_here: int) -> None:

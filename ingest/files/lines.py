@@ -43,15 +43,12 @@ def lines(file: BinaryIO) -> Iterable[Line]:
             if len(content) > MAX_ROW_BYTES and not content.endswith(b"\n"):
                 while (more := file.readline(2**20)) and not more.endswith(b"\n"):
                     pass
-                yield Line(number, content[:_SHOWN_BYTES], _too_long())
+                reason = f"the line is longer than {MAX_ROW_BYTES:,} bytes; only its beginning is kept here"
+                yield Line(number, content[:_SHOWN_BYTES], reason)
             else:
                 yield Line(number, content.rstrip(b"\r\n"))
     except OSError as error:
         yield Line(number + 1, b"", f"the file cannot be read from here on ({error}); fetch or write it again")
-
-
-def _too_long() -> str:
-    return f"the line is longer than {MAX_ROW_BYTES:,} bytes; only its beginning is kept here"
 
 
 @contextmanager

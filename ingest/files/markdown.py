@@ -99,7 +99,7 @@ def _blocks(tokens: Sequence[Token]) -> Iterator[tuple[bool, str]]:
             is_heading = False
         elif token.type in _BLOCK_TEXT:
             yield False, token.content.rstrip()
-        elif token.type == "html_block" and (text := _without_tags(token.content)):
+        elif token.type == "html_block" and (text := html.unescape(_TAG.sub("", token.content)).strip()):
             yield False, text
 
 
@@ -113,7 +113,3 @@ def _inline(tokens: Sequence[Token]) -> str:
         elif token.type in ("text", "code_inline"):
             parts.append(token.content)
     return "".join(parts).strip()
-
-
-def _without_tags(content: str) -> str:
-    return html.unescape(_TAG.sub("", content)).strip()

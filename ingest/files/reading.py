@@ -1,17 +1,19 @@
-"""Turns files into rows, by format. A row that cannot be read has the reason instead."""
+"""Turns files into rows, and rows into their fields, by format. A row that cannot be read has the reason instead."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ingest.files.jsonl import read_jsonl
+from ingest.files.jsonl import parse_json, read_jsonl
 from ingest.files.lines import open_file
-from ingest.files.pages import read_folder, read_page
+from ingest.files.markdown import parse_markdown
+from ingest.files.pages import parse_html, parse_text, read_folder, read_page
 from ingest.files.parquet import columns_of, read_parquet
 from ingest.files.row import Row
 from ingest.files.separated import Records, header, read_csv
 from ingest.files.sources import Source
-from ingest.files.trec import read_trec
+from ingest.files.trec import parse_trec, read_trec
+from ingest.files.walking import PAGE_FORMATS
 
 _READERS: dict[str, Callable[[Source], Iterator[Row]]] = {
     "jsonl": read_jsonl,
@@ -24,15 +26,29 @@ _READERS: dict[str, Callable[[Source], Iterator[Row]]] = {
     "text": read_page,
     "folder": read_folder,
 }
+_PARSERS: dict[str, Callable[[Row], Row]] = {
+    "jsonl": parse_json,
+    "html": parse_html,
+    "markdown": parse_markdown,
+    "text": parse_text,
+    "trec": parse_trec,
+}
 
 
 def read_rows(source: Source) -> Iterator[Row]:
-    """The rows of a file, as a stream, most of them still to be parsed (`parsing.parse`); empty lines are skipped.
+    """The rows of a file, as a stream, most of them still to be parsed (`parse`); empty lines are skipped.
 
     Raises:
         BadInput: a CSV file without a usable header, or not a Parquet file.
     """
-    yield from _READERS[source.format](source)
+    return _READERS[source.format](source)
+
+
+def parse(row: Row) -> Row:
+    """The row with its fields, or with the reason why there are none. Any process can do this part of reading."""
+    if row.error is not None or (row.values is not None and row.format not in PAGE_FORMATS):
+        return row
+    return _PARSERS[row.format](row)
 
 
 def read_header(source: Source) -> list[str] | None:

@@ -15,9 +15,9 @@ class Row(NamedTuple):
     Attributes:
         line: the first line of the row, from 1; the number of the row if the file has no lines.
         raw: the row as in the file, without its line end; empty if it is not text.
-        values: its fields by name; None if they could not be read or are not parsed yet (`parsing.parse`).
+        values: its fields by name; None if they could not be read or are not parsed yet (`reading.parse`).
         error: why they could not be read.
-        format: format of `raw`, one that `parsing.parse` knows.
+        format: format of `raw`, one that `reading.parse` knows.
     """
 
     file: str

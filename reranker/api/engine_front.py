@@ -20,8 +20,8 @@ from reranker.base.errors import SinkrankError
 from reranker.base.request_context import note
 from reranker.proxy import PROXY_EXTENSION, Proxy
 from reranker.proxy.routes import ENDPOINT, is_for_proxy
-from reranker.proxy.upstream.incoming import Incoming, raw_target
 from reranker.service.errors import use_shape
+from reranker.upstream.incoming import Incoming, raw_target
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse

@@ -109,11 +109,6 @@ def sync(file: BinaryIO) -> None:
     os.fsync(file.fileno())
 
 
-def close_synced(file: BinaryIO) -> None:
-    sync(file)
-    file.close()
-
-
 def sync_folder(folder: Path) -> None:
     with suppress(OSError):  # not all file systems can sync a folder; the rename is atomic without it
         descriptor = os.open(folder, os.O_RDONLY)

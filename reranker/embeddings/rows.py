@@ -35,10 +35,9 @@ def check_precision(name: str) -> Precision:
     Raises:
         WrongParameter: it is not.
     """
-    for precision in PRECISIONS:
-        if precision == name:
-            return precision
-    raise WrongParameter(f"{name!r} is not a precision of embeddings; give one of {', '.join(PRECISIONS)}")
+    if name not in PRECISIONS:
+        raise WrongParameter(f"{name!r} is not a precision of embeddings; give one of {', '.join(PRECISIONS)}")
+    return name
 
 
 def packed(rows: NDArray[np.float32], precision: Precision) -> NDArray[Any]:

@@ -49,7 +49,6 @@ class Spellings:
     """The index of a vocabulary's terms by their spelling without one letter."""
 
     def __init__(self, vocabulary: Vocabulary, entries: NDArray[np.uint64]) -> None:
-        self.entries = entries
         self._numbers = entries.data  # the same memory; indexing a memoryview takes a third of the time
         self._vocabulary = vocabulary
         leading = np.arange(1 << _LEADING_BITS, dtype=np.uint64) << np.uint64(_TRAILING_BITS)

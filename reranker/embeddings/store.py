@@ -29,7 +29,7 @@ from reranker.text.tokens import LONGEST_CACHED_TOKEN, has_digit, tokenize
 
 # Some 100 bytes an entry, so at most 20 MB a language. Running text has fewer common terms.
 _MAX_CACHED_TERMS = 200_000
-_LONGEST_CACHED_NUMBER = 4  # years and other short numbers
+_LONGEST_CACHED_NUMBER = 4  # years; there are too many longer numbers
 _CHUNK_ROWS = 16_384  # 20 MB of vectors at 300 dimensions
 # In float32, unit vectors that cancel out leave a mean of about 1e-8.
 _VANISHING_NORM = 1e-6
@@ -75,8 +75,7 @@ class Embeddings:
         self.version: str = meta["version"]
         self.precision: Precision = meta["precision"]
         self.document_frequencies = document_frequencies
-        self._known: dict[str, dict[str, int]] = {language: {} for language in self.languages}
-        self._taken: dict[str, dict[str, int]] = {}
+        self._taken: dict[str, dict[str, int]] = {language: {} for language in self.languages}
         self.unknown_words = check_rule(unknown_words)
         self.query_encoder = query_encoder
         self._stand_ins = StandIns(vocabulary, path, self.unknown_words)
@@ -135,26 +134,19 @@ class Embeddings:
 
     def term_id(self, language: str, term: str) -> int | None:
         """The row of a normalised term (`reranker.text.normalization.normalize_term`), or None."""
-        known = self._known.get(language)
-        if known is None:
-            return None
-        found = known.get(term)
-        if found is None:
-            found = self.vocabulary.find(language, term)
-            if len(term) > LONGEST_CACHED_TOKEN:
-                return found if found >= 0 else None
-            if len(known) >= _MAX_CACHED_TERMS:
-                known.clear()  # another thread that reads now looks the term up again
-            known[term] = found
+        found = self.vocabulary.find(language, term)
         return found if found >= 0 else None
 
     def stand_in(self, language: str, token: str) -> int | None:
         """The row that gives a normalised token its embedding: its own, or one by the rule `unknown_words`. None if
         there is no such row, for numbers, and for languages that the store does not contain."""
-        if has_digit(token):  # 8601 and 8602 are one edit apart but unrelated
+        taken = self._taken.get(language)
+        if taken is None:
             return None
-        term_id = None if self._stand_ins.replaces_known else self.term_id(language, token)
-        return self._stand_ins.find(language, token) if term_id is None else term_id
+        found = taken.get(token)
+        if found is None:
+            found = self._take(language, token, taken)
+        return found if found >= 0 else None
 
     def term(self, term_id: int) -> tuple[str, str]:
         """The (language, term) of a row.
@@ -172,9 +164,9 @@ class Embeddings:
         """The bag of tokens of one language, each counted as the term of `stand_in`. Tokens without one are unknown
         words; in a language that the store does not contain, all are."""
         tokens = list(tokens)
-        taken = self._taken.setdefault(language, {})
-        found = list(map(taken.get, tokens))
-        if None in found:
+        taken = self._taken.get(language)
+        found = [_NO_TERM] * len(tokens) if taken is None else list(map(taken.get, tokens))
+        if taken is not None and None in found:
             for place in [place for place, one in enumerate(found) if one is None]:
                 found[place] = self._take(language, tokens[place], taken)
         counts = Counter(cast(list[int], found))
@@ -189,12 +181,14 @@ class Embeddings:
         )
 
     def _take(self, language: str, token: str, taken: dict[str, int]) -> int:
-        """`stand_in` of a token, cached; `_NO_TERM` if there is none."""
-        if len(token) > _LONGEST_CACHED_NUMBER and has_digit(token):
-            return _NO_TERM  # not cached: there are too many different numbers
-        term_id = self.stand_in(language, token)
+        """`stand_in` of a token that is not cached yet; `_NO_TERM` if there is none."""
+        term_id = None
+        is_number = has_digit(token)
+        if not is_number:  # 8601 and 8602 are one edit apart but unrelated
+            term_id = None if self._stand_ins.replaces_known else self.term_id(language, token)
+            term_id = self._stand_ins.find(language, token) if term_id is None else term_id
         found = _NO_TERM if term_id is None else term_id
-        if len(token) <= LONGEST_CACHED_TOKEN and language in self._known:
+        if len(token) <= (_LONGEST_CACHED_NUMBER if is_number else LONGEST_CACHED_TOKEN):
             if len(taken) >= _MAX_CACHED_TERMS:
                 taken.clear()  # another thread that reads now looks the term up again
             taken[token] = found

@@ -14,7 +14,6 @@ import numpy as np
 from reranker.base.errors import WrongParameter
 from reranker.embeddings.spelling import Spellings
 from reranker.embeddings.vocabulary import Vocabulary
-from reranker.text.tokens import LONGEST_CACHED_TOKEN
 
 UnknownWordsRule = Literal["skip", "nearest", "same", "both", "paper"]
 """Which embedding a token without one gets:
@@ -31,9 +30,6 @@ UNKNOWN_WORDS_RULES: tuple[UnknownWordsRule, ...] = get_args(UnknownWordsRule)
 # The best rule, or within 0.005 MRR of the best, on every task of LibreOffice, also development (docs/methods.md).
 DEFAULT_RULE: UnknownWordsRule = "both"
 
-# Some 100 bytes an entry, as for known terms.
-_MAX_CACHED_TOKENS = 200_000
-
 
 def check_rule(name: str) -> UnknownWordsRule:
     """Returns the name if it is a rule.
@@ -41,10 +37,9 @@ def check_rule(name: str) -> UnknownWordsRule:
     Raises:
         WrongParameter: it is not.
     """
-    for rule in UNKNOWN_WORDS_RULES:
-        if rule == name:
-            return rule
-    raise WrongParameter(f"{name!r} is not a rule for unknown words; give one of {', '.join(UNKNOWN_WORDS_RULES)}")
+    if name not in UNKNOWN_WORDS_RULES:
+        raise WrongParameter(f"{name!r} is not a rule for unknown words; give one of {', '.join(UNKNOWN_WORDS_RULES)}")
+    return name
 
 
 class StandIns:
@@ -62,26 +57,12 @@ class StandIns:
         n_terms = np.bincount(vocabulary.places, minlength=len(vocabulary.languages))
         # Equally large dictionaries keep the order of the store.
         self._largest_first = [vocabulary.languages[place] for place in np.argsort(-n_terms, kind="stable")]
-        self._found: dict[str, dict[str, int | None]] = {language: {} for language in vocabulary.languages}
 
     def find(self, language: str, token: str) -> int | None:
-        """The id of the term that stands for a normalised token, or None; always None for a language that the store
-        does not contain. Unless `replaces_known`, the caller has looked for the token's own embedding before."""
-        cached = self._found.get(language)
-        if cached is None or self.rule == "skip":
+        """The id of the term that stands for a normalised token of a language of the store, or None. Unless
+        `replaces_known`, the caller has looked for the token's own embedding before."""
+        if self.rule == "skip":
             return None
-        if len(token) > LONGEST_CACHED_TOKEN:
-            return self._search(language, token)
-        try:
-            return cached[token]
-        except KeyError:
-            found = self._search(language, token)
-        if len(cached) >= _MAX_CACHED_TOKENS:
-            cached.clear()  # another thread that reads now looks the token up again
-        cached[token] = found
-        return found
-
-    def _search(self, language: str, token: str) -> int | None:
         found = None
         if self.rule != "nearest":
             found = self._spelled_the_same(token)

@@ -189,8 +189,12 @@ class Vocabulary:
         return bytes(text).decode(), np.diff(n_letters[offsets - offsets[0]])
 
     def digest(self) -> bytes:
-        """A hash of languages and terms in order, the same as their builder's."""
-        return _digest(self.languages, *self._arrays)
+        """A hash of languages and terms in order."""
+        hasher = blake2b(",".join(self.languages).encode() + b"\0", digest_size=16)
+        term_bytes, offsets, places = self._arrays
+        for values in (offsets, places, term_bytes):
+            hasher.update(np.ascontiguousarray(values).data)
+        return hasher.digest()
 
 
 class VocabularyBuilder:
@@ -261,30 +265,8 @@ class VocabularyBuilder:
             SLOTS: _fill_slots(np.array(self._checksums, dtype=np.uint32)),
         }
 
-    def digest(self) -> bytes:
-        """A hash of languages and terms in order."""
-        offsets = np.array(self._offsets, dtype=np.int64)
-        return _digest(
-            list(self.counts),
-            np.frombuffer(self._bytes, np.uint8),
-            offsets,
-            np.frombuffer(self._places, np.uint8),
-        )
-
 
 def _starts_letter(text: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """Which bytes of UTF-8 begin a letter: all except those of the form 10xxxxxx."""
     starts: NDArray[np.bool_] = (np.asarray(text) & 0xC0) != 0x80
     return starts
-
-
-def _digest(
-    languages: Sequence[str],
-    term_bytes: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    places: NDArray[np.uint8],
-) -> bytes:
-    hasher = blake2b(",".join(languages).encode() + b"\0", digest_size=16)
-    for values in (offsets, places, term_bytes):
-        hasher.update(np.ascontiguousarray(values).data)
-    return hasher.digest()

@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 import numpy as np
@@ -20,7 +19,6 @@ from reranker.embeddings.folder import (
     META,
     VECTORS,
     check_output,
-    close_synced,
     sibling,
     sync,
     sync_folder,
@@ -103,9 +101,7 @@ class EmbeddingsWriter:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._discard()
 
     def append(
@@ -182,11 +178,14 @@ class EmbeddingsWriter:
             raise BadEmbeddings("the writer is closed; open it again")
         vectors.seek(0)
         _write_header(vectors, n_terms, self._dim, self._precision)
-        close_synced(vectors)
+        sync(vectors)
+        vectors.close()
         self._vectors = None
         arrays = dict(self._vocabulary.arrays())
         written = (arrays[name] for name in (TERM_BYTES, TERM_OFFSETS, LANGUAGES, SLOTS))
-        arrays[SPELLINGS] = spelling_entries(Vocabulary(list(self.counts), *written))
+        vocabulary = Vocabulary(list(self.counts), *written)
+        arrays[SPELLINGS] = spelling_entries(vocabulary)
+        self._hasher.update(vocabulary.digest())
         if n_documents is not None:
             arrays[DOCUMENT_FREQUENCIES] = np.concatenate(self._frequencies)
         for name, values in arrays.items():
@@ -217,11 +216,9 @@ class EmbeddingsWriter:
             yield name
 
     def _meta(self, n_documents: Mapping[str, int] | None) -> dict[str, Any]:
-        hasher = self._hasher.copy()
-        hasher.update(self._vocabulary.digest())
         return {
             "format": FORMAT,
-            "version": hasher.hexdigest(),
+            "version": self._hasher.hexdigest(),
             "tokenizer_version": WORDS_VERSION,
             "dim": self._dim,
             "precision": self._precision,

@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 
 from cachetools import LRUCache, TTLCache
 
-from reranker.proxy.answer_filters import BAG_FIELD, FIELDS, ID_FIELD, URL_PARAMETERS
-from reranker.proxy.raw_json import TOO_DEEP
+from reranker.base.raw_json import TOO_DEEP
+from reranker.query_dsl.answer_filters import BAG_FIELD, FIELDS, ID_FIELD, URL_PARAMETERS
 
 BAGS, NUMBERS = "bags", "numbers"
 

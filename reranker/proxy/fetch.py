@@ -13,8 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from reranker.base.http_connections import Headers
-from reranker.proxy.answer_filters import URL_PARAMETERS
-from reranker.proxy.answers import Fetched, SearchAnswer, read_answer, read_answers, read_bare, read_whole
+from reranker.base.raw_json import Reader
 from reranker.proxy.bare_windows import (
     PAGE_ONLY_PARAMETERS,
     URL_QUERY,
@@ -23,12 +22,13 @@ from reranker.proxy.bare_windows import (
     is_same_window,
 )
 from reranker.proxy.guard import Turn
-from reranker.proxy.raw_json import Reader
 from reranker.proxy.read import written_lines
 from reranker.proxy.search import Search, SearchRequest, Skipped, TranslatedQuery
 from reranker.proxy.translation import SearchTranslator
-from reranker.proxy.upstream.calls import Fallback, Refused
-from reranker.proxy.upstream.incoming import only_parameters, without_parameters
+from reranker.query_dsl.answer_filters import URL_PARAMETERS
+from reranker.upstream.answers import Fetched, SearchAnswer, read_answer, read_answers, read_bare, read_whole
+from reranker.upstream.calls import Fallback, Refused
+from reranker.upstream.incoming import only_parameters, without_parameters
 
 # They stand in the body of the search for the window, or are ours to apply.
 _OF_WHOLE = (

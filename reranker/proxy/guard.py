@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from reranker.proxy.upstream.calls import Deadline, Fallback, out_of_time
+from reranker.upstream.calls import Deadline, Fallback, out_of_time
 
 # Failures in a row that pause re-ranking, and the length of the pause.
 BREAKER_FAILURES = 5
@@ -106,18 +106,49 @@ class NotNow(Exception):
         self.reason = reason
 
 
+class Guard:
+    """Counts the re-rankings under way; safe to share between threads.
+
+    Args:
+        n_at_once: how many may be; those that outlast their time count until they end.
+    """
+
+    def __init__(self, n_at_once: int, breaker: CircuitBreaker) -> None:
+        self._threads = ThreadPoolExecutor(n_at_once, thread_name_prefix="proxy-rerank")
+        self._n_at_once = n_at_once
+        self._unfinished: set[Future[Any]] = set()
+        self.breaker = breaker
+
+    @contextmanager
+    def turn(self) -> Iterator[Turn]:
+        """A search's leave to be re-ranked. It does not count while it waits for the engine.
+
+        Raises:
+            NotNow: too many re-rankings are under way, or they fail.
+        """
+        if len(self._unfinished) >= self._n_at_once:
+            raise NotNow("busy")
+        if not self.breaker.enter():
+            raise NotNow("breaker_open")
+        turn = Turn(self._threads, self._unfinished)
+        try:
+            yield turn
+        finally:
+            self.breaker.leave(turn.succeeded)
+
+
 @dataclass(slots=True)
 class Turn:
     """One search's leave to be re-ranked.
 
     Attributes:
         threads: that do the work.
-        running: the work that may still go on.
+        unfinished: the work of all searches that waits or goes on.
         succeeded: how it went; None where it says nothing about re-ranking.
     """
 
     threads: ThreadPoolExecutor
-    running: Future[Any] | None = None
+    unfinished: set[Future[Any]]
     succeeded: bool | None = None
 
     def run(self, work: Callable[[], Result], deadline: Deadline) -> Result:
@@ -130,7 +161,8 @@ class Turn:
         if not left_s:
             raise out_of_time()
         running = self.threads.submit(contextvars.copy_context().run, work)
-        self.running = running
+        self.unfinished.add(running)
+        running.add_done_callback(self.unfinished.discard)
         self.succeeded = False
         try:
             result = running.result(left_s)
@@ -140,42 +172,11 @@ class Turn:
         except TimeoutError:
             if running.done():
                 raise  # the work's own error
-            running.cancel()
+            if running.cancel():
+                self.succeeded = None  # it has not begun
+                raise Fallback(
+                    "busy", "other re-rankings took all the time; see the setting proxy_max_reranks"
+                ) from None
             raise out_of_time() from None
         self.succeeded = True
         return result
-
-
-class Guard:
-    """Counts the re-rankings under way; safe to share between threads.
-
-    Args:
-        n_at_once: how many may be; those that outlast their time count until they end.
-    """
-
-    def __init__(self, n_at_once: int, breaker: CircuitBreaker) -> None:
-        self._threads = ThreadPoolExecutor(n_at_once, thread_name_prefix="proxy-rerank")
-        self._free = threading.BoundedSemaphore(n_at_once)
-        self.breaker = breaker
-
-    @contextmanager
-    def turn(self) -> Iterator[Turn]:
-        """A turn, at once.
-
-        Raises:
-            NotNow: too many are under way, or they fail.
-        """
-        if not self._free.acquire(blocking=False):
-            raise NotNow("busy")
-        if not self.breaker.enter():
-            self._free.release()
-            raise NotNow("breaker_open")
-        turn = Turn(self._threads)
-        try:
-            yield turn
-        finally:
-            self.breaker.leave(turn.succeeded)
-            if turn.running is None or turn.running.done():
-                self._free.release()
-            else:
-                turn.running.add_done_callback(lambda _: self._free.release())

@@ -20,7 +20,7 @@ from cachetools import LRUCache
 from reranker.base.errors import NotFound, SinkrankError
 from reranker.embeddings import Embeddings
 from reranker.embeddings.detection import guess_language
-from reranker.proxy.source_texts import source_text
+from reranker.query_dsl.source_texts import source_text
 from reranker.stores.base.names import is_any_index_name
 from reranker.text.idf import DocumentFrequencies, FrequencyCounter, IdfTable
 

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from reranker.proxy.answer_filters import ID_FIELD, URL_PARAMETERS
-from reranker.proxy.answers import SearchAnswer, page_reader
+from reranker.base.raw_json import RawObject
 from reranker.proxy.bare_windows import BAGS, WINDOW_ONLY, DocumentPlace, place_of, stored_value
 from reranker.proxy.fetch import REPLACED_FOR_PAGE, ask
-from reranker.proxy.raw_json import RawObject
 from reranker.proxy.search import PagePlan, Place, Search, SearchRequest
-from reranker.proxy.upstream.calls import Fallback
+from reranker.query_dsl.answer_filters import ID_FIELD, URL_PARAMETERS
 from reranker.ranking.ranked import Reranking
 from reranker.ranking.scores import scores_behind
+from reranker.upstream.answers import SearchAnswer, page_reader
+from reranker.upstream.calls import Fallback
 
 
 def page_places(page: PagePlan, ranking: Reranking | None, n_hits: int) -> list[Place]:
@@ -66,7 +66,7 @@ def complete(request: SearchRequest) -> None:
     replaced = REPLACED_FOR_PAGE if plain is None else (*REPLACED_FOR_PAGE, *URL_PARAMETERS)
     answers: Sequence[SearchAnswer] = ()
     with suppress(Fallback):
-        answers = ask(request, bodies, request.calls.search_again, replaced, page_reader(plain or ((), ()))).answers
+        answers = ask(request, bodies, request.calls.search_again, replaced, page_reader(*(plain or ((), ())))).answers
     for number, (search, places) in enumerate(wanted):
         if number >= len(answers) or not _show(search, places, answers[number]):
             search.is_lost, search.known_share = True, None

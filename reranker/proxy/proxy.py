@@ -15,7 +15,6 @@ from functools import cached_property
 from itertools import chain
 
 from reranker.base.errors import SinkrankError
-from reranker.proxy.answers import Fetched
 from reranker.proxy.bare_windows import WindowMemory
 from reranker.proxy.fetch import fetch, fetch_refused, fetch_whole, try_bare_windows
 from reranker.proxy.guard import BREAKER_FAILURES, BREAKER_REST_S, CircuitBreaker, Guard, NotNow, Turn
@@ -23,19 +22,19 @@ from reranker.proxy.hit_texts import HitTexts
 from reranker.proxy.index_figures import IndexFigures, SampledStore
 from reranker.proxy.indices import Indices
 from reranker.proxy.page import complete
-from reranker.proxy.query.field_types import FieldTypeCache
 from reranker.proxy.rank import WindowRanker
-from reranker.proxy.read import read_request
-from reranker.proxy.read_search import Skip
+from reranker.proxy.read import Skip, read_request
 from reranker.proxy.search import Search, SearchRequest, Skipped
 from reranker.proxy.translation import SearchTranslator
-from reranker.proxy.upstream.calls import Deadline, EngineCalls, Fallback, Refused
-from reranker.proxy.upstream.incoming import Incoming, end_to_end, without_parameters
-from reranker.proxy.upstream.nodes import Upstream
-from reranker.proxy.upstream.passing import Reply, compressed, own_reply, pass_on, send_on, streamed
 from reranker.proxy.write import write_answer
+from reranker.query_dsl.field_types import FieldTypeCache
 from reranker.service.service import Service
 from reranker.stores.base.addresses import EngineAddress
+from reranker.upstream.answers import Fetched
+from reranker.upstream.calls import Deadline, EngineCalls, Fallback, Refused
+from reranker.upstream.incoming import Incoming, end_to_end, without_parameters
+from reranker.upstream.nodes import Upstream
+from reranker.upstream.passing import Reply, compressed, own_reply, pass_on, send_on, streamed
 
 STATUS_HEADER = "X-Rerank-Status"
 REASON_HEADER = "X-Rerank-Reason"

@@ -13,10 +13,10 @@ from reranker.proxy.guard import Turn
 from reranker.proxy.hit_texts import HitTexts
 from reranker.proxy.indices import Indices
 from reranker.proxy.search import Search, SearchRequest
-from reranker.proxy.upstream.calls import Fallback
 from reranker.ranking.ranked import Reranking
 from reranker.service.text_bags import Bag
 from reranker.text.exact_text import exact_key
+from reranker.upstream.calls import Fallback
 
 
 class WindowRanker:

@@ -15,18 +15,18 @@ from typing import Any
 
 import orjson
 
-from reranker.proxy.answer_filters import SourceFilter
-from reranker.proxy.answers import SearchAnswer
+from reranker.base.raw_json import RawObject, write_object
 from reranker.proxy.bare_windows import BARE_MEMBERS, PAGE_ONLY, BarePlan
-from reranker.proxy.query.clauses import Field
-from reranker.proxy.query.text import ALL_FIELDS, FieldTypes
-from reranker.proxy.raw_json import RawObject, write_object
-from reranker.proxy.upstream.calls import EngineCalls
+from reranker.query_dsl.answer_filters import SourceFilter
+from reranker.query_dsl.clauses import Field
+from reranker.query_dsl.scoring import ALL_FIELDS, FieldTypes
 from reranker.ranking.query import Query
 from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.service.json_text import json_bytes
 from reranker.translation import WordGroup
 from reranker.transport import Parameters
+from reranker.upstream.answers import SearchAnswer
+from reranker.upstream.calls import EngineCalls
 
 MAX_TEXT_FIELDS = 20
 # A document's first 500 words are read: a title that is read more often would leave no room for the text.

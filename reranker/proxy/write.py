@@ -11,10 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from reranker.proxy.answer_filters import FilterPath
-from reranker.proxy.answers import Fetched, SearchAnswer
-from reranker.proxy.page import page_places
-from reranker.proxy.raw_json import (
+from reranker.base.raw_json import (
     Member,
     RawArray,
     RawObject,
@@ -23,8 +20,11 @@ from reranker.proxy.raw_json import (
     write_array,
     write_object,
 )
+from reranker.proxy.page import page_places
 from reranker.proxy.search import Place, Search, SearchRequest, Skipped, Translations
+from reranker.query_dsl.answer_filters import FilterPath
 from reranker.service.json_text import float_text, json_bytes
+from reranker.upstream.answers import Fetched, SearchAnswer
 
 DETAILS_KEY = "_rerank"
 _WEIGHT_DECIMALS = 3

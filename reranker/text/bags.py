@@ -15,13 +15,10 @@ from numpy.typing import DTypeLike, NDArray
 
 from reranker.base.errors import BadInput
 
-# Format 1 had no hashes of unknown tokens.
 _PACKED_FORMAT = 2
-_OLD_FORMAT = 1
 _NO_HASHES = 65_535
 # Format, number of unknown tokens, number of their hashes.
 _HEADER = struct.Struct("<BIH")
-_OLD_HEADER = struct.Struct("<BI")
 _MOST = 65_535
 _UINT32, _UINT16 = np.dtype("<u4"), np.dtype("<u2")
 
@@ -166,43 +163,38 @@ def pack(bag: BagOfWords) -> str:
 
 
 def unpack(packed: str, exact_keys: frozenset[int] = frozenset()) -> BagOfWords:
-    """Reads a bag that `pack` wrote, in this format or the previous one; the padding of the base64 may be missing, as
-    in OpenSearch's doc values.
+    """Reads a bag that `pack` wrote; the padding of the base64 may be missing, as in OpenSearch's doc values.
 
     Args:
         exact_keys: of its document, which are not packed.
 
     Raises:
-        BadInput: the text is not base64, or not in one of these formats.
+        BadInput: the text is not base64, or not in this format.
     """
     try:
         raw = binascii.a2b_base64(packed + "=" * (-len(packed) % 4), strict_mode=True)
     except (binascii.Error, ValueError) as error:
         raise BadInput(f"a packed bag of words is not base64 ({error}); index the document again") from error
-    n_unknown, n_hashes, at = _header(raw)
-    start = at + 4 * (n_hashes or 0)
+    if len(raw) < _HEADER.size or raw[0] != _PACKED_FORMAT:
+        raise _wrong_format(raw)
+    _, n_unknown, n_hashes = _HEADER.unpack_from(raw)
+    n_before = 0 if n_hashes == _NO_HASHES else n_hashes
+    start = _HEADER.size + 4 * n_before
     if start > len(raw) or (len(raw) - start) % 6:
-        raise BadInput(
-            f"a packed bag of words of {len(raw)} bytes is not of format {_PACKED_FORMAT}; index the document again"
-        )
-    n_terms, n_before = (len(raw) - start) // 6, n_hashes or 0
+        raise _wrong_format(raw)
+    n_terms = (len(raw) - start) // 6
     # Copied once, since they lie at odd places.
-    numbers = np.frombuffer(raw, _UINT32, n_before + n_terms, at).astype(np.uint32)
+    numbers = np.frombuffer(raw, _UINT32, n_before + n_terms, _HEADER.size).astype(np.uint32)
     return BagOfWords(
         numbers[n_before:].view(np.int32),
         np.frombuffer(raw, _UINT16, n_terms, start + 4 * n_terms).astype(np.int32),
         n_unknown,
-        None if n_hashes is None else numbers[:n_before],
+        None if n_hashes == _NO_HASHES else numbers[:n_before],
         exact_keys,
     )
 
 
-def _header(raw: bytes) -> tuple[int, int | None, int]:
-    """The number of unknown tokens, the number of hashes, and the offset of the hashes; the offset is past the end if
-    the format is unknown."""
-    if len(raw) >= _OLD_HEADER.size and raw[0] == _OLD_FORMAT:
-        return _OLD_HEADER.unpack_from(raw)[1], None, _OLD_HEADER.size
-    if len(raw) < _HEADER.size or raw[0] != _PACKED_FORMAT:
-        return 0, None, len(raw) + 1
-    _, n_unknown, n_hashes = _HEADER.unpack_from(raw)
-    return n_unknown, None if n_hashes == _NO_HASHES else n_hashes, _HEADER.size
+def _wrong_format(raw: bytes) -> BadInput:
+    return BadInput(
+        f"a packed bag of words of {len(raw)} bytes is not of format {_PACKED_FORMAT}; index the document again"
+    )

@@ -30,11 +30,9 @@ def exact_key(text: str) -> int | None:
 @lru_cache(maxsize=_MAX_KEPT)
 def _key(text: str) -> int | None:
     words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
-    return _hash(" ".join(words)) if words else None
-
-
-def _hash(text: str) -> int:
-    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
+    if not words:
+        return None
+    return int.from_bytes(blake2b(" ".join(words).encode(), digest_size=8).digest(), "big", signed=True)
 
 
 def exact_keys(texts: Iterable[str]) -> frozenset[int]:

@@ -95,27 +95,6 @@ class FrequencyCounter:
         return DocumentFrequencies(self._n_documents, term_ids, self._counts[term_ids])
 
 
-class DenseWeights:
-    """Weights many bags of one language, as `IdfTable.weigh` does, with the idf of every term in one array.
-
-    Args:
-        frequencies: document frequencies of the language; None: weights are tf alone.
-    """
-
-    def __init__(self, frequencies: DocumentFrequencies | None) -> None:
-        self._idf: NDArray[np.float64] | None = None
-        if frequencies is not None:
-            n_terms = int(frequencies.term_ids[-1]) + 1 if len(frequencies.term_ids) else 0
-            # The last one stands for all terms that were never counted.
-            self._idf = frequencies.idf(np.arange(n_terms + 1, dtype=np.int32))
-
-    def weigh(self, bag: BagOfWords) -> WeightedBag:
-        """tf·idf weights that sum to 1."""
-        if self._idf is None:
-            return _normalized(bag, bag.counts.astype(np.float64))
-        return _normalized(bag, bag.counts * self._idf[np.minimum(bag.term_ids, len(self._idf) - 1)])
-
-
 @dataclass(frozen=True, slots=True)
 class IdfTable:
     """The idf of an index: document frequencies per language, by term ids of one embedding store."""
@@ -216,16 +195,12 @@ def _sum(weights: NDArray[np.float64]) -> float:
 
 
 def _normalized(bag: BagOfWords, weights: NDArray[np.float64]) -> WeightedBag:
-    _normalize(weights, bag.counts)
-    kept = weights > 0
-    return WeightedBag(bag.term_ids, weights) if kept.all() else WeightedBag(bag.term_ids[kept], weights[kept])
-
-
-def _normalize(weights: NDArray[np.float64], counts: NDArray[np.int32]) -> None:
-    """Scales the weights of one bag to sum to 1, in place. If all are 0, the counts are the weights."""
+    """The weights scaled to sum to 1; if all are 0, the counts are the weights."""
     total = _sum(weights)
     if total == 0 and not weights.any():
-        weights[:] = counts
+        weights = bag.counts.astype(np.float64)
         total = _sum(weights)
     if len(weights):
         weights /= total
+    kept = weights > 0
+    return WeightedBag(bag.term_ids, weights) if kept.all() else WeightedBag(bag.term_ids[kept], weights[kept])

@@ -11,7 +11,7 @@ from flask import Flask
 from reranker.base.errors import SinkrankError
 from reranker.embeddings import Embeddings
 from reranker.proxy.index_figures import MIN_DOCUMENTS, SAMPLE_DOCUMENTS, SampleFigures, sample_figures
-from reranker.proxy.source_texts import named_strings, source_text
+from reranker.query_dsl.source_texts import named_strings, source_text
 from reranker.service.settings import Settings
 from reranker.stores.engine.fields import TEXT_TYPES, mapped_fields
 from reranker.stores.engine.store import EngineStore

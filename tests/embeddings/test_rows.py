@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from reranker.base.errors import WrongParameter
-from reranker.embeddings import Embeddings, EmbeddingsWriter, unpacking
+from reranker.embeddings import unpacking
 from reranker.embeddings.rows import CompactRows, check_precision, packed
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Parameters, distances
-from tests.tiny import POSITIONS
+from tests.tiny import POSITIONS, write_embeddings
 
 DIM, N_TERMS = 40, 300
 
@@ -23,14 +23,11 @@ def rows():
 def stores(rows, tmp_path_factory):
     """One store a precision, of the same rows."""
 
-    def write(precision):
-        path = tmp_path_factory.mktemp(precision) / "store"
-        with EmbeddingsWriter(path, dim=DIM, source="test", precision=precision) as writer:
-            writer.append("en", [f"a{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(N_TERMS)], rows)
-            writer.commit()
-        return Embeddings.open(path)
-
-    return {precision: write(precision) for precision in ("float32", "float16", "int8")}
+    words = {f"a{chr(97 + n // 26)}{chr(97 + n % 26)}": row for n, row in enumerate(rows)}
+    return {
+        precision: write_embeddings(tmp_path_factory.mktemp(precision) / "store", {"en": words}, precision=precision)
+        for precision in ("float32", "float16", "int8")
+    }
 
 
 def test_an_int8_row_is_its_numbers_over_the_largest_in_127_steps():
@@ -94,11 +91,7 @@ def test_every_method_gives_the_distances_of_the_rows_as_they_are_read(stores, p
 
 @pytest.mark.parametrize("precision", ["float16", "int8"])
 def test_neighbours_means_and_verification_work_on_fewer_bytes(tmp_path, precision):
-    with EmbeddingsWriter(tmp_path / "s", dim=2, source="test", precision=precision) as writer:
-        for language, positions in POSITIONS.items():
-            writer.append(language, list(positions), np.array(list(positions.values())))
-        writer.commit()
-    store = Embeddings.open(tmp_path / "s")
+    store = write_embeddings(tmp_path / "s", POSITIONS, precision=precision)
     store.verify()
     language, term, cosine = store.nearest("cat", "en", "fr", 1)[0]
     assert (language, term, cosine) == ("fr", "chat", pytest.approx(0.96, abs=0.003))

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
 from reranker.base.errors import BadEmbeddings, BadInput
-from reranker.embeddings import UNKNOWN_WORDS_RULES, Embeddings, EmbeddingsWriter
+from reranker.embeddings import UNKNOWN_WORDS_RULES, Embeddings
 from reranker.embeddings.spelling import MAX_LETTERS, MIN_LETTERS, SPELLINGS, Spellings, spelling_entries
 from reranker.embeddings.vocabulary import LANGUAGES as PLACES
 from reranker.embeddings.vocabulary import SLOTS, TERM_BYTES, TERM_OFFSETS, Vocabulary, VocabularyBuilder
-from tests.tiny import tiny_embeddings
+from tests.tiny import tiny_embeddings, write_words
 
 WORDS = {
     "en": ["printer", "painter", "pointed", "house", "mouse", "horse", "cat", "at", "transition", "table"],
@@ -27,14 +27,6 @@ WORDS = {
 }
 # Dictionaries by size: en 10, fr 6, el 4. Term ids run on from language to language.
 IDS = {(code, word): term_id for term_id, (code, word) in enumerate((c, w) for c, ws in WORDS.items() for w in ws)}
-
-
-def write(path, words):
-    with EmbeddingsWriter(path, dim=2, source="test") as writer:
-        for code, terms in words.items():
-            writer.append(code, terms, np.ones((len(terms), 2)))
-        writer.commit()
-    return Embeddings.open(path)
 
 
 def index(words):
@@ -55,7 +47,7 @@ def spellings():
 
 @pytest.fixture
 def store(tmp_path):
-    return write(tmp_path / "store", WORDS)
+    return write_words(tmp_path / "store", WORDS)
 
 
 @pytest.mark.parametrize(
@@ -209,13 +201,15 @@ def test_by_the_papers_rule_a_nearest_spelling_takes_the_largest_dictionarys_emb
 
 
 def test_the_same_spelling_comes_before_the_nearest(tmp_path):
-    store = write(tmp_path / "s", {"en": ["maisons", "b"], "fr": ["maison"]})
+    store = write_words(tmp_path / "s", {"en": ["maisons", "b"], "fr": ["maison"]})
     assert store.with_unknown_words("both").stand_in("en", "maison") == 2
     assert store.with_unknown_words("nearest").stand_in("en", "maison") == 0
 
 
 def test_of_the_same_spelling_in_two_languages_the_larger_dictionary_counts(tmp_path):
-    store = write(tmp_path / "s", {"en": ["a"], "fr": ["maison"], "el": ["β", "maison"], "de": ["maison", "haus"]})
+    store = write_words(
+        tmp_path / "s", {"en": ["a"], "fr": ["maison"], "el": ["β", "maison"], "de": ["maison", "haus"]}
+    )
     # el and de have two terms each: the first of the store is taken.
     assert store.with_unknown_words("same").stand_in("en", "maison") == 3
 

@@ -82,9 +82,3 @@ def test_the_command_takes_the_rule_and_has_both_by_default(tmp_path):
     assert rules["default"] == rules["both"]
     assert rules["skip"]["plan"]["unknown_words"] == "skip"
     assert rules["skip"]["tasks"][0]["unknown_shares"] > rules["both"]["tasks"][0]["unknown_shares"]
-
-
-def test_the_command_refuses_a_rule_that_is_not_there(tmp_path):
-    done = evaluate(tmp_path, "--unknown-words", "fuzzy")
-    assert done.exit_code == 2
-    assert "give one of skip, nearest, same, both, paper" in done.stderr

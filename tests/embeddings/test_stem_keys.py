@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reranker.embeddings import Embeddings, EmbeddingsWriter
+from reranker.embeddings import Embeddings
+from tests.tiny import write_words
 
 ENGLISH = ["runs", "cat", "running", "cats", "run", "catalogue"]
 FRENCH = ["chats", "chat", "runs"]
@@ -16,11 +17,7 @@ FRENCH = ["chats", "chat", "runs"]
 
 @pytest.fixture
 def embeddings(tmp_path: Path) -> Embeddings:
-    with EmbeddingsWriter(tmp_path / "embeddings", dim=2, source="tests") as writer:
-        for language, terms in (("en", ENGLISH), ("fr", FRENCH)):
-            writer.append(language, terms, np.ones((len(terms), 2)))
-        writer.commit()
-    return Embeddings.open(tmp_path / "embeddings")
+    return write_words(tmp_path / "embeddings", {"en": ENGLISH, "fr": FRENCH})
 
 
 def test_terms_have_one_key_if_they_have_one_stem(embeddings: Embeddings) -> None:

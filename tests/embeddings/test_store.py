@@ -21,7 +21,7 @@ from reranker.base.errors import (
 )
 from reranker.embeddings import Embeddings, EmbeddingsWriter, manifest
 from reranker.text.bags import WeightedBag
-from tests.tiny import POSITIONS, tiny_embeddings
+from tests.tiny import POSITIONS, tiny_embeddings, write_embeddings
 
 
 @pytest.fixture
@@ -34,10 +34,7 @@ def weighted(*pairs):
 
 
 def write(path, rows, language="en", **options):
-    with EmbeddingsWriter(path, dim=2, source="test", **options) as writer:
-        writer.append(language, list(rows), np.array(list(rows.values()), dtype=np.float64))
-        writer.commit()
-    return Embeddings.open(path)
+    return write_embeddings(path, {language: rows}, **options)
 
 
 def test_terms_have_their_rows_in_the_order_of_writing(tiny):
@@ -291,7 +288,7 @@ def test_threads_share_one_store(tiny, monkeypatch):
 
     def look_up():
         for _ in range(300):
-            wrong.extend(term for row, term in enumerate(POSITIONS["en"]) if tiny.term_id("en", term) != row)
+            wrong.extend(term for row, term in enumerate(POSITIONS["en"]) if tiny.stand_in("en", term) != row)
 
     threads = [Thread(target=look_up) for _ in range(4)]
     for thread in threads:

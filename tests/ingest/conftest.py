@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from ingest.files import open_sources
-from ingest.pipeline import Options, ingest
 from reranker.embeddings import Embeddings
 from reranker.stores.base.protocol import Store
+from reranker.stores.embedded.store import EmbeddedStore
+from tests.ingest.runs import N_DOCUMENTS, N_MANY, Pages, Runs, write_documents
 from tests.stores.conftest import index, new_index, store, store_address, store_kind
 from tests.tiny import tiny_embeddings
 
@@ -23,12 +22,35 @@ def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
     return tiny_embeddings(tmp_path_factory.mktemp("embeddings") / "tiny")
 
 
-def add(
-    store: Store, index: str, embeddings: Embeddings, folder: Path, texts: Mapping[str, str], language: str = "fr"
-) -> None:
-    """Ingests texts by document id."""
-    path = folder / "in.jsonl"
-    rows = [{"id": doc_id, "lang": language, "text": text} for doc_id, text in texts.items()]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with open_sources([str(path)]) as sources:
-        assert ingest(sources, store, index, embeddings, Options(n_workers=1)).indexed == len(texts)
+@pytest.fixture
+def embedded(tmp_path: Path) -> Iterator[EmbeddedStore]:
+    """An empty embedded store."""
+    opened = EmbeddedStore(tmp_path / "store")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="session")
+def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_documents(tmp_path_factory.mktemp("documents") / "in.jsonl", N_DOCUMENTS)
+
+
+@pytest.fixture(scope="session")
+def many_documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_documents(tmp_path_factory.mktemp("documents") / "in.jsonl", N_MANY)
+
+
+@pytest.fixture
+def runs(documents: Path, embeddings: Embeddings, tmp_path: Path) -> Runs:
+    return Runs(documents, embeddings, tmp_path)
+
+
+@pytest.fixture
+def many_runs(many_documents: Path, embeddings: Embeddings, tmp_path: Path) -> Runs:
+    return Runs(many_documents, embeddings, tmp_path, N_MANY)
+
+
+@pytest.fixture
+def pages(store: Store, index: str, embeddings: Embeddings, tmp_path: Path) -> Pages:
+    """An index in every kind of store."""
+    return Pages(store, index, embeddings, tmp_path)

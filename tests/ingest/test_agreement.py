@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,42 +11,26 @@ import pytest
 
 from ingest.agreement import disagreement
 from ingest.encode import encode
-from ingest.files import open_sources
-from ingest.pipeline import Options, ingest
 from ingest.summary import Summary
 from reranker.embeddings import Embeddings
 from reranker.stores.base.writing import WriteResult
 from reranker.stores.embedded.store import EmbeddedStore
 from reranker.text.documents import Document, EncodedDocument
 from reranker.text.idf import IdfTable
-
-WORDS = ("chat", "chien", "eau", "pain", "voiture")
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[EmbeddedStore]:
-    opened = EmbeddedStore(tmp_path / "store")
-    yield opened
-    opened.close()
+from tests.ingest.runs import WORDS, Wrapped, run, write_rows
 
 
 def rebuild(store: Any, embeddings: Embeddings, folder: Path, n_documents: int = 40) -> Summary:
-    path = folder / "in.jsonl"
     rows = [{"id": str(n), "lang": "fr", "text": " ".join(WORDS[: 3 + n % 3]) + f" {n}"} for n in range(n_documents)]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with open_sources([str(path)]) as sources:
-        return ingest(sources, store, "pages", embeddings, Options(rebuild=True, checkpoints=folder / "c", n_workers=1))
+    return run(write_rows(folder / "in.jsonl", rows), store, "pages", embeddings, folder, rebuild=True)
 
 
-class _Changed:
+class _Changed(Wrapped):
     """A store that writes something else than it is given."""
 
     def __init__(self, store: EmbeddedStore, change: Any) -> None:
-        self._store = store
+        super().__init__(store)
         self._change = change
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
 
     def write_prepared(self, index: str, documents: Any) -> Iterator[WriteResult]:
         for document in documents:
@@ -80,9 +63,9 @@ def test_a_sample_that_is_copies_but_for_a_few_is_not_judged_by_these(
     assert found is None if reason is None else str(found).startswith(reason)
 
 
-def test_a_sound_rebuild_takes_the_place(store: EmbeddedStore, embeddings: Embeddings, tmp_path: Path) -> None:
-    assert rebuild(store, embeddings, tmp_path).failure is None
-    again = rebuild(store, embeddings, tmp_path)
+def test_a_sound_rebuild_takes_the_place(embedded: EmbeddedStore, embeddings: Embeddings, tmp_path: Path) -> None:
+    assert rebuild(embedded, embeddings, tmp_path).failure is None
+    again = rebuild(embedded, embeddings, tmp_path)
     assert (again.failure, again.previous_version) == (None, "pages-000001")
 
 
@@ -99,29 +82,29 @@ def test_a_sound_rebuild_takes_the_place(store: EmbeddedStore, embeddings: Embed
     ids=["lost", "words", "ids"],
 )
 def test_a_rebuild_that_is_not_what_it_should_be_does_not_serve(
-    store: EmbeddedStore, embeddings: Embeddings, tmp_path: Path, change: Any, reason: str
+    embedded: EmbeddedStore, embeddings: Embeddings, tmp_path: Path, change: Any, reason: str
 ) -> None:
-    assert rebuild(store, embeddings, tmp_path, 10).failure is None
-    summary = rebuild(_Changed(store, change), embeddings, tmp_path)
+    assert rebuild(embedded, embeddings, tmp_path, 10).failure is None
+    summary = rebuild(_Changed(embedded, change), embeddings, tmp_path)
     assert summary.failure is not None
     assert reason in summary.failure
     assert "--to pages-000002" in summary.failure
     assert not summary.is_whole
-    assert store.count("pages") == 10
-    assert [version.name for version in store.versions("pages") if version.is_serving] == ["pages-000001"]
+    assert embedded.count("pages") == 10
+    assert [version.name for version in embedded.versions("pages") if version.is_serving] == ["pages-000001"]
 
 
-def test_vectors_of_others_are_found_out(store: EmbeddedStore, embeddings: Embeddings, tmp_path: Path) -> None:
-    rebuild(store, embeddings, tmp_path)
+def test_vectors_of_others_are_found_out(embedded: EmbeddedStore, embeddings: Embeddings, tmp_path: Path) -> None:
+    rebuild(embedded, embeddings, tmp_path)
 
     class Wrong(_Changed):
         def knn(self, *arguments: Any) -> list[Any]:
             return []
 
     assert (
-        disagreement(Wrong(store, None), "pages", 40, ["1", "2"])
+        disagreement(Wrong(embedded, None), "pages", 40, ["1", "2"])
         == "only 0 of 2 sampled documents are found by a search for its own vector"
     )
 
     # Documents 0 and 3 consist of the same words: an approximate search may find others of the crowd in their place.
-    assert disagreement(Wrong(store, None), "pages", 40, ["0", "3"]) is None
+    assert disagreement(Wrong(embedded, None), "pages", 40, ["0", "3"]) is None

@@ -6,14 +6,12 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 
 import pytest
 import urllib3
 from flask import Flask
 
 from reranker.api.app import create_app, warm_up
-from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from reranker.stores import open_store
 from reranker.stores.base.protocol import Store
@@ -23,10 +21,9 @@ from tests.engines.clusters import kill, start_cluster, store_address
 from tests.engines.nodes import Node
 from tests.engines.recipes import ELASTICSEARCH_8, OPENSEARCH_2, OPENSEARCH_3
 from tests.engines.sources import chosen_engines, is_assembled
-from tests.ingest.test_interruption import N_DOCUMENTS, assert_whole, documents, run
+from tests.ingest.runs import N_DOCUMENTS, Runs, Wrapped
 from tests.service.conftest import DOCUMENTS, fill
 
-__all__ = ["documents"]
 pytestmark = [pytest.mark.engine, pytest.mark.slow, pytest.mark.conformance]  # each starts three nodes
 
 N_BEFORE_THE_KILL = 600
@@ -34,15 +31,12 @@ N_BEFORE_THE_KILL = 600
 N_SEARCHES = 20
 
 
-class Killing:
+class Killing(Wrapped):
     """A store that calls `at` once, as soon as so many documents are written."""
 
     def __init__(self, store: Store, at: threading.Event) -> None:
-        self._store = store
+        super().__init__(store)
         self._at = at
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._store, name)
 
     def write_prepared(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
         for n_written, result in enumerate(self._store.write_prepared(index, documents), start=1):
@@ -95,9 +89,7 @@ def cases() -> Iterator[object]:
 
 
 @pytest.mark.parametrize(("name", "place"), list(cases()))
-def test_a_node_that_is_killed_costs_no_document_and_no_search(
-    name: str, place: int, documents: Path, embeddings: Embeddings, tmp_path: Path
-) -> None:
+def test_a_node_that_is_killed_costs_no_document_and_no_search(name: str, place: int, runs: Runs) -> None:
     if name not in chosen_engines() or not is_assembled(name):
         pytest.skip("only nodes of our own can be killed, of the engines that are tested")
     with (
@@ -106,23 +98,23 @@ def test_a_node_that_is_killed_costs_no_document_and_no_search(
         closing(open_store(store_address(nodes))) as written_by,
     ):
         assert isinstance(store, EngineStore)
-        fill(store, embeddings, "searched", DOCUMENTS)
+        fill(store, runs.embeddings, "searched", DOCUMENTS)
         wait_until_green(nodes[0])
-        settings = Settings(home=tmp_path, store=store_address(nodes), threads=1)
-        app = create_app(settings, store, embeddings)
+        settings = Settings(home=runs.folder, store=store_address(nodes), threads=1)
+        app = create_app(settings, store, runs.embeddings)
         warm_up(app)
         searches, reached = Searches(app), threading.Event()
         killer = threading.Thread(target=lambda: (reached.wait(300), kill(nodes[place])), daemon=True)
         with searches.running():
             killer.start()
-            summary = run(documents, Killing(written_by, reached), "pages", embeddings, tmp_path)  # type: ignore[arg-type]
+            summary = runs(Killing(written_by, reached))
             killer.join(60)
             if summary.failure is not None:  # of what is not sent twice, such as making the index of the idf
-                summary = run(documents, written_by, "pages", embeddings, tmp_path)
+                summary = runs(written_by)
             searches.wait_for_more()
         assert nodes[place].process.poll() is not None
         assert (summary.failure, summary.indexed) == (None, N_DOCUMENTS)
-        assert_whole(written_by, "pages", tmp_path / "r.jsonl")
+        runs.assert_whole(written_by)
         assert set(searches.ours) == set(searches.proxied) == set(searches.ready) == {200}
         check = app.test_client().get("/-/ready").get_json()["checks"]["store"]
         assert check["ready"]

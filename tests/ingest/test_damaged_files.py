@@ -12,19 +12,14 @@ from socket import AF_UNIX, socket
 import pytest
 import zstandard
 
-from ingest.documents import Layout, Record, read_records
+from ingest.documents import read_records
 from ingest.files import open_sources
 from ingest.files.lines import open_file
 from reranker.base.errors import BadInput
+from tests.ingest.records import ENGLISH, read
 
-ENGLISH = Layout(default_language="en")
 PACKERS = [gzip.compress, bz2.compress, zstandard.compress]
 Packer = Callable[[bytes], bytes]
-
-
-def read(path: Path) -> list[Record]:
-    with open_sources([str(path)]) as sources:
-        return list(read_records(sources, ENGLISH))
 
 
 def rows(first: int, last: int) -> bytes:

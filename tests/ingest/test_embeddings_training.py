@@ -1,7 +1,6 @@
 """Aligned texts into cross-lingual embeddings: the arithmetic by hand, and a language of a few words."""
 
 import gzip
-import json
 from math import log
 
 import numpy as np
@@ -16,28 +15,12 @@ from ingest.embeddings.unit_counts import UnitCounter, count_units
 from ingest.embeddings.units import read_units
 from reranker.base.errors import BadInput, NotFound
 from reranker.embeddings import Embeddings
-
-DICTIONARY = {"cat": "chat", "dog": "chien", "water": "eau", "bread": "pain", "car": "voiture", "house": "maison"}
+from tests.ingest.runs import write_rows
+from tests.ingest.test_embeddings_dictionaries import WORDS, texts
 
 
 def unit(group, language, text, **more):
     return {"group": group, "language": language, "text": text, **more}
-
-
-def toy():
-    """Every pair of words of the dictionary as one aligned unit."""
-    words = list(DICTIONARY)
-    for first in words:
-        for second in words:
-            if first < second:
-                group = f"{first}-{second}"
-                yield unit(group, "en", f"{first} {second}")
-                yield unit(group, "fr", f"{DICTIONARY[first]}, {DICTIONARY[second]}!")
-
-
-def write_lines(path, lines):
-    path.write_text("".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines))
-    return path
 
 
 def test_ppmi_of_two_words_and_two_units_by_hand():
@@ -93,9 +76,9 @@ def test_smoothing_gives_a_vector_to_a_term_of_which_nothing_else_is_known():
 
 
 def test_a_word_lies_nearest_to_its_translation(tmp_path):
-    summary = train(toy(), tmp_path / "store", dim=6)
+    summary = train(texts(), tmp_path / "store", dim=6)
     store = Embeddings.open(tmp_path / "store")
-    for english, french in DICTIONARY.items():
+    for english, french in WORDS.items():
         assert store.nearest(english, "en", "fr", 1)[0][:2] == ("fr", french)
         assert store.nearest(french, "fr", "en", 1)[0][:2] == ("en", english)
     assert (summary.languages, summary.warnings) == ({"en": 6, "fr": 6}, ())
@@ -103,10 +86,11 @@ def test_a_word_lies_nearest_to_its_translation(tmp_path):
 
 
 def test_a_file_gives_what_the_same_rows_give_plain_or_gzipped(tmp_path):
-    file = write_lines(tmp_path / "toy.jsonl", toy())
+    file = write_rows(tmp_path / "toy.jsonl", texts())
     packed = tmp_path / "toy.jsonl.gz"
     packed.write_bytes(gzip.compress(file.read_bytes()))
-    versions = {train(units, tmp_path / "store", dim=6, replace=True).version for units in (file, packed, list(toy()))}
+    same = (file, packed, list(texts()))
+    versions = {train(units, tmp_path / "store", dim=6, replace=True).version for units in same}
     assert len(versions) == 1
     assert Embeddings.open(tmp_path / "store").meta["source"] == "aligned texts"
 
@@ -159,10 +143,10 @@ def test_a_group_is_one_unit_however_often_a_word_stands_in_it():
 
 
 def test_unaligned_units_and_rare_terms_beyond_the_limit_are_skipped_and_counted(tmp_path, monkeypatch):
-    n_terms = len({word for each in toy() for word in each["text"].split() if each["language"] == "en"})
+    n_terms = len({word for each in texts() for word in each["text"].split() if each["language"] == "en"})
     monkeypatch.setattr("ingest.embeddings.unit_counts.MAX_TERMS", n_terms + 1)
     more = [unit("lonely", "en", "cat unicorn unicorn"), unit("cat-dog", "en", "hapax")]
-    summary = train([*toy(), *more], tmp_path / "store", dim=6)
+    summary = train([*texts(), *more], tmp_path / "store", dim=6)
     store = Embeddings.open(tmp_path / "store")
     assert (store.term_id("en", "hapax"), store.term_id("en", "unicorn")) == (None, None)
     assert summary.skipped == {
@@ -173,18 +157,18 @@ def test_unaligned_units_and_rare_terms_beyond_the_limit_are_skipped_and_counted
 
 
 def test_stop_words_and_numbers_are_no_terms(tmp_path):
-    train([*toy(), unit("cat-dog", "en", "the 2018")], tmp_path / "store", dim=6)
+    train([*texts(), unit("cat-dog", "en", "the 2018")], tmp_path / "store", dim=6)
     assert Embeddings.open(tmp_path / "store").term_id("en", "the") is None
 
 
 def test_too_little_text_for_the_dimensions_is_warned_of(tmp_path):
-    summary = train(toy(), tmp_path / "store")
+    summary = train(texts(), tmp_path / "store")
     assert summary.dim < 300
     assert "dimensions instead of 300, since 15 texts allow no more" in summary.warnings[0]
 
 
 def test_a_language_that_nothing_ties_to_the_others_is_warned_of(tmp_path):
-    summary = train([*toy(), unit("alone", "de", "Katze")], tmp_path / "store", dim=6)
+    summary = train([*texts(), unit("alone", "de", "Katze")], tmp_path / "store", dim=6)
     assert "no text in language 'de' has a translation" in summary.warnings[0]
     assert Embeddings.open(tmp_path / "store").languages == ("en", "fr")
 
@@ -217,7 +201,7 @@ BAD_LINES = {
 
 @pytest.mark.parametrize(("line", "message"), BAD_LINES.values(), ids=BAD_LINES)
 def test_a_bad_line_is_named_and_leaves_nothing(tmp_path, line, message):
-    file = write_lines(tmp_path / "units.jsonl", [*list(toy())[:4], line])
+    file = write_rows(tmp_path / "units.jsonl", [*list(texts())[:4], line])
     with pytest.raises(BadInput, match=rf"units.jsonl, line 5: .*{message}"):
         train(file, tmp_path / "store")
     assert [entry.name for entry in tmp_path.iterdir()] == ["units.jsonl"]
@@ -266,9 +250,9 @@ def test_the_vectors_of_one_language_are_those_of_scikit_learns_svd_of_ppmi_by_n
 
     The PPMI of text 1 and cat by hand: 11 pairs, cat in 3 texts, text 1 with 2 terms: log(11 / (3 · 2)).
     """
-    texts = ["cat dog", "cat dog dog", "cat bread", "bread salt", "salt bread jug"]
+    lines = ["cat dog", "cat dog dog", "cat bread", "bread salt", "salt bread jug"]
     terms = ["bread", "cat", "dog", "salt", "jug"]
-    presence = np.array([[term in text.split() for text in texts] for term in terms], dtype=float)
+    presence = np.array([[term in text.split() for text in lines] for term in terms], dtype=float)
     assert presence.sum() == 11
     p = presence / 11
     with np.errstate(divide="ignore"):
@@ -277,7 +261,7 @@ def test_the_vectors_of_one_language_are_those_of_scikit_learns_svd_of_ppmi_by_n
     svd = TruncatedSVD(3, algorithm="arpack", random_state=0)
     rows = svd.fit_transform(expected) / np.sqrt(svd.singular_values_)  # U·S / S^0.5
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    train([unit(n, "en", text) for n, text in enumerate(texts)], tmp_path / "store", dim=3)
+    train([unit(n, "en", text) for n, text in enumerate(lines)], tmp_path / "store", dim=3)
     store = Embeddings.open(tmp_path / "store")
     found = np.array([store.vectors[store.term_id("en", term)] for term in terms])
     assert found @ found.T == pytest.approx(rows @ rows.T, abs=1e-5)  # an SVD leaves signs open
@@ -291,10 +275,10 @@ def test_a_language_of_one_text_is_not_trained_on(tmp_path):
 
 def test_wrong_numbers_a_missing_file_and_a_store_that_is_there_are_refused_before_the_work(tmp_path):
     with pytest.raises(BadInput, match="dim is 0"):
-        train(toy(), tmp_path / "store", dim=0)
+        train(texts(), tmp_path / "store", dim=0)
     with pytest.raises(NotFound):
         train(tmp_path / "missing.jsonl", tmp_path / "store")
-    train(toy(), tmp_path / "store", dim=4)
+    train(texts(), tmp_path / "store", dim=4)
 
     def never():
         raise AssertionError("read although the output is there")
@@ -307,7 +291,7 @@ def test_wrong_numbers_a_missing_file_and_a_store_that_is_there_are_refused_befo
 def test_progress_is_reported_step_by_step(tmp_path):
     seen = []
     train(
-        toy(),
+        texts(),
         tmp_path / "store",
         dim=6,
         progress=lambda done, total, description: seen.append((done, total, description)),

@@ -123,32 +123,27 @@ def test_a_missing_index_is_named(dictionary: Path) -> None:
 # The shapes of an entry that FreeDict's sources have, each in words of our own.
 
 
-def test_a_translation_without_a_number_follows_the_headword() -> None:
-    assert senses_of("painike /p/ <n>\nkey, button\nnappi, jota painetaan\n") == (("key", "button"),)
+DATEI = (
+    "Datei /d/ <fem, n, sg>\n [comp.] computer file <n>, file (of sth.) <n>\n"
+    '      "eine Datei anlegen"  - create a file\n   Synonym: {Computerdatei}\n\n see: {Dateien}, {Zieldatei}\n'
+)
+OPEN = "open /o/ <v>\n1. avata 2.\nto make accessible\n 3.\ncomputing: to load\n2. aloittaa\nto start\n"
 
 
-def test_a_blank_line_may_follow_the_headword() -> None:
-    assert senses_of("cell /s/\n\nκελί, κύτταρο\n\n") == (("κελί", "κύτταρο"),)
-
-
-def test_numbers_of_meanings_and_definitions_are_no_translations() -> None:
-    entry = "open /o/ <v>\n1. avata 2.\nto make accessible\n 3.\ncomputing: to load\n2. aloittaa\nto start\n"
-
-    assert senses_of(entry) == (("avata",), ("aloittaa",))
-
-
-def test_notes_examples_and_references_are_no_translations() -> None:
-    entry = (
-        "Datei /d/ <fem, n, sg>\n [comp.] computer file <n>, file (of sth.) <n>\n"
-        '      "eine Datei anlegen"  - create a file\n   Synonym: {Computerdatei}\n\n see: {Dateien}, {Zieldatei}\n'
-    )
-
-    assert senses_of(entry) == (("computer file", "file"),)
-
-
-def test_an_entry_of_notes_alone_has_no_sense() -> None:
-    assert senses_of("cf /s/\n see: {confer}\n") == ()
-    assert senses_of("alone") == ()
+@pytest.mark.parametrize(
+    ("entry", "senses"),
+    [
+        ("painike /p/ <n>\nkey, button\nnappi, jota painetaan\n", (("key", "button"),)),
+        ("cell /s/\n\nκελί, κύτταρο\n\n", (("κελί", "κύτταρο"),)),
+        (OPEN, (("avata",), ("aloittaa",))),
+        (DATEI, (("computer file", "file"),)),
+        ("cf /s/\n see: {confer}\n", ()),
+        ("alone", ()),
+    ],
+    ids=["no number", "a blank line", "meanings and definitions", "notes and examples", "notes alone", "no line"],
+)
+def test_the_translations_of_an_entry_are_found_sense_by_sense(entry: str, senses: tuple[tuple[str, ...], ...]) -> None:
+    assert senses_of(entry) == senses
 
 
 # The packages

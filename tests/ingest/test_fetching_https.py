@@ -17,7 +17,7 @@ import pytest
 
 from ingest.fetching.https import Limits, fetch_file
 from reranker.base.errors import FetchFailed
-from tests.tls_server import TlsServer, authority, cut, in_turn, page, redirect, send, serving, status, tls_server
+from tests.tls_server import TlsServer, authority, cut, in_turn, page, redirect, send, status, tls_server
 
 __all__ = ["authority", "tls_server"]
 
@@ -74,7 +74,7 @@ def test_a_fetch_that_is_cut_goes_on_where_it_was(fetched: Fetched) -> None:
 
 
 def test_a_later_command_goes_on_where_the_last_one_was(fetched: Fetched) -> None:
-    fetched.server.answers["/v.vec"] = in_turn(cut(CONTENT, 100_000), status(503))
+    fetched.server.answers["/v.vec"] = in_turn(cut(CONTENT, 100_000), status(503, retry_after="soon"))
     with pytest.raises(FetchFailed, match="answers 503; 100,000 bytes are kept"):
         fetched()
     assert fetched.left() == {"v.vec.part", "v.vec.part.state"}
@@ -346,8 +346,3 @@ def test_a_file_comes_through_a_proxy_with_its_password(
 def test_an_address_that_is_not_https_is_not_asked(fetched: Fetched) -> None:
     with pytest.raises(FetchFailed, match="only https"):
         fetch_file("http://localhost/v.vec", fetched.folder / "v.vec")
-
-
-def test_the_server_of_these_tests_ends(authority: tuple[Path, Path, Path]) -> None:
-    with serving(*authority[1:]) as served:
-        assert served.url.startswith("https://")

@@ -6,41 +6,26 @@ import bz2
 import gzip
 import json
 import os
+from datetime import date
 from pathlib import Path
+from random import Random
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from ingest.documents import Layout, Record, read_records
+from ingest.documents import Layout, read_records
 from ingest.files import open_sources, read_rows
 from reranker.base.errors import BadInput, NotFound, WrongParameter
 from reranker.text.documents import Document
+from tests.ingest.records import ENGLISH, documents, read
+from tests.ingest.runs import write_rows
+
+PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "zst": zstandard.compress}
 
 
-def read(
-    *names: str | Path, layout: Layout = Layout(default_language="en"), file_format: str | None = None, columns=None
-) -> list[Record]:
-    with open_sources([str(name) for name in names], file_format, columns) as sources:
-        return list(read_records(sources, layout.checked()))
-
-
-def documents(records: list[Record]) -> list[Document]:
-    assert [record.reason for record in records if record.document is None] == []
-    return [record.document for record in records if record.document is not None]
-
-
-@pytest.mark.parametrize(
-    ("suffix", "pack"),
-    [
-        ("gz", gzip.compress),
-        ("bz2", bz2.compress),
-        ("zst", zstandard.ZstdCompressor().compress),
-        ("zst", lambda content: b"".join(zstandard.ZstdCompressor().compress(part) for part in (content, content[:0]))),
-    ],
-    ids=["gzip", "bzip2", "zstandard", "frames"],
-)
+@pytest.mark.parametrize(("suffix", "pack"), PACKERS.items())
 def test_packed_files_are_unpacked_whatever_they_are_called(tmp_path: Path, suffix: str, pack) -> None:
     content = pack(b'{"id": "1", "text": "a"}\n{"id": "2", "text": "b"}\n')
     for name in (f"in.jsonl.{suffix}", "in.jsonl"):
@@ -48,11 +33,9 @@ def test_packed_files_are_unpacked_whatever_they_are_called(tmp_path: Path, suff
         assert [one.doc_id for one in documents(read(tmp_path / name))] == ["1", "2"]
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, zstandard.ZstdCompressor().compress])
+@pytest.mark.parametrize("pack", PACKERS.values())
 def test_a_packed_file_that_breaks_off_is_a_reject_after_what_could_be_read(tmp_path: Path, pack) -> None:
-    import random
-
-    numbers = random.Random(1)
+    numbers = Random(1)
     content = "".join(json.dumps({"id": str(n), "text": str(numbers.random())}) + "\n" for n in range(60_000)).encode()
     path = tmp_path / "in.jsonl"
     packed = pack(content)
@@ -63,15 +46,13 @@ def test_a_packed_file_that_breaks_off_is_a_reject_after_what_could_be_read(tmp_
 
 
 def test_parquet_rows_become_documents_with_typed_metadata(tmp_path: Path) -> None:
-    import datetime
-
     table = pa.table(
         {
             "doc_id": ["a", "b"],
             "title": ["T", None],
             "body": ["one", "two"],
             "year": [1999, None],
-            "day": [datetime.date(2020, 1, 2), None],
+            "day": [date(2020, 1, 2), None],
             "tags": [["x", "y"], []],
         }
     )
@@ -168,7 +149,7 @@ def test_ids_of_pages_begin_at_the_folder_wherever_one_stands(
 ) -> None:
     monkeypatch.chdir(docs.parent / folder)
     with open_sources([os.path.relpath(docs / name) for name in names]) as sources:
-        found = [record.doc_id for record in read_records(sources, Layout(default_language="en"))]
+        found = [record.doc_id for record in read_records(sources, ENGLISH)]
     assert sorted(map(str, found)) == ["guide/note.txt", "guide/page.html", "guide/print.md", "index.md"]
 
 
@@ -176,7 +157,7 @@ def test_a_page_alone_has_its_name_as_id_and_other_files_beside_it_change_nothin
     rows = docs.parent / "rows.jsonl"
     rows.write_text('{"id": "1", "text": "cat"}', encoding="utf-8")
     with open_sources([str(docs / "guide" / "print.md"), str(rows)]) as sources:
-        found = [record.doc_id for record in read_records(sources, Layout(default_language="en"))]
+        found = [record.doc_id for record in read_records(sources, ENGLISH)]
     assert found == ["print.md", "1"]
 
 
@@ -310,6 +291,6 @@ def test_a_language_that_is_named_is_not_detected_and_a_higher_limit_tells_less(
         {"id": "1", "text": "Wasser für die Pflanzen", "lang": "fr"},
         {"id": "2", "text": "Wasser für die Pflanzen"},
     ]
-    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    path = write_rows(tmp_path / "in.jsonl", rows)
     layout = Layout(default_language="auto", min_confidence=1.0)
-    assert [one.language for one in documents(read(tmp_path / "in.jsonl", layout=layout))] == ["fr", "und"]
+    assert [one.language for one in documents(read(path, layout=layout))] == ["fr", "und"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,18 @@ import urllib3
 
 import ingest.from_index as from_index
 from ingest.documents import Layout, read_records
+from ingest.files import Source
 from ingest.from_index import IndexSource, forget, opened_index, read_index_source
 from ingest.pipeline import ingest
 from reranker.base import retries
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable, WrongParameter
 from reranker.base.retries import Backoff
 from reranker.embeddings import Embeddings
-from reranker.stores import open_store
+from reranker.stores.embedded.store import EmbeddedStore
 from reranker.stores.engine import scan
 from tests.engines.sources import Engine
 from tests.ingest.faulty_proxy import faulty_proxy, is_read
+from tests.ingest.runs import dropped
 from tests.stores.samples import fill, make_document
 
 pytestmark = pytest.mark.any_engine
@@ -58,13 +59,21 @@ def foreign(engine: Engine) -> Iterator[str]:
     urllib3.request("DELETE", url, timeout=60)
 
 
+@pytest.fixture(autouse=True)
+def _small_pages_and_short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan, "_PAGE_DOCUMENTS", 100)
+    monkeypatch.setattr(retries, "ENGINE", Backoff(8, 0.001))
+
+
 LAYOUT = Layout(text_field="content.body, content.summary")
 
 
-def test_every_document_of_every_shard_is_copied_once_with_its_fields(
-    foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(scan, "_PAGE_DOCUMENTS", 100)
+def numbers_of(copy: Source) -> list[int]:
+    """The documents of a copy, by their numbers."""
+    return sorted(int(str(record.doc_id)[2:]) for record in read_records([copy], Layout()))
+
+
+def test_every_document_of_every_shard_is_copied_once_with_its_fields(foreign: str, tmp_path: Path) -> None:
     with opened_index(read_index_source(foreign, LAYOUT), tmp_path) as copy:
         found = [record.document for record in read_records([copy], Layout())]
     assert sorted(int(one.doc_id[2:]) for one in found) == list(range(N_DOCUMENTS))
@@ -79,10 +88,7 @@ def test_a_query_chooses_among_the_documents(foreign: str, tmp_path: Path) -> No
         assert len(list(read_records([copy], Layout()))) == 3
 
 
-def test_a_copy_that_was_stopped_goes_on_after_its_last_page(
-    foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(scan, "_PAGE_DOCUMENTS", 100)
+def test_a_copy_that_was_stopped_goes_on_after_its_last_page(foreign: str, tmp_path: Path) -> None:
     source, n_pages = read_index_source(foreign, LAYOUT), 0
 
     def stop(done: int, total: int | None, description: str) -> None:
@@ -98,17 +104,13 @@ def test_a_copy_that_was_stopped_goes_on_after_its_last_page(
         file.write(b"half a page")
     first, pages = n_pages, []
     with opened_index(source, tmp_path, progress=lambda *step: pages.append(step)) as copy:
-        ids = [record.doc_id for record in read_records([copy], Layout())]
-        assert sorted(int(str(doc_id)[2:]) for doc_id in ids) == list(range(N_DOCUMENTS))
+        assert numbers_of(copy) == list(range(N_DOCUMENTS))
     assert first + len(pages) <= N_DOCUMENTS / 100 + 3  # the last page of each shard is not full
     forget(copy)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_copy_of_a_moment_that_the_engine_has_forgotten_begins_anew(
-    foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(scan, "_PAGE_DOCUMENTS", 100)
+def test_a_copy_of_a_moment_that_the_engine_has_forgotten_begins_anew(foreign: str, tmp_path: Path) -> None:
     source = read_index_source(foreign, LAYOUT)
 
     def stop(*step: Any) -> None:
@@ -122,29 +124,19 @@ def test_a_copy_of_a_moment_that_the_engine_has_forgotten_begins_anew(
     scan.PointInTime(client, distribution, source.index, state["pit"]).close()
     client.close()
     with opened_index(source, tmp_path) as copy:
-        ids = [record.doc_id for record in read_records([copy], Layout())]
-    assert sorted(int(str(doc_id)[2:]) for doc_id in ids) == list(range(N_DOCUMENTS))
+        assert numbers_of(copy) == list(range(N_DOCUMENTS))
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_source_that_is_overloaded_now_and_then_is_copied_whole(
-    foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
-) -> None:
-    monkeypatch.setattr(scan, "_PAGE_DOCUMENTS", 500)
-    monkeypatch.setattr(retries, "ENGINE", Backoff(8, 0.001))
+def test_a_source_that_is_overloaded_now_and_then_is_copied_whole(foreign: str, tmp_path: Path, status: int) -> None:
     node, _, index = foreign.rpartition("/")
     with faulty_proxy(node, lambda number: "pass" if number % 3 == 2 else status, is_read) as proxy:
         with opened_index(read_index_source(f"{proxy.address}/{index}", LAYOUT), tmp_path) as copy:
-            ids = [record.doc_id for record in read_records([copy], Layout())]
+            assert numbers_of(copy) == list(range(N_DOCUMENTS))
         assert proxy.faults.count(status) > 10
-    assert sorted(int(str(doc_id)[2:]) for doc_id in ids) == list(range(N_DOCUMENTS))
 
 
-def test_a_copy_from_a_source_that_stays_away_goes_on_with_its_last_page(
-    foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(scan, "_PAGE_DOCUMENTS", 500)
-    monkeypatch.setattr(retries, "ENGINE", Backoff(8, 0.001))
+def test_a_copy_from_a_source_that_stays_away_goes_on_with_its_last_page(foreign: str, tmp_path: Path) -> None:
     node, _, index = foreign.rpartition("/")
     with faulty_proxy(node, lambda number: "pass" if number < 5 else 503, is_read) as proxy:
         source = read_index_source(f"{proxy.address}/{index}", LAYOUT)
@@ -155,27 +147,24 @@ def test_a_copy_from_a_source_that_stays_away_goes_on_with_its_last_page(
         proxy.fault = lambda number: "pass"
         pages = []
         with opened_index(source, tmp_path, progress=lambda *step: pages.append(step[0])) as copy:
-            ids = [record.doc_id for record in read_records([copy], Layout())]
+            assert numbers_of(copy) == list(range(N_DOCUMENTS))
         assert pages[0] > state["n_rows"]
-    assert sorted(int(str(doc_id)[2:]) for doc_id in ids) == list(range(N_DOCUMENTS))
 
 
 def test_an_index_of_ours_needs_no_fields_named(
-    engine: Engine, embeddings: Embeddings, tmp_path: Path, new_index: Callable[[], str]
+    engine: Engine,
+    embedded: EmbeddedStore,
+    embeddings: Embeddings,
+    tmp_path: Path,
+    new_index: Callable[[], str],
 ) -> None:
-    name, store = new_index(), open_store(engine.url)
-    target = open_store(str(tmp_path / "store"))
+    name = new_index()
     written = make_document("1", "chat", "fr", title="Titre", url="u", metadata={"year": 1, "a": {"b": ["c"]}})
-    try:
+    with dropped(engine.url, name) as store:
         fill(store, name, written)
         with opened_index(read_index_source(f"{engine.url}/{name}", Layout()), tmp_path) as copy:
-            assert ingest([copy], target, "pages", embeddings).indexed == 1
-        assert target.fetch("pages", "1").document == written.document
-    finally:
-        with suppress(NotFound):
-            store.drop(name)
-        store.close()
-        target.close()
+            assert ingest([copy], embedded, "pages", embeddings).indexed == 1
+        assert embedded.fetch("pages", "1").document == written.document
 
 
 def test_an_index_without_the_field_says_which_it_has(foreign: str, tmp_path: Path) -> None:

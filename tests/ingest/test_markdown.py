@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from ingest.files import Row
-from ingest.files.parsing import parse
+from ingest.files import Row, parse
 
 
 def values_of(source: str) -> dict[str, Any]:

@@ -3,16 +3,15 @@ end, when they are given again, with exactly the documents of the input."""
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 
 import pytest
 import urllib3
@@ -20,32 +19,19 @@ from typer.testing import CliRunner
 
 from ingest.claims import CLAIM_SECONDS, Claim
 from reranker.base import retries
-from reranker.base.errors import BadInput, NotFound
+from reranker.base.errors import BadInput
 from reranker.base.retries import Backoff
-from reranker.embeddings import Embeddings
 from reranker.stores import open_store
 from reranker.stores.base.protocol import Store
+from reranker.stores.embedded.store import EmbeddedStore
 from sinkrank.commands.app import app
 from tests.engines.nodes import Node, start_node
 from tests.engines.sources import Engine, chosen_engines, is_assembled
 from tests.ingest.faulty_proxy import Fault, faulty_proxy, is_bulk
-from tests.ingest.test_interruption import N_DOCUMENTS, Stopping, assert_whole, documents, run
+from tests.ingest.runs import N_DOCUMENTS, Runs, Stopping, through_faults, write_rows
 from tests.stores.test_claims import n_claims
 
-__all__ = ["documents"]
 pytestmark = pytest.mark.any_engine
-
-
-@contextmanager
-def dropped(address: str, name: str) -> Iterator[Store]:
-    """A store whose index goes at the end."""
-    direct = open_store(address)
-    try:
-        yield direct
-    finally:
-        with suppress(NotFound):
-            direct.drop(name)
-        direct.close()
 
 
 def put(url: str, path: str, body: object = None, method: str = "PUT") -> None:
@@ -56,7 +42,7 @@ def put(url: str, path: str, body: object = None, method: str = "PUT") -> None:
 @pytest.mark.conformance  # it starts a node twice
 @pytest.mark.engine
 def test_a_node_that_is_killed_and_starts_again_in_the_middle_costs_no_document(
-    documents: Path, embeddings: Embeddings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = chosen_engines()[0]
     if not is_assembled(name):
@@ -73,12 +59,12 @@ def test_a_node_that_is_killed_and_starts_again_in_the_middle_costs_no_document(
         proxy.fault = kill
         store, direct = open_store(proxy.address), open_store(node.url)
         try:
-            summary = run(documents, store, "pages", embeddings, tmp_path)
+            summary = runs(store)
             if summary.failure is not None:  # what was asked of it while it started, other than to write
-                summary = run(documents, store, "pages", embeddings, tmp_path)
+                summary = runs(store)
             assert len(again) == 1
             assert (summary.failure, summary.indexed) == (None, N_DOCUMENTS)
-            assert_whole(direct, "pages", tmp_path / "r.jsonl")
+            runs.assert_whole(direct)
         finally:
             store.close()
             direct.close()
@@ -105,12 +91,7 @@ def restarted(node: Node) -> subprocess.Popen[bytes]:
 
 @pytest.mark.engine
 def test_a_node_that_is_away_for_a_while_and_then_not_ready_costs_no_document(
-    engine: Engine,
-    documents: Path,
-    embeddings: Embeddings,
-    tmp_path: Path,
-    new_index: Callable[[], str],
-    monkeypatch: pytest.MonkeyPatch,
+    engine: Engine, runs: Runs, new_index: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in a restart: a request is lost after the engine had it, then none gets through, then all are refused."""
     monkeypatch.setattr(retries, "ENGINE", Backoff(150, first_wait_s=0.01, longest_wait_s=0.02))
@@ -125,18 +106,16 @@ def test_a_node_that_is_away_for_a_while_and_then_not_ready_costs_no_document(
         n_bulks += is_bulk(path)
         return True
 
-    with dropped(engine.url, name) as direct, faulty_proxy(engine.url, restart, noting) as proxy:
-        store = open_store(proxy.address)
-        summary = run(documents, store, name, embeddings, tmp_path)
-        store.close()
+    with through_faults(engine.url, name, restart, noting) as (direct, store, proxy):
+        summary = runs(store, name)
         assert (summary.failure, summary.indexed) == (None, N_DOCUMENTS)
         assert {"lost", "cut", 503} <= set(proxy.faults)
-        assert_whole(direct, name, tmp_path / "r.jsonl")
+        runs.assert_whole(direct, name)
 
 
 @pytest.mark.engine
 def test_an_index_that_is_closed_takes_the_documents_when_it_is_open_again(
-    engine: Engine, documents: Path, embeddings: Embeddings, tmp_path: Path, new_index: Callable[[], str]
+    engine: Engine, runs: Runs, new_index: Callable[[], str]
 ) -> None:
     name = new_index()
     opened = threading.Event()
@@ -151,18 +130,16 @@ def test_an_index_that_is_closed_takes_the_documents_when_it_is_open_again(
             threading.Timer(1.5, open_again).start()
         return "pass"
 
-    with dropped(engine.url, name) as direct, faulty_proxy(engine.url, close) as proxy:
-        store = open_store(proxy.address)
-        summary = run(documents, store, name, embeddings, tmp_path)
-        store.close()
+    with through_faults(engine.url, name, close) as (direct, store, _):
+        summary = runs(store, name)
         assert opened.wait(30)
         assert (summary.failure, summary.indexed) == (None, N_DOCUMENTS)
-        assert_whole(direct, name, tmp_path / "r.jsonl")
+        runs.assert_whole(direct, name)
 
 
 @pytest.mark.engine
 def test_an_index_that_is_deleted_meanwhile_is_not_made_anew_by_the_writing(
-    engine: Engine, documents: Path, embeddings: Embeddings, tmp_path: Path, new_index: Callable[[], str]
+    engine: Engine, runs: Runs, new_index: Callable[[], str]
 ) -> None:
     name = new_index()
 
@@ -171,35 +148,28 @@ def test_an_index_that_is_deleted_meanwhile_is_not_made_anew_by_the_writing(
             put(engine.url, f"{name}-000001", method="DELETE")
         return "pass"
 
-    with dropped(engine.url, name) as direct, faulty_proxy(engine.url, delete) as proxy:
-        store = open_store(proxy.address)
-        first = run(documents, store, name, embeddings, tmp_path)
+    with through_faults(engine.url, name, delete) as (direct, store, _):
+        first = runs(store, name)
         assert first.failure is not None
         assert f"has no index '{name}-000001'" in first.failure
         assert urllib3.request("GET", f"{engine.url}/{name}*?expand_wildcards=all", timeout=30).json() == {}
-        second = run(documents, store, name, embeddings, tmp_path)
-        store.close()
+        second = runs(store, name)
         assert (second.failure, second.resumed_at) == (None, 0)
-        assert_whole(direct, name, tmp_path / "r.jsonl")
+        runs.assert_whole(direct, name)
 
 
 @pytest.mark.slow
-def test_an_embedded_index_that_is_deleted_meanwhile_ends_the_run(
-    documents: Path, embeddings: Embeddings, tmp_path: Path
-) -> None:
-    store = open_store(str(tmp_path / "store"))
-
+def test_an_embedded_index_that_is_deleted_meanwhile_ends_the_run(embedded: EmbeddedStore, runs: Runs) -> None:
     class Dropping(Stopping):
         def write_prepared(self, index, prepared):
             for result in super().write_prepared(index, prepared):
                 if self.n_written == 600:
-                    store.drop(index)
+                    embedded.drop(index)
                 yield result
 
-    assert "no index" in str(run(documents, Dropping(store, None), "pages", embeddings, tmp_path).failure)
-    assert run(documents, store, "pages", embeddings, tmp_path).failure is None
-    assert_whole(store, "pages", tmp_path / "r.jsonl")
-    store.close()
+    assert "no index" in str(runs(Dropping(embedded)).failure)
+    assert runs(embedded).failure is None
+    runs.assert_whole(embedded)
 
 
 LIMITED = (
@@ -211,149 +181,121 @@ LIMITED = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("limit", [30_000, 400_000])
-def test_a_disk_that_is_full_ends_the_run_in_one_line_and_the_next_one_goes_on(
-    documents: Path, embeddings: Embeddings, tmp_path: Path, limit: int
-) -> None:
+def test_a_disk_that_is_full_ends_the_run_in_one_line_and_the_next_one_goes_on(runs: Runs, limit: int) -> None:
     # No file may grow beyond so many bytes: the checkpoint, the words beside it, the store.
-    command = [
-        *("ingest", str(documents), "--index", "pages", "--store", str(tmp_path / "store"), "--workers", "1"),
-        *("--embeddings", str(embeddings.path), "--home", str(tmp_path), "--rejects", str(tmp_path / "r.jsonl")),
-    ]
+    arguments = runs.command(str(runs.folder / "store"), "pages", "--workers", "1")
     full = subprocess.run(
-        [sys.executable, "-c", LIMITED, str(limit), *command], capture_output=True, text=True, check=False
+        [sys.executable, "-c", LIMITED, str(limit), *arguments], capture_output=True, text=True, check=False
     )
     assert full.returncode == 1
     assert "Traceback" not in full.stderr
     assert "disk" in full.stderr
-    freed = CliRunner().invoke(app, command, prog_name="sinkrank")
+    freed = CliRunner().invoke(app, arguments, prog_name="sinkrank")
     assert "1,500 of 1,504 documents are in index" in freed.stdout, freed.stderr
-    store = open_store(str(tmp_path / "store"))
-    assert_whole(store, "pages", tmp_path / "r.jsonl")
-    store.close()
-    assert list((tmp_path / "ingest").iterdir()) == []
+    with closing(EmbeddedStore(runs.folder / "store")) as store:
+        runs.assert_whole(store)
+    assert list((runs.folder / "ingest").iterdir()) == []
 
 
 @pytest.mark.parametrize("rebuild", [False, True])
 def test_of_two_runs_that_make_an_index_at_once_the_second_is_refused_and_the_first_is_whole(
-    store: Store, index: str, documents: Path, embeddings: Embeddings, tmp_path: Path, rebuild: bool
+    store: Store, index: str, runs: Runs, rebuild: bool
 ) -> None:
-    other = tmp_path / "other.jsonl"
-    other.write_text(json.dumps({"id": "other", "lang": "fr", "text": "chat"}) + "\n")
+    other = write_rows(runs.folder / "other.jsonl", [{"id": "other", "lang": "fr", "text": "chat"}])
     if rebuild:
-        run(other, store, index, embeddings, tmp_path)
+        runs(store, index, documents=other)
 
     class Nosy(Stopping):
         def save_idf(self, index_, table):
             with pytest.raises(BadInput, match="another run is making a version"):
-                run(other, store, index, embeddings, tmp_path, rebuild=True)
+                runs(store, index, rebuild=True, documents=other)
             super().__getattr__("save_idf")(index_, table)
 
-    assert run(documents, Nosy(store, None), index, embeddings, tmp_path, rebuild=rebuild).failure is None
-    assert_whole(store, index, tmp_path / "r.jsonl")
-    assert run(other, store, index, embeddings, tmp_path, rebuild=True).failure is None
+    assert runs(Nosy(store), index, rebuild=rebuild).failure is None
+    runs.assert_whole(store, index)
+    assert runs(store, index, rebuild=True, documents=other).failure is None
     assert [one.doc_id for one in store.bags(index)] == ["other"]
 
 
 def test_an_index_that_another_run_has_just_made_is_added_to_and_not_replaced(
-    documents: Path, embeddings: Embeddings, tmp_path: Path
+    embedded: EmbeddedStore, runs: Runs
 ) -> None:
-    store = open_store(str(tmp_path / "store"))
-    other = tmp_path / "other.jsonl"
-    other.write_text(json.dumps({"id": "other", "lang": "fr", "text": "chat"}) + "\n")
+    other = write_rows(runs.folder / "other.jsonl", [{"id": "other", "lang": "fr", "text": "chat"}])
 
     class Slow(Stopping):
         def claim(self, index, owner, seconds):
-            if not store.versions(index):
-                run(documents, store, index, embeddings, tmp_path)
-            store.claim(index, owner, seconds)
+            if not embedded.versions(index):
+                runs(embedded, index)
+            embedded.claim(index, owner, seconds)
 
-    assert run(other, Slow(store, None), "pages", embeddings, tmp_path).failure is None
-    assert store.count("pages") == N_DOCUMENTS + 1
-    store.close()
+    assert runs(Slow(embedded), documents=other).failure is None
+    assert embedded.count("pages") == N_DOCUMENTS + 1
 
 
-def test_a_run_that_goes_on_has_the_claim_that_it_had(documents: Path, embeddings: Embeddings, tmp_path: Path) -> None:
-    store = open_store(str(tmp_path / "store"))
+class Killed(Stopping):
+    def release(self, index, owner):
+        """A process that is killed releases nothing."""
 
-    class Killed(Stopping):
-        def release(self, index, owner):
-            """A process that is killed releases nothing."""
 
+def test_a_run_that_goes_on_has_the_claim_that_it_had(embedded: EmbeddedStore, runs: Runs) -> None:
     with pytest.raises(KeyboardInterrupt):
-        run(documents, Killed(store, after=1_000), "pages", embeddings, tmp_path, rebuild=True)
+        runs(Killed(embedded, after=1_000), rebuild=True)
     with pytest.raises(BadInput, match="another run is making a version"):
-        run(documents, store, "pages", embeddings, tmp_path / "elsewhere", rebuild=True)
-    assert run(documents, store, "pages", embeddings, tmp_path, rebuild=True).resumed_at > 0
-    assert_whole(store, "pages", tmp_path / "r.jsonl")
-    store.close()
+        replace(runs, folder=runs.folder / "elsewhere")(embedded, rebuild=True)
+    assert runs(embedded, rebuild=True).resumed_at > 0
+    runs.assert_whole(embedded)
 
 
 @pytest.mark.parametrize("continued", [True, False], ids=["the same input", "another input, later"])
 def test_a_claim_that_a_killed_first_run_left_goes_with_the_next_run(
-    new_index: Callable[[], str],
-    store: Store,
-    documents: Path,
-    embeddings: Embeddings,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    continued: bool,
+    new_index: Callable[[], str], store: Store, runs: Runs, monkeypatch: pytest.MonkeyPatch, continued: bool
 ) -> None:
     index = new_index()
 
-    class Killed(Stopping):
-        def release(self, index, owner):
-            """A process that is killed releases nothing."""
-
     try:
         with pytest.raises(KeyboardInterrupt):
-            run(documents, Killed(store, after=1_000), index, embeddings, tmp_path)
+            runs(Killed(store, after=1_000), index)
         assert n_claims(store, index) == 1
-        folder = tmp_path if continued else tmp_path / "elsewhere"
         if not continued:
             now = time.time()
             monkeypatch.setattr(time, "time", lambda: now + CLAIM_SECONDS + 1)
-        assert run(documents, store, index, embeddings, folder).failure is None
+            runs = replace(runs, folder=runs.folder / "elsewhere")
+        assert runs(store, index).failure is None
         assert n_claims(store, index) == 0
     finally:
         store.drop(index)
 
 
-def test_a_run_that_has_lost_its_claim_lets_nothing_serve(
-    documents: Path, embeddings: Embeddings, tmp_path: Path
-) -> None:
-    store = open_store(str(tmp_path / "store"))
-    run(documents, store, "pages", embeddings, tmp_path)
+def test_a_run_that_has_lost_its_claim_lets_nothing_serve(embedded: EmbeddedStore, runs: Runs) -> None:
+    runs(embedded)
 
     class Robbed(Stopping):
         def refresh(self, index):
             for owner in owners:
-                store.release("pages", owner)
-            store.claim("pages", "another", 60)
+                embedded.release("pages", owner)
+            embedded.claim("pages", "another", 60)
 
         def claim(self, index, owner, seconds):
             owners.append(owner)
-            store.claim(index, owner, seconds)
+            embedded.claim(index, owner, seconds)
 
     owners: list[str] = []
-    summary = run(documents, Robbed(store, None), "pages", embeddings, tmp_path, rebuild=True)
+    summary = runs(Robbed(embedded), rebuild=True)
     assert "another run is making a version" in str(summary.failure)
-    assert [version.name for version in store.versions("pages") if version.is_serving] == ["pages-000001"]
-    store.close()
+    assert [version.name for version in embedded.versions("pages") if version.is_serving] == ["pages-000001"]
 
 
-def test_a_claim_is_renewed_as_long_as_it_is_held(tmp_path: Path) -> None:
-    store = open_store(str(tmp_path / "store"))
+def test_a_claim_is_renewed_as_long_as_it_is_held(embedded: EmbeddedStore) -> None:
     renewed = threading.Event()
 
     class Counting(Stopping):
         def claim(self, index, owner, seconds):
-            store.claim(index, owner, seconds)
+            embedded.claim(index, owner, seconds)
             self.n_written += 1
             if self.n_written == 3:
                 renewed.set()
 
-    with Claim(Counting(store, None), "pages", "one", seconds=0.4) as claim:
+    with Claim(Counting(embedded), "pages", "one", seconds=0.4) as claim:
         assert renewed.wait(30)
         claim.check()
-    store.claim("pages", "other", 60)
-    store.close()
+    embedded.claim("pages", "other", 60)

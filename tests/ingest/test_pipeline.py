@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from ingest.documents import Layout
-from ingest.files import Source
-from ingest.pipeline import Options, ingest
+from ingest.pipeline import ingest
 from ingest.summary import Summary
 from reranker.base.errors import (
     BadInput,
@@ -23,27 +22,18 @@ from reranker.base.errors import (
     UnknownLanguage,
     VersionMismatch,
 )
-from reranker.embeddings import Embeddings, EmbeddingsWriter
+from reranker.embeddings import Embeddings
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.writing import Writable, WriteResult
 from reranker.stores.embedded.store import EmbeddedStore
+from tests.ingest.runs import Pages, Wrapped, source
 from tests.stores.samples import make_index
+from tests.tiny import write_words
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[EmbeddedStore]:
-    opened = EmbeddedStore(tmp_path / "store")
-    yield opened
-    opened.close()
-
-
-def source(tmp_path: Path, *rows: dict[str, Any] | str | bytes, name: str = "in.jsonl") -> Source:
-    lines = [
-        row if isinstance(row, bytes) else (row if isinstance(row, str) else json.dumps(row)).encode() for row in rows
-    ]
-    path = tmp_path / name
-    path.write_bytes(b"".join(line + b"\n" for line in lines))
-    return Source(path, str(path), "jsonl")
+def pages(tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings) -> Pages:
+    return Pages(embedded, "pages", embeddings, tmp_path)
 
 
 def document(doc_id: str, text: str, language: str = "fr") -> dict[str, Any]:
@@ -64,9 +54,7 @@ def frequencies(store: EmbeddedStore, language: str) -> tuple[int, dict[int, int
 CHAT, CHIEN, EAU = 5, 6, 7  # term ids of `tests.tiny`
 
 
-def test_documents_come_into_a_new_index_with_their_document_frequencies(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings
-) -> None:
+def test_documents_come_into_a_new_index_with_their_document_frequencies(pages: Pages) -> None:
     rows = [
         document("1", "chat chat chien"),
         document("2", "chat"),
@@ -74,7 +62,7 @@ def test_documents_come_into_a_new_index_with_their_document_frequencies(
         document("4", "xyz", "sv"),
     ]
 
-    summary = ingest([source(tmp_path, *rows)], store, "pages", embeddings)
+    summary = pages.ingest(*rows)
 
     assert replace(summary, seconds=0) == Summary(
         index="pages",
@@ -87,84 +75,79 @@ def test_documents_come_into_a_new_index_with_their_document_frequencies(
         rejects=None,
         version="pages-000001",
     )
-    assert store.count("pages") == 4
-    assert store.describe("pages") == IndexDescription(embeddings.version, 2)
-    assert frequencies(store, "fr") == (2, {CHAT: 2, CHIEN: 1})
-    assert frequencies(store, "en") == (1, {0: 1})
-    assert set(store.idf("pages").languages) == {"en", "fr"}
-    assert store.fetch("pages", "1").document.text == "chat chat chien"
-    assert list(tmp_path.glob("*.rejects.jsonl")) == []
+    assert pages.store.count("pages") == 4
+    assert pages.store.describe("pages") == IndexDescription(pages.embeddings.version, 2)
+    assert frequencies(pages.store, "fr") == (2, {CHAT: 2, CHIEN: 1})
+    assert frequencies(pages.store, "en") == (1, {0: 1})
+    assert set(pages.store.idf("pages").languages) == {"en", "fr"}
+    assert pages.store.fetch("pages", "1").document.text == "chat chat chien"
+    assert list(pages.folder.glob("*.rejects.jsonl")) == []
 
 
-def test_running_it_again_changes_nothing(tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings) -> None:
+def test_running_it_again_changes_nothing(pages: Pages) -> None:
     rows = [document("1", "chat"), {"language": "fr", "text": "chien"}]
-    sources = [source(tmp_path, *rows)]
-    ingest(sources, store, "pages", embeddings)
-    before = store.idf("pages").version
+    pages.ingest(*rows)
+    before = pages.store.idf("pages").version
 
-    again = ingest(sources, store, "pages", embeddings)
+    again = pages.ingest(*rows)
 
     assert (again.indexed, again.rejected) == (2, 0)
-    assert store.count("pages") == 2
-    assert store.idf("pages").version == before
+    assert pages.store.count("pages") == 2
+    assert pages.store.idf("pages").version == before
 
 
-def test_a_language_that_comes_later_gets_its_own_idf_and_the_old_ones_stay(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings
-) -> None:
-    ingest([source(tmp_path, document("1", "chat"))], store, "pages", embeddings)
+def test_a_language_that_comes_later_gets_its_own_idf_and_the_old_ones_stay(pages: Pages) -> None:
+    pages.ingest(document("1", "chat"))
 
     later = [document("2", "chat eau"), document("3", "dog", "en"), document("4", "dog car", "en")]
-    ingest([source(tmp_path, *later)], store, "pages", embeddings)
+    pages.ingest(*later)
 
-    assert store.count("pages") == 4
-    assert frequencies(store, "fr") == (1, {CHAT: 1})
-    assert frequencies(store, "en") == (2, {1: 2, 4: 1})
-
-
-def test_a_rebuild_leaves_only_the_new_documents_and_counts_anew(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings
-) -> None:
-    ingest([source(tmp_path, document("1", "chat"), document("x", "cat", "en"))], store, "pages", embeddings)
-
-    ingest([source(tmp_path, document("2", "eau"))], store, "pages", embeddings, Options(rebuild=True))
-
-    assert store.count("pages") == 1
-    assert frequencies(store, "fr") == (1, {EAU: 1})
-    assert set(store.idf("pages").languages) == {"fr"}
+    assert pages.store.count("pages") == 4
+    assert frequencies(pages.store, "fr") == (1, {CHAT: 1})
+    assert frequencies(pages.store, "en") == (2, {1: 2, 4: 1})
 
 
-def test_a_rebuild_with_no_document_leaves_the_index_as_it_was(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings
-) -> None:
-    ingest([source(tmp_path, document("1", "chat"))], store, "pages", embeddings)
+def test_a_rebuild_leaves_only_the_new_documents_and_counts_anew(pages: Pages) -> None:
+    pages.ingest(document("1", "chat"), document("x", "cat", "en"))
 
-    summary = ingest([source(tmp_path, "broken")], store, "pages", embeddings, Options(rebuild=True))
+    pages.ingest(document("2", "eau"), rebuild=True)
+
+    assert pages.store.count("pages") == 1
+    assert frequencies(pages.store, "fr") == (1, {EAU: 1})
+    assert set(pages.store.idf("pages").languages) == {"fr"}
+
+
+def test_a_rebuild_with_no_document_leaves_the_index_as_it_was(pages: Pages) -> None:
+    pages.ingest(document("1", "chat"))
+
+    summary = pages.ingest("broken", rebuild=True)
 
     assert (summary.read, summary.rejected, summary.indexed) == (1, 1, 0)
-    assert store.fetch("pages", "1").document.text == "chat"
+    assert pages.store.fetch("pages", "1").document.text == "chat"
 
 
-def test_no_index_is_made_for_input_without_a_document(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings
-) -> None:
-    summary = ingest([source(tmp_path, "broken")], store, "pages", embeddings)
+def test_no_index_is_made_for_input_without_a_document(pages: Pages) -> None:
+    summary = pages.ingest("broken")
     assert summary.rejected == 1
     with pytest.raises(NotFound):
-        store.describe("pages")
+        pages.store.describe("pages")
 
 
-def test_rejected_rows_are_kept_whole_with_file_line_and_reason(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings
-) -> None:
+def test_rejected_rows_are_kept_whole_with_file_line_and_reason(pages: Pages) -> None:
     bad_bytes = b'{"id": "3", "language": "fr", "text": "caf\xe9"}'
-    first = source(tmp_path, document("1", "chat"), "{broken", document("2", "chat", "fx"), bad_bytes)
-    second = source(tmp_path, document("1", "eau"), name="second.jsonl")
+    first = source(
+        pages.folder / "in.jsonl",
+        document("1", "chat"),
+        "{broken",
+        document("2", "chat", "fx"),
+        bad_bytes.decode(errors="surrogateescape"),
+    )
+    second = source(pages.folder / "second.jsonl", document("1", "eau"))
 
-    summary = ingest([first, second], store, "pages", embeddings)
+    summary = ingest([first, second], pages.store, "pages", pages.embeddings)
 
     assert (summary.read, summary.indexed, summary.rejected) == (5, 1, 4)
-    assert summary.rejects == tmp_path / "in.jsonl.rejects.jsonl"
+    assert summary.rejects == pages.folder / "in.jsonl.rejects.jsonl"
     broken, language, undecoded, repeated = read_rejects(summary.rejects)
     assert broken["file"] == first.name
     assert (broken["line"], broken["id"], broken["raw"]) == (2, None, "{broken")
@@ -173,133 +156,99 @@ def test_rejected_rows_are_kept_whole_with_file_line_and_reason(
     assert json.loads(language["raw"]) == document("2", "chat", "fx")
     assert base64.b64decode(undecoded["raw_base64"]) == bad_bytes
     assert (repeated["file"], repeated["line"], repeated["id"]) == (second.name, 1, "1")
-    assert store.fetch("pages", "1").document.text == "chat"
+    assert pages.store.fetch("pages", "1").document.text == "chat"
 
 
-def test_rejected_rows_once_mended_come_in(tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings) -> None:
-    summary = ingest([source(tmp_path, document("1", "chat", "fx"))], store, "pages", embeddings)
+def test_rejected_rows_once_mended_come_in(pages: Pages) -> None:
+    summary = pages.ingest(document("1", "chat", "fx"))
     mended = [row["raw"].replace("fx", "fr") for row in read_rejects(summary.rejects)]
 
-    assert ingest([source(tmp_path, *mended)], store, "pages", embeddings).indexed == 1
+    assert pages.ingest(*mended).indexed == 1
 
 
-def test_a_document_that_the_store_refuses_is_rejected_with_the_stores_reason(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings
-) -> None:
-    refusing = Refusing(store, "2")
+def test_a_document_that_the_store_refuses_is_rejected_with_the_stores_reason(pages: Pages) -> None:
+    refusing = Refusing(pages.store, "2")
     rows = [document("1", "chat"), document("2", "eau"), document("3", "pain")]
 
-    summary = ingest([source(tmp_path, *rows)], refusing, "pages", embeddings, Options(rejects=tmp_path / "r.jsonl"))
+    summary = pages.ingest(*rows, store=refusing, rejects=pages.folder / "r.jsonl")
 
     assert (summary.indexed, summary.rejected) == (2, 1)
-    (rejected,) = read_rejects(tmp_path / "r.jsonl")
+    (rejected,) = read_rejects(pages.folder / "r.jsonl")
     assert (rejected["line"], rejected["id"], rejected["reason"]) == (2, "2", "mapper_parsing_exception: no")
 
 
-def test_a_store_that_fails_midway_is_reported_with_what_was_not_confirmed(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings
-) -> None:
+def test_a_store_that_fails_midway_is_reported_with_what_was_not_confirmed(pages: Pages) -> None:
     rows = [document(str(n), "chat") for n in range(10)]
-    sources = [source(tmp_path, *rows)]
 
-    summary = ingest(sources, Failing(store, after=4), "pages", embeddings)
+    summary = pages.ingest(*rows, store=Failing(pages.store, after=4))
 
     assert summary.indexed == 4
     assert summary.failure == "the node went away"
     assert summary.unconfirmed == 2
-    assert summary.first_unconfirmed == f"{sources[0].name}:5"
+    assert summary.first_unconfirmed == f"{pages.folder}/in.jsonl:5"
     assert summary.read == summary.indexed + summary.rejected + summary.unconfirmed
-    assert ingest(sources, store, "pages", embeddings).indexed == 10
-    assert store.count("pages") == 10
+    assert pages.ingest(*rows).indexed == 10
+    assert pages.store.count("pages") == 10
 
 
-def test_a_document_that_the_store_says_nothing_of_is_a_failure(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings
-) -> None:
-    summary = ingest([source(tmp_path, document("1", "chat"))], Silent(store), "pages", embeddings)
+def test_a_document_that_the_store_says_nothing_of_is_a_failure(pages: Pages) -> None:
+    summary = pages.ingest(document("1", "chat"), store=Silent(pages.store))
     assert (summary.indexed, summary.unconfirmed) == (0, 1)
     assert summary.failure is not None
 
 
-def test_an_index_of_other_embeddings_is_refused_but_can_be_rebuilt(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings
-) -> None:
-    make_index(store, "pages", IndexDescription("of other embeddings", 2))
-    sources = [source(tmp_path, document("1", "chat"))]
+def test_an_index_of_other_embeddings_is_refused_but_can_be_rebuilt(pages: Pages) -> None:
+    make_index(pages.store, "pages", IndexDescription("of other embeddings", 2))
 
     with pytest.raises(VersionMismatch, match="--rebuild"):
-        ingest(sources, store, "pages", embeddings)
-    assert store.count("pages") == 0
+        pages.ingest(document("1", "chat"))
+    assert pages.store.count("pages") == 0
 
-    assert ingest(sources, store, "pages", embeddings, Options(rebuild=True)).indexed == 1
-    assert store.describe("pages").embeddings_version == embeddings.version
+    assert pages.ingest(document("1", "chat"), rebuild=True).indexed == 1
+    assert pages.store.describe("pages").embeddings_version == pages.embeddings.version
 
 
 @pytest.mark.parametrize("rebuild", [False, True])
-def test_an_index_that_is_not_ours_is_left_alone(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings, rebuild: bool
-) -> None:
-    foreign = Foreign(store)
+def test_an_index_that_is_not_ours_is_left_alone(pages: Pages, rebuild: bool) -> None:
+    foreign = Foreign(pages.store)
     with pytest.raises(NotOurIndex, match="not made by Sinkrank"):
-        ingest([source(tmp_path, document("1", "chat"))], foreign, "pages", embeddings, Options(rebuild=rebuild))
+        pages.ingest(document("1", "chat"), store=foreign, rebuild=rebuild)
     assert foreign.dropped == []
 
 
 @pytest.mark.parametrize("index", ["_all", "Pages", "a/b", ""])
-def test_a_name_that_cannot_be_an_index_is_refused(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings, index: str
-) -> None:
+def test_a_name_that_cannot_be_an_index_is_refused(pages: Pages, index: str) -> None:
     with pytest.raises(BadInput, match="cannot be an index"):
-        ingest([source(tmp_path, document("1", "chat"))], store, index, embeddings)
+        replace(pages, name=index).ingest(document("1", "chat"))
 
 
-def test_a_wrong_default_language_is_refused_before_anything_is_read(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings
-) -> None:
+def test_a_wrong_default_language_is_refused_before_anything_is_read(pages: Pages) -> None:
     with pytest.raises(UnknownLanguage, match="'fx'"):
-        ingest([source(tmp_path)], store, "pages", embeddings, Options(Layout(default_language="fx")))
+        pages.ingest(layout=Layout(default_language="fx"))
 
 
-def test_the_reject_file_must_be_writable_and_no_input(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings
-) -> None:
-    sources = [source(tmp_path, document("1", "chat"))]
-    for path in (tmp_path / "absent" / "r.jsonl", tmp_path, sources[0].path):
+def test_the_reject_file_must_be_writable_and_no_input(pages: Pages) -> None:
+    for path in (pages.folder / "absent" / "r.jsonl", pages.folder, pages.folder / "in.jsonl"):
         with pytest.raises(BadInput, match="--rejects"):
-            ingest(sources, store, "pages", embeddings, Options(rejects=path))
-    assert json.loads(sources[0].path.read_text()) == document("1", "chat")
+            pages.ingest(document("1", "chat"), rejects=path)
+    assert json.loads((pages.folder / "in.jsonl").read_text()) == document("1", "chat")
 
 
-def test_words_are_not_counted_again_where_every_language_has_its_idf(tmp_path: Path, store: EmbeddedStore) -> None:
-    with EmbeddingsWriter(tmp_path / "one", dim=1, source="test") as writer:
-        import numpy as np
-
-        writer.append("fr", ["chat"], np.ones((1, 1)))
-        writer.commit()
-    french = Embeddings.open(tmp_path / "one")
-    sources = [source(tmp_path, *[document(str(n), "chat") for n in range(100)])]
+def test_words_are_not_counted_again_where_every_language_has_its_idf(tmp_path: Path, embedded: EmbeddedStore) -> None:
+    french = write_words(tmp_path / "one", {"fr": ["chat"]})
+    sources = [source(tmp_path / "in.jsonl", *[document(str(n), "chat") for n in range(100)])]
     steps: list[tuple[int, int | None, str]] = []
 
-    ingest(sources, store, "pages", french, progress=lambda *step: steps.append(step))
+    ingest(sources, embedded, "pages", french, progress=lambda *step: steps.append(step))
     assert [step for step in steps if step[2] == "indexing"] == [(50, 100, "indexing"), *[(100, 100, "indexing")] * 2]
     assert "counting words" in {step[2] for step in steps}
 
     steps.clear()
-    ingest(sources, store, "pages", french, progress=lambda *step: steps.append(step))
+    ingest(sources, embedded, "pages", french, progress=lambda *step: steps.append(step))
     assert {step[2] for step in steps} == {"indexing"}
 
 
-class _Wrapped:
-    """A store with one thing about it changed."""
-
-    def __init__(self, store: EmbeddedStore) -> None:
-        self._store = store
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-
-class Refusing(_Wrapped):
+class Refusing(Wrapped):
     """Refuses one document."""
 
     def __init__(self, store: EmbeddedStore, doc_id: str) -> None:
@@ -314,7 +263,7 @@ class Refusing(_Wrapped):
                 yield from self._store.write_prepared(index, [document])
 
 
-class Failing(_Wrapped):
+class Failing(Wrapped):
     """Reads two documents ahead, and is gone after some."""
 
     def __init__(self, store: EmbeddedStore, after: int) -> None:
@@ -329,7 +278,7 @@ class Failing(_Wrapped):
         raise StoreUnavailable("the node went away")
 
 
-class Silent(_Wrapped):
+class Silent(Wrapped):
     """Reads all and answers nothing."""
 
     def write_prepared(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
@@ -337,7 +286,7 @@ class Silent(_Wrapped):
         return iter(())
 
 
-class Foreign(_Wrapped):
+class Foreign(Wrapped):
     """Holds an index that another program made."""
 
     def __init__(self, store: EmbeddedStore) -> None:

@@ -9,56 +9,34 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 from ingest.ray_workers import RayWorkers
 from reranker.base.errors import BadInput
-from reranker.embeddings import Embeddings
 from reranker.stores import open_store
 from reranker.stores.base.protocol import Store
 from tests.engines.sources import Engine
 from tests.ingest.faulty_proxy import Fault, faulty_proxy
-from tests.ingest.test_interruption import N_MANY, assert_whole, many_documents, run, written
+from tests.ingest.runs import N_MANY, Runs, assert_equal, start, written
 
-__all__ = ["many_documents"]
-
-
-def start(documents: Path, address: str, index: str, folder: Path, embeddings: Embeddings) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [
-            *(sys.executable, "-m", "sinkrank", "ingest", str(documents), "--index", index, "--store", address),
-            *("--embeddings", str(embeddings.path), "--home", str(folder), "--rejects", str(folder / "r.jsonl")),
-            *("--engine", "ray", "--workers", "2"),
-        ],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+ON_RAY = ("--engine", "ray", "--workers", "2")
 
 
 NEEDS_RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra ray)")
 
 
-def assert_as_by_a_process(
-    store: Store, index: str, other: str, documents: Path, embeddings: Embeddings, folder: Path
-) -> None:
+def assert_as_by_a_process(store: Store, index: str, other: str, runs: Runs) -> None:
     """The index has what a run in this process makes under the other name."""
-    assert_whole(store, index, folder / "r.jsonl", N_MANY)
-    (folder / "process").mkdir()
-    assert run(documents, store, other, embeddings, folder / "process").indexed == N_MANY
+    runs.assert_whole(store, index)
+    (runs.folder / "process").mkdir()
+    assert replace(runs, folder=runs.folder / "process")(store, other).indexed == N_MANY
     assert store.idf(index).version == store.idf(other).version
     assert store.hubness_sample(index) == store.hubness_sample(other)
     for number in (*range(0, N_MANY, 300), N_MANY - 1):
-        one, two = (store.fetch(name, str(number)) for name in (index, other))
-        assert (one.document, one.weights_version) == (two.document, two.weights_version)
-        assert one.bag.term_ids.tolist() == two.bag.term_ids.tolist()
-        assert one.nbow is not None
-        assert two.nbow is not None
-        assert one.nbow.tolist() == two.nbow.tolist()
+        assert_equal(*(store.fetch(name, str(number)) for name in (index, other)))
 
 
 @pytest.fixture
@@ -84,11 +62,7 @@ def ray_workers_of(pid: int) -> list[int]:
 @pytest.mark.slow
 @NEEDS_RAY
 def test_two_ray_workers_make_the_same_index_also_after_one_of_them_was_killed(
-    first_engine: Engine,
-    two_indices: tuple[Store, str, str],
-    many_documents: Path,
-    embeddings: Embeddings,
-    tmp_path: Path,
+    first_engine: Engine, two_indices: tuple[Store, str, str], many_runs: Runs
 ) -> None:
     store, by_ray, by_process = two_indices
     killed: list[int] = []
@@ -103,7 +77,7 @@ def test_two_ray_workers_make_the_same_index_also_after_one_of_them_was_killed(
 
     with faulty_proxy(first_engine.url, kill) as proxy:
         for _ in range(3):
-            process = start(many_documents, proxy.address, by_ray, tmp_path, embeddings)
+            process = start(many_runs.command(proxy.address, by_ray, *ON_RAY))
             stdout, stderr = process.communicate(timeout=500)
             if "timed out during startup" not in stderr:
                 break
@@ -111,21 +85,17 @@ def test_two_ray_workers_make_the_same_index_also_after_one_of_them_was_killed(
             pytest.skip("Ray starts in 30 s or not at all, and this machine is too busy")
     assert len(killed) == 1, stderr
     assert "3,000 of 3,007 documents are in index" in stdout, stderr
-    assert_as_by_a_process(store, by_ray, by_process, many_documents, embeddings, tmp_path)
+    assert_as_by_a_process(store, by_ray, by_process, many_runs)
 
 
 @pytest.mark.conformance
 @NEEDS_RAY
 def test_two_ray_workers_make_the_same_index_also_after_the_run_was_killed(
-    first_engine: Engine,
-    two_indices: tuple[Store, str, str],
-    many_documents: Path,
-    embeddings: Embeddings,
-    tmp_path: Path,
+    first_engine: Engine, two_indices: tuple[Store, str, str], many_runs: Runs
 ) -> None:
     store, by_ray, by_process = two_indices
     with faulty_proxy(first_engine.url, lambda number: "slow") as proxy:
-        first = start(many_documents, proxy.address, by_ray, tmp_path, embeddings)
+        first = start(many_runs.command(proxy.address, by_ray, *ON_RAY))
         deadline = time.monotonic() + 300
         while first.poll() is None and time.monotonic() < deadline and written(store, by_ray) < 1_200:
             time.sleep(0.02)
@@ -134,11 +104,11 @@ def test_two_ray_workers_make_the_same_index_also_after_the_run_was_killed(
         first.communicate()
         assert was_running
         proxy.fault = lambda number: "pass"
-        second = start(many_documents, proxy.address, by_ray, tmp_path, embeddings)
+        second = start(many_runs.command(proxy.address, by_ray, *ON_RAY))
         stdout, stderr = second.communicate(timeout=300)
     assert "3,000 of 3,007 documents are in index" in stdout, stderr
     assert "going on after row" in stdout
-    assert_as_by_a_process(store, by_ray, by_process, many_documents, embeddings, tmp_path)
+    assert_as_by_a_process(store, by_ray, by_process, many_runs)
 
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

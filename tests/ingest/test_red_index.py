@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from pathlib import Path
 
 import pytest
 import urllib3
 from typer.testing import CliRunner
 
 from reranker.base import retries
-from reranker.base.errors import NotFound
 from reranker.base.retries import Backoff
 from reranker.embeddings import Embeddings
-from reranker.stores import open_store
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.engine import bulk
 from reranker.stores.engine.store import EngineStore
 from sinkrank.commands.app import app
 from tests.engines.sources import Engine
-from tests.ingest.faulty_proxy import Fault, faulty_proxy
-from tests.ingest.test_interruption import N_MANY, assert_whole, documents, many_documents, run
-
-__all__ = ["documents", "many_documents"]
+from tests.ingest.faulty_proxy import Fault
+from tests.ingest.runs import N_MANY, Runs, dropped, through_faults
 
 _PER_NODE = "index.routing.allocation.total_shards_per_node"
 
@@ -39,21 +33,19 @@ def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 def red(engine: Engine, embeddings: Embeddings, new_index: Callable[[], str]) -> Iterator[str]:
     """An index of one shard more than there are nodes, none of which may hold two: about every other document has its
     shard, for the rest there is none."""
-    name, store = new_index(), open_store(engine.url)
-    assert isinstance(store, EngineStore)
+    name = new_index()
     health = urllib3.request("GET", f"{engine.url}/_cluster/health", timeout=30).json()
     settings = {
         "number_of_shards": str(health["number_of_data_nodes"] + 1),
         "number_of_replicas": "0",
         _PER_NODE: "1",
     }
-    body = store.template(name, IndexDescription(embeddings.version, embeddings.dim), settings)["template"]
-    made = urllib3.request("PUT", f"{engine.url}/{name}?wait_for_active_shards=0", json=body, timeout=60)
-    assert made.status == 200, made.data
-    yield name
-    with suppress(NotFound):
-        store.drop(name)
-    store.close()
+    with dropped(engine.url, name) as store:
+        assert isinstance(store, EngineStore)
+        body = store.template(name, IndexDescription(embeddings.version, embeddings.dim), settings)["template"]
+        made = urllib3.request("PUT", f"{engine.url}/{name}?wait_for_active_shards=0", json=body, timeout=60)
+        assert made.status == 200, made.data
+        yield name
 
 
 def health(engine: Engine, index: str) -> str:
@@ -67,9 +59,7 @@ def give_it_its_shards(engine: Engine, index: str) -> None:
 
 @pytest.mark.any_engine
 @pytest.mark.engine
-def test_a_red_index_takes_the_documents_when_it_has_its_shards(
-    engine: Engine, red: str, many_documents: Path, embeddings: Embeddings, tmp_path: Path
-) -> None:
+def test_a_red_index_takes_the_documents_when_it_has_its_shards(engine: Engine, red: str, many_runs: Runs) -> None:
     seen: list[str] = []
 
     def heal(number: int) -> Fault:
@@ -78,47 +68,34 @@ def test_a_red_index_takes_the_documents_when_it_has_its_shards(
             give_it_its_shards(engine, red)
         return "pass"
 
-    direct = open_store(engine.url)
-    with faulty_proxy(engine.url, heal) as proxy:
-        store = open_store(proxy.address)
-        summary = run(many_documents, store, red, embeddings, tmp_path)
-        store.close()
-    assert seen == ["red"]
-    assert (summary.failure, summary.indexed, summary.rejected) == (None, N_MANY, 7)
-    assert_whole(direct, red, tmp_path / "r.jsonl", N_MANY)
-    direct.close()
+    with through_faults(engine.url, red, heal) as (direct, store, _):
+        summary = many_runs(store, red)
+        assert seen == ["red"]
+        assert (summary.failure, summary.indexed, summary.rejected) == (None, N_MANY, 7)
+        many_runs.assert_whole(direct, red)
 
 
 @pytest.mark.any_engine
 @pytest.mark.engine
 def test_a_run_whose_index_stays_red_ends_with_the_cure_and_the_next_one_goes_on(
-    engine: Engine,
-    red: str,
-    documents: Path,
-    embeddings: Embeddings,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    engine: Engine, red: str, runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retries, "ENGINE", Backoff(2, 0.2))
-    command = [
-        *("ingest", str(documents), "--index", red, "--store", engine.url, "--home", str(tmp_path)),
-        *("--embeddings", str(embeddings.path), "--rejects", str(tmp_path / "r.jsonl"), "--workers", "1"),
-    ]
-    first = CliRunner().invoke(app, command, prog_name="sinkrank")
+    arguments = runs.command(engine.url, red, "--workers", "1")
+    first = CliRunner().invoke(app, arguments, prog_name="sinkrank")
     assert first.exit_code == 1
     said = " ".join(first.output.split())
     assert f"the health of index '{red}' at {engine.url} is red" in said
     assert "total_shards_per_node" in said  # the engine's own reason
     assert "_cluster/allocation/explain" in said
-    assert list((tmp_path / "ingest").glob("*.sqlite3"))
+    assert list((runs.folder / "ingest").glob("*.sqlite3"))
 
     give_it_its_shards(engine, red)
     deadline = time.monotonic() + 300
     while health(engine, red) == "red" and time.monotonic() < deadline:
         time.sleep(0.05)
-    second = CliRunner().invoke(app, command, prog_name="sinkrank")
+    second = CliRunner().invoke(app, arguments, prog_name="sinkrank")
     assert "1,500 of 1,504 documents are in index" in second.output
-    direct = open_store(engine.url)
-    assert_whole(direct, red, tmp_path / "r.jsonl")
-    direct.close()
-    assert list((tmp_path / "ingest").iterdir()) == []
+    with dropped(engine.url, red) as direct:
+        runs.assert_whole(direct, red)
+    assert list((runs.folder / "ingest").iterdir()) == []

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from ingest.documents import Layout, read_records
 from ingest.embeddings.preparing.passages import draw_passages, split
-from ingest.embeddings.preparing.texts import Texts, read_texts
 from ingest.embeddings.sentence_map import map_store, sentence_map
-from ingest.files import open_sources
 from reranker.embeddings import Embeddings, EmbeddingsWriter
+from tests.ingest.records import read_as_texts
 
 
 def test_the_map_keeps_what_the_encoder_tells_and_drops_the_rest() -> None:
@@ -58,18 +55,9 @@ def test_a_text_is_split_into_passages_of_40_words_and_a_short_rest_is_left_out(
     assert [len(passage.split()) for passage in passages] == lengths
 
 
-def read(folder: Path, rows: list[dict[str, str]]) -> Texts:
-    folder.mkdir()
-    path = folder / "rows.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    layout = Layout(default_language="en")
-    with open_sources([str(path)]) as sources:
-        return read_texts(read_records(sources, layout), layout, folder / "work")
-
-
 def test_the_same_passages_are_drawn_in_whatever_order_the_documents_come(tmp_path: Path) -> None:
     rows = [{"id": str(n), "text": f"the page number {chr(97 + n % 26)}{chr(97 + n // 26)}"} for n in range(50)]
-    drawn = draw_passages(read(tmp_path / "one", rows), 20)
+    drawn = draw_passages(read_as_texts(tmp_path / "one", rows, "en"), 20)
     assert len(set(drawn)) == 20
-    assert draw_passages(read(tmp_path / "two", rows[::-1]), 20) == drawn
-    assert len(draw_passages(read(tmp_path / "three", rows), 60)) == 50
+    assert draw_passages(read_as_texts(tmp_path / "two", rows[::-1], "en"), 20) == drawn
+    assert len(draw_passages(read_as_texts(tmp_path / "three", rows, "en"), 60)) == 50

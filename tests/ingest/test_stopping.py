@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
@@ -16,12 +15,12 @@ import pytest
 
 from reranker.embeddings import Embeddings
 from reranker.stores.embedded.store import EmbeddedStore
+from tests.ingest.runs import Runs, numbered_rows, start, write_rows
 
 pytestmark = pytest.mark.slow
 
 # Enough that a run is not over when the last signal comes.
 N_DOCUMENTS = 8_000
-WORDS = ("chat", "chien", "eau", "pain", "voiture")
 # Long beside any real run, so that only a hang takes so long.
 LIMIT_SECONDS = 180
 _random = Random(19)
@@ -38,26 +37,13 @@ def no_signal_is_ignored() -> Iterator[None]:
         signal.signal(number, handler)
 
 
-def start(folder: Path, embeddings: Embeddings, n_workers: int = 3) -> subprocess.Popen[str]:
+def start_ingest(folder: Path, embeddings: Embeddings, n_workers: int = 3) -> subprocess.Popen[str]:
     path = folder / "in.jsonl"
     if not path.exists():
-        rows = (
-            {"id": str(number), "lang": "fr", "text": f"{WORDS[number % 5]} {WORDS[number % 3]} {number}"}
-            for number in range(N_DOCUMENTS)
-        )
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(path, numbered_rows(N_DOCUMENTS))
         (folder / "temporary").mkdir()
-    return subprocess.Popen(
-        [
-            *(sys.executable, "-m", "sinkrank", "ingest", str(path), "--index", "pages", "--workers", str(n_workers)),
-            *("--store", str(folder / "store"), "--embeddings", str(embeddings.path), "--home", str(folder)),
-        ],
-        env={**os.environ, "TMPDIR": str(folder / "temporary")},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    arguments = Runs(path, embeddings, folder).command(str(folder / "store"), "pages", "--workers", str(n_workers))
+    return start(arguments, {**os.environ, "TMPDIR": str(folder / "temporary")})
 
 
 def processes_of(group: int) -> list[int]:
@@ -92,7 +78,7 @@ def wait_for_workers(process: subprocess.Popen[str]) -> None:
 def test_a_signal_to_the_group_ends_ingest_and_the_next_run_completes_it(
     tmp_path: Path, embeddings: Embeddings, number: signal.Signals, seconds: float
 ) -> None:
-    process = start(tmp_path, embeddings)
+    process = start_ingest(tmp_path, embeddings)
     try:
         wait_for_workers(process)
         time.sleep(seconds)
@@ -115,7 +101,7 @@ def test_a_signal_to_the_group_ends_ingest_and_the_next_run_completes_it(
 
 @pytest.mark.skipif(not Path("/dev/shm").exists(), reason="semaphores are not files")
 def test_a_killed_group_leaves_no_folder_and_no_semaphore(tmp_path: Path, embeddings: Embeddings) -> None:
-    process = start(tmp_path, embeddings)
+    process = start_ingest(tmp_path, embeddings)
     try:
         wait_for_workers(process)
         time.sleep(0.7)
@@ -130,10 +116,9 @@ def test_a_killed_group_leaves_no_folder_and_no_semaphore(tmp_path: Path, embedd
 
 
 def assert_next_run_completes(folder: Path, embeddings: Embeddings) -> None:
-    last = start(folder, embeddings, n_workers=1)
+    last = start_ingest(folder, embeddings, n_workers=1)
     stdout, stderr = last.communicate(timeout=LIMIT_SECONDS)
     assert last.returncode == 0, stderr
     assert f"{N_DOCUMENTS:,} of {N_DOCUMENTS:,} documents" in stdout
-    store = EmbeddedStore(folder / "store")
-    assert sorted(int(one.doc_id) for one in store.bags("pages")) == list(range(N_DOCUMENTS))
-    store.close()
+    with closing(EmbeddedStore(folder / "store")) as store:
+        assert sorted(int(one.doc_id) for one in store.bags("pages")) == list(range(N_DOCUMENTS))

@@ -15,8 +15,9 @@ from ingest.files import open_sources
 from ingest.pipeline import Options, ingest
 from ingest.workers import Workers
 from reranker.base.errors import SinkrankError
+from reranker.embeddings import Embeddings
 from reranker.stores.embedded.store import EmbeddedStore
-from tests.tiny import tiny_embeddings
+from tests.ingest.runs import assert_equal, run, write_rows
 
 pytestmark = pytest.mark.slow
 
@@ -85,36 +86,28 @@ def test_an_error_in_a_worker_comes_out() -> None:
         list(workers.map(fail_at_ten, range(50)))
 
 
-def test_the_same_documents_come_out_of_one_process_and_of_two(tmp_path: Path) -> None:
-    embeddings = tiny_embeddings(tmp_path / "embeddings")
+def test_the_same_documents_come_out_of_one_process_and_of_two(
+    embedded: EmbeddedStore, embeddings: Embeddings, tmp_path: Path
+) -> None:
     words = ("chat", "chien", "eau", "pain", "voiture", "inconnu")
-    path = tmp_path / "in.jsonl"
-    path.write_text(
-        "".join(
-            f'{{"id": "{n % 2_400}", "lang": "fr", "text": "{words[n % 6]} {words[n % 5]}", "n": {n}}}\n'
-            for n in range(2_500)
-        )
-    )
-    store = EmbeddedStore(tmp_path / "store")
+    rows = [
+        {"id": str(n % 2_400), "lang": "fr", "text": f"{words[n % 6]} {words[n % 5]}", "n": n} for n in range(2_500)
+    ]
+    path = write_rows(tmp_path / "in.jsonl", rows)
     summaries = []
     for n_workers in (1, 2):
         with open_sources([str(path)]) as sources:
             options = Options(rejects=tmp_path / f"{n_workers}.jsonl", n_workers=n_workers)
-            summaries.append(ingest(sources, store, f"pages-{n_workers}", embeddings, options))
+            summaries.append(ingest(sources, embedded, f"pages-{n_workers}", embeddings, options))
     assert [(one.indexed, one.rejected) for one in summaries] == [(2_400, 100)] * 2
     assert (tmp_path / "1.jsonl").read_bytes() == (tmp_path / "2.jsonl").read_bytes()
-    assert store.idf("pages-1").version == store.idf("pages-2").version
+    assert embedded.idf("pages-1").version == embedded.idf("pages-2").version
     for number in (0, 7, 2_399):
-        one, two = (store.fetch(f"pages-{n_workers}", str(number)) for n_workers in (1, 2))
-        assert one.document == two.document
-        assert one.nbow is not None
-        assert two.nbow is not None
-        assert one.nbow.tolist() == two.nbow.tolist()
-    store.close()
+        assert_equal(*(embedded.fetch(f"pages-{n_workers}", str(number)) for n_workers in (1, 2)))
 
 
 def test_each_text_is_tokenised_once_though_the_input_is_read_twice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    embedded: EmbeddedStore, embeddings: Embeddings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = []
 
@@ -123,15 +116,10 @@ def test_each_text_is_tokenised_once_though_the_input_is_read_twice(
         return text.split()
 
     monkeypatch.setattr(encoding, "tokenize", tokenize_and_tell)
-    embeddings = tiny_embeddings(tmp_path / "embeddings")
-    path = tmp_path / "in.jsonl"
-    rows = [f'{{"id": "{n}", "lang": "{"fr" if n % 3 else "de"}", "text": "chat {n}"}}\n' for n in range(600)]
-    path.write_text("".join(rows) + "broken\n")
-    store = EmbeddedStore(tmp_path / "store")
-    with open_sources([str(path)]) as sources:
-        assert ingest(sources, store, "pages", embeddings, Options(n_workers=1)).indexed == 600
+    rows = [{"id": str(n), "lang": "fr" if n % 3 else "de", "text": f"chat {n}"} for n in range(600)]
+    path = write_rows(tmp_path / "in.jsonl", [*rows, "broken"])
+    assert run(path, embedded, "pages", embeddings, tmp_path).indexed == 600
     assert sorted(texts) == sorted(f"chat {n}" for n in range(600))
-    store.close()
 
 
 def test_a_process_that_encodes_loads_neither_the_engines_client_nor_the_transport() -> None:

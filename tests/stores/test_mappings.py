@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -97,9 +95,11 @@ def test_unknown_fields_are_refused_and_dates_stay_text(distribution: str) -> No
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-def test_the_files_are_whole_definitions_of_settings_and_mappings(distribution: str) -> None:
-    definition = json.loads(files("mappings").joinpath(f"{distribution}.json").read_text("utf-8"))
+def test_a_definition_is_of_settings_and_mappings(distribution: str) -> None:
+    definition = index_definition(distribution, DESCRIPTION.dim, DESCRIPTION.as_meta())
     assert set(definition) == {"settings", "mappings"}
+    assert definition["settings"]["index"]["number_of_shards"] == 1
+    assert definition["settings"]["index"].get("knn", False) is (distribution == "opensearch")
 
 
 def test_an_unknown_engine_has_no_definition() -> None:

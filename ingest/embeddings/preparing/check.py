@@ -73,14 +73,10 @@ class Figures:
 
 def draw_sample(texts: Texts) -> Sample:
     """A random sample of texts, the same in each run. Translations of each other stay together."""
-    heap: list[tuple[float, int, Document]] = []
-    for number, document in enumerate(texts.documents()):
-        entry = (-texts.draw(document), number, document)
-        if len(heap) < N_TEXTS:
-            heapq.heappush(heap, entry)
-        elif entry > heap[0]:
-            heapq.heapreplace(heap, entry)
-    documents = [document for _, _, document in sorted(heap, key=lambda entry: (-entry[0], entry[1]))]
+    # Of translations of each other, which have the same number, the later ones.
+    drawn = ((texts.draw(document), -number, document) for number, document in enumerate(texts.documents()))
+    kept = sorted(heapq.nsmallest(N_TEXTS, drawn), key=lambda one: (one[0], -one[1]))
+    documents = [document for _, _, document in kept]
     if texts.n_aligned > 1:
         across = _across(documents, texts)
         if across.questions:

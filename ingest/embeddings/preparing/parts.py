@@ -13,7 +13,7 @@ from ingest.embeddings.dictionaries import Dictionary, Pair, read_pairs
 from ingest.embeddings.preparing.texts import Texts
 from ingest.embeddings.summary import Summary
 from ingest.embeddings.training import train_documents
-from ingest.embeddings.word_encoder import Encoder, WordVectors
+from ingest.embeddings.word_encoder import WordVectors
 from ingest.progress import Progress
 from reranker.base.errors import SinkrankError
 
@@ -50,27 +50,26 @@ class Estimate:
 
 
 class Part(Protocol):
-    """One source of vectors."""
+    """One source of vectors.
+
+    Attributes:
+        name: one of `NAMES`.
+        description: what the part does, for the user.
+        key: identifies the result for the same texts.
+        weight: the length of its vectors in the join.
+    """
 
     @property
-    def name(self) -> str:
-        """One of `NAMES`."""
-        ...
+    def name(self) -> str: ...
 
     @property
-    def description(self) -> str:
-        """What the part does, for the user."""
-        ...
+    def description(self) -> str: ...
 
     @property
-    def key(self) -> str:
-        """Identifies the result for the same texts."""
-        ...
+    def key(self) -> str: ...
 
     @property
-    def weight(self) -> float:
-        """The length of its vectors in the join."""
-        ...
+    def weight(self) -> float: ...
 
     def estimate(self, texts: Texts) -> Estimate: ...
 
@@ -83,7 +82,6 @@ class Part(Protocol):
         Raises:
             SinkrankError: the part cannot be made; the message names the cure.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,14 +147,21 @@ class Encoded:
         return f"{self.description} {self.seconds}"
 
     def estimate(self, texts: Texts) -> Estimate:
+        from ingest.embeddings.onnx_model import MINILM
+
         n_words = sum(map(len, texts.collection.document_frequencies.values()))
         speed = MINILM_WORDS_A_SECOND if self.is_english else E5_WORDS_A_SECOND
         # A dictionary has a translation or two for each word.
         n_words += n_words * bool(self.dictionaries)
-        return Estimate(min(self.seconds, n_words / (speed * self.n_threads)) + 5, self._to_fetch())
+        is_missing = self.is_english and not MINILM.is_fetched(self.home / "models")
+        seconds = min(self.seconds, n_words / (speed * self.n_threads)) + 5
+        return Estimate(seconds, MINILM.n_bytes if is_missing else 0)
 
     def make(self, texts: Texts, output: Path, notes: list[str], progress: Progress) -> Summary:
-        encoder = self._encoder()
+        from ingest.embeddings.e5_words import e5_words
+        from ingest.embeddings.onnx_words import minilm_words
+
+        encoder = minilm_words(self.home / "models", self.n_threads) if self.is_english else e5_words(self.n_threads)
         pairs = [
             pair
             for each in open_dictionaries(self.dictionaries, self.home, notes, progress)
@@ -172,17 +177,6 @@ class Encoded:
                 n_directions=_ENGLISH_DIRECTIONS if self.is_english else None,
                 progress=progress,
             )
-
-    def _encoder(self) -> Encoder:
-        from ingest.embeddings.e5_words import e5_words
-        from ingest.embeddings.onnx_words import minilm_words
-
-        return minilm_words(self.home / "models", self.n_threads) if self.is_english else e5_words(self.n_threads)
-
-    def _to_fetch(self) -> int:
-        from ingest.embeddings.onnx_model import MINILM
-
-        return MINILM.n_bytes if self.is_english and not MINILM.is_fetched(self.home / "models") else 0
 
 
 def open_dictionaries(pairs: Sequence[str], home: Path, notes: list[str], progress: Progress) -> list[Dictionary]:

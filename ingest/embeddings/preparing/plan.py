@@ -38,39 +38,35 @@ class Plan:
     """A plan.
 
     Attributes:
-        parts: in the order of making. If two have the same name, the second is made if the first cannot be.
-        estimates: cost of each part.
-        passage_map: the map of the joined parts and its cost; None: no map.
+        parts: in the order of making, each with its cost. If two have the same name, the second is made if the first
+            cannot be.
         left_out: name → why a part is not made.
+        passage_map: the map of the joined parts and its cost; None: no map.
     """
 
-    parts: list[Part]
-    estimates: list[Estimate]
+    parts: list[tuple[Part, Estimate]]
     left_out: dict[str, str]
     output_bytes: int
     passage_map: tuple[PassageMap, Estimate] | None = None
 
     def steps(self) -> list[tuple[Part | PassageMap, Estimate]]:
         """All steps in order, with their cost."""
-        found: list[tuple[Part | PassageMap, Estimate]] = list(zip(self.parts, self.estimates, strict=True))
-        if self.passage_map is not None:
-            found.append(self.passage_map)
-        return found
+        return [*self.parts, *([] if self.passage_map is None else [self.passage_map])]
 
     @property
     def seconds(self) -> float:
         """Time of the first part of each name, and of joining, mapping and checking."""
-        mapping = 0.0 if self.passage_map is None else self.passage_map[1].seconds
-        return sum(one.seconds for _, one in self._first()) + mapping + 20
+        return sum(one.seconds for one in self._first()) + 20
 
     @property
     def download_bytes(self) -> int:
-        return sum(one.download_bytes for _, one in self._first())
+        return sum(one.download_bytes for one in self._first())
 
-    def _first(self) -> list[tuple[Part, Estimate]]:
-        found: dict[str, tuple[Part, Estimate]] = {}
-        for part, one in zip(self.parts, self.estimates, strict=True):
-            found.setdefault(part.name, (part, one))
+    def _first(self) -> list[Estimate]:
+        """The cost of the first step of each name."""
+        found: dict[str, Estimate] = {}
+        for step, one in self.steps():
+            found.setdefault(step.name, one)
         return list(found.values())
 
 
@@ -122,8 +118,7 @@ def make_plan(
         n_words += MAX_OTHERS * len(languages)
     passage_map = _passage_map(languages, left_out, home, n_threads)
     return Plan(
-        parts,
-        [part.estimate(texts) for part in parts],
+        [(part, part.estimate(texts)) for part in parts],
         left_out,
         n_words * _BYTES_A_WORD + (0 if passage_map is None else ENCODER_BYTES),
         None if passage_map is None else (passage_map, passage_map.estimate(texts)),

@@ -92,7 +92,7 @@ def prepare(
     left_out = dict(plan.left_out)
     notes: list[str] = []
     stores: list[_Store] = []
-    for part in plan.parts:
+    for part, _ in plan.parts:
         if any(store.part.name == part.name for store in stores):
             continue
         try:

@@ -27,9 +27,6 @@ Ints = NDArray[np.int64]
 SMALLEST = {"float32": 1e-31, "float64": 1e-292}
 # The rows of a document lie scattered over a table: while one is read, the one so many places on is fetched.
 _AHEAD = 4
-# In a sweep, what is added lies two groups behind what is reached; groups larger than this, of which three and what is
-# fetched for the next would not fit the first-level cache, lie one behind.
-_LARGE_GROUP_BYTES = 6 * 1024
 
 
 @compiled
@@ -198,9 +195,9 @@ def _sweep(
 ) -> tuple[float, float]:
     """One pass over the rows of a tile: z_j = b_j (1 / <K_j, w>)^power, and adds z_j K_j to `sums`.
 
-    Group by group: what is added is a group that was reached one or two groups ago, so that it is still in the
-    first-level cache and its scalings, which take a while, are there. Forwards and `backwards` in turn: the last groups
-    of one sweep are still near when the next begins with them.
+    Group by group: what is added is the group that was reached before, so that it is still in the first-level cache and
+    its scalings, which take a while, are there. Forwards and `backwards` in turn: the last groups of one sweep are
+    still near when the next begins with them.
 
     Returns:
         How far the column sums of the plan were from where they should be (L1), and the smallest <K_j, w>.
@@ -210,22 +207,19 @@ def _sweep(
     least = sinkhorn_iteration.spread(tile, tile.dtype.type(np.inf))
     n_groups = rounded_up(m, n_group) // n_group
     start, step = ((n_groups - 1) * n_group, -n_group) if backwards else (0, n_group)
-    lag = 1 if n_group * width * tile.itemsize > _LARGE_GROUP_BYTES else 2
     for k in range(n_groups):
-        j, behind = start + k * step, start + (k - lag) * step
-        if k < lag:
-            reached = sinkhorn_iteration.reached(tile, j * width, w)
-        else:
-            reached = sinkhorn_iteration.reached_and_add(tile, j * width, w, behind * width, z, behind, sums)
+        j = start + k * step
+        reached = sinkhorn_iteration.reached(tile, j * width, w)
         least = simd.smaller(reached, least)
         # In this order a NaN stays a NaN.
         in_range = simd.larger(sinkhorn_iteration.spread(tile, smallest), reached)
         before, plain = sinkhorn_iteration.load(z, j), plain_target(sinkhorn_iteration.load(b, j), in_range, power)
         change = simd.multiply_add(simd.size(simd.subtract(plain, before)), reached, change)
         simd.store(z, j, further_target(plain, before, sinkhorn_iteration.spread(tile, smallest)) if further else plain)
-    for k in range(max(n_groups - lag, 0), n_groups):
-        j = start + k * step
-        sinkhorn_iteration.add(tile, j * width, z, j, sums)
+        if k > 0:
+            sinkhorn_iteration.add(tile, (j - step) * width, z, j - step, sums)
+    last = start + (n_groups - 1) * step
+    sinkhorn_iteration.add(tile, last * width, z, last, sums)
     return float(simd.total(change)), simd.least_of(least)
 
 

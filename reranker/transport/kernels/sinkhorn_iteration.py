@@ -1,10 +1,9 @@
 """Groups of rows in vector registers: the two halves of one Sinkhorn iteration, written out in LLVM's language.
 
 A tile holds the kernel of one document, one row a word. Rows go together by groups, and a group lies in memory in the
-order in which it is read: the first register of each of its rows, the second of each, and so on. Both halves then walk
-through it from end to end with as many sums in registers as the machine has room for, one half through one group and
-the other through another at the same time. (Loops over arrays in Numba keep four sums, and rows that lie one after the
-other are eight streams, which the caches fetch half as fast.)
+order in which it is read: the first register of each of its rows, the second of each, and so on. Both halves walk
+through it from end to end with as many sums in registers as the machine has room for. (Loops over arrays in Numba keep
+four sums, and rows that lie one after the other are eight streams, which the caches fetch half as fast.)
 """
 
 from __future__ import annotations
@@ -18,8 +17,7 @@ from numba import types
 from reranker.transport.kernels import simd as registers
 from reranker.transport.kernels.simd import INDEX, Lanes, compiled_only
 
-# Rows of a group: its sums and the scalings of another take 16 of the 32 registers of AVX-512, or 12 of the 16 of AVX2,
-# where each of ours is two.
+# Rows of a group: its sums take 8 of the 32 registers of AVX-512, or 8 of the 16 of AVX2, where each of ours is two.
 GROUP = 8 if registers.WIDE else 4
 
 
@@ -57,9 +55,17 @@ def reached(typing: Any, tile: Any, place: Any, w: Any) -> Any:
     lanes, n_rows = Lanes(tile.dtype), _size(tile)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        reaching = _Reaching(context, builder, lanes, n_rows, tile, w, *arguments)
-        sums = registers.loop(builder, reaching.width, lanes.n_lanes, reaching.nothing, reaching.step)
-        return _folded(builder, lanes, sums)
+        start = builder.gep(registers.data(context, builder, tile, arguments[0]), [arguments[1]])
+        scalings = registers.data(context, builder, w, arguments[2])
+
+        def step(i: Any, sums: Sequence[Any]) -> list[Any]:
+            x = registers.load_at(builder, lanes, builder.gep(scalings, [i]))
+            rows = _rows(builder, lanes, start, i, n_rows)
+            return [registers.times_plus(builder, x, row, total) for row, total in zip(rows, sums, strict=True)]
+
+        width = registers.length(context, builder, w, arguments[2])
+        nothing = [registers.constant(lanes, 0.0)] * n_rows
+        return _folded(builder, lanes, registers.loop(builder, width, lanes.n_lanes, nothing, step))
 
     return Lanes(tile.dtype, n_rows)(tile, types.intp, w), generate
 
@@ -74,77 +80,27 @@ def add(typing: Any, tile: Any, place: Any, z: Any, j: Any, sums: Any) -> Any:
     lanes, n_rows = Lanes(tile.dtype), _size(tile)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        adding = _Adding(context, builder, lanes, n_rows, tile, z, sums, *arguments)
-        registers.loop(builder, adding.width, lanes.n_lanes, [], adding.step)
-        return context.get_dummy_value()
-
-    return types.void(tile, types.intp, z, types.intp, sums), generate
-
-
-@compiled_only
-def reached_and_add(typing: Any, tile: Any, place: Any, w: Any, other: Any, z: Any, j: Any, sums: Any) -> Any:
-    """`reached` of the group at `place`, and `add` of another at `other`, column by column in turn: the second computes
-    while the first waits for the second-level cache."""
-    lanes, n_rows = Lanes(tile.dtype), _size(tile)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        reaching = _Reaching(context, builder, lanes, n_rows, tile, w, *arguments[:3])
-        adding = _Adding(context, builder, lanes, n_rows, tile, z, sums, arguments[0], *arguments[3:])
-
-        def step(i: Any, carried: Sequence[Any]) -> list[Any]:
-            added = reaching.step(i, carried)
-            adding.step(i, ())
-            return added
-
-        found = registers.loop(builder, reaching.width, lanes.n_lanes, reaching.nothing, step)
-        return _folded(builder, lanes, found)
-
-    returned = Lanes(tile.dtype, n_rows)
-    return returned(tile, types.intp, w, types.intp, z, types.intp, sums), generate
-
-
-class _Reaching:
-    """Generates the code of one half: of each row a register of sums, from column to column."""
-
-    def __init__(self, context: Any, builder: Any, lanes: Lanes, n_rows: int, tile: Any, w: Any, *values: Any) -> None:
-        self._builder, self._lanes, self._n_rows = builder, lanes, n_rows
-        self._start = builder.gep(registers.data(context, builder, tile, values[0]), [values[1]])
-        self._scaling = registers.data(context, builder, w, values[2])
-        self.width = registers.length(context, builder, w, values[2])
-        self.nothing = [registers.constant(lanes, 0.0)] * n_rows
-
-    def step(self, i: Any, sums: Sequence[Any]) -> list[Any]:
-        builder = self._builder
-        x = registers.load_at(builder, self._lanes, builder.gep(self._scaling, [i]))
-        rows = _rows(builder, self._lanes, self._start, i, self._n_rows)
-        return [registers.times_plus(builder, x, row, total) for row, total in zip(rows, sums, strict=True)]
-
-
-class _Adding:
-    """Generates the code of the other half: of all rows one register of sums at each column."""
-
-    def __init__(
-        self, context: Any, builder: Any, lanes: Lanes, n_rows: int, tile: Any, z: Any, sums: Any, *values: Any
-    ) -> None:
-        self._builder, self._lanes, self._n_rows = builder, lanes, n_rows
-        self._start = builder.gep(registers.data(context, builder, tile, values[0]), [values[1]])
-        scaling = builder.gep(registers.data(context, builder, z, values[2]), [values[3]])
-        self._totals = registers.data(context, builder, sums, values[4])
-        self.width = registers.length(context, builder, sums, values[4])
-        self._scalings = [
-            registers.spread_value(builder, builder.load(builder.gep(scaling, [INDEX(row)])), lanes)
+        start = builder.gep(registers.data(context, builder, tile, arguments[0]), [arguments[1]])
+        first = builder.gep(registers.data(context, builder, z, arguments[2]), [arguments[3]])
+        totals = registers.data(context, builder, sums, arguments[4])
+        scalings = [
+            registers.spread_value(builder, builder.load(builder.gep(first, [INDEX(row)])), lanes)
             for row in range(n_rows)
         ]
 
-    def step(self, i: Any, _: Sequence[Any]) -> list[Any]:
-        builder, lanes = self._builder, self._lanes
-        place = builder.gep(self._totals, [i])
-        # Two sums in turn: each waits for the one before it.
-        one, other = registers.load_at(builder, lanes, place), ir.Constant(registers.vector(lanes), None)
-        for row, scaled in zip(_rows(builder, lanes, self._start, i, self._n_rows), self._scalings, strict=True):
-            one, other = other, registers.times_plus(builder, scaled, row, one)
-        registers.store_at(builder, lanes, builder.fadd(one, other, flags=registers.FLAGS), place)
-        return []
+        def step(i: Any, _: Sequence[Any]) -> list[Any]:
+            total = builder.gep(totals, [i])
+            # Two sums in turn: each waits for the one before it.
+            one, other = registers.load_at(builder, lanes, total), ir.Constant(registers.vector(lanes), None)
+            for row, scaled in zip(_rows(builder, lanes, start, i, n_rows), scalings, strict=True):
+                one, other = other, registers.times_plus(builder, scaled, row, one)
+            registers.store_at(builder, lanes, builder.fadd(one, other, flags=registers.FLAGS), total)
+            return []
+
+        registers.loop(builder, registers.length(context, builder, sums, arguments[4]), lanes.n_lanes, [], step)
+        return context.get_dummy_value()
+
+    return types.void(tile, types.intp, z, types.intp, sums), generate
 
 
 def _rows(builder: Any, lanes: Lanes, start: Any, i: Any, n_rows: int) -> list[Any]:

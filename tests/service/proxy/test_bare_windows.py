@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from reranker.base.raw_json import TOO_DEEP
 from reranker.proxy.bare_windows import (
     BAGS,
     NUMBERS,
@@ -14,7 +15,6 @@ from reranker.proxy.bare_windows import (
     is_same_window,
     read_bare_plan,
 )
-from reranker.proxy.raw_json import TOO_DEEP
 
 CALLER, NAMES = b"caller", ("pages",)
 PLAN = BarePlan((BAGS, NUMBERS))

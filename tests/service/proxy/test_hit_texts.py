@@ -5,7 +5,7 @@ import pytest
 
 from reranker.embeddings import Embeddings
 from reranker.proxy.hit_texts import HitTexts
-from reranker.proxy.source_texts import source_text
+from reranker.query_dsl.source_texts import source_text
 from reranker.service.text_bags import BagCache, TextBags
 from reranker.text.bags import BagOfWords, pack
 from reranker.text.exact_text import exact_key

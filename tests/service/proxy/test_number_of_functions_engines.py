@@ -1,8 +1,8 @@
 """A search of the proxy enters few functions, so that a reader can follow it.
 
-This is how they are counted: the distinct functions of `reranker/proxy` that all threads enter for the second of two
-equal searches in an index of our own. Comprehensions count for the function around them, and methods that dataclasses
-generate do not count.
+This is how they are counted: the distinct functions of `reranker/proxy`, and of what reads queries and speaks to the
+engine for it, that all threads enter for the second of two equal searches in an index of our own. Comprehensions count
+for the function around them, and methods that dataclasses generate do not count.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from types import CodeType, FrameType
 import pytest
 from flask import Flask
 
-import reranker.proxy
+import reranker
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
 from reranker.text.documents import Document
@@ -31,7 +31,8 @@ pytestmark = [pytest.mark.any_engine, pytest.mark.engine]
 MOST_FUNCTIONS = 101
 INDEX = "counted-functions"
 N_DOCUMENTS = 60  # several times the page, so that the second search is for a window without its text
-_FOLDER = Path(reranker.proxy.__file__).parent
+_ROOT = Path(reranker.__file__).parent
+_COUNTED = tuple(f"{_ROOT}/{part}" for part in ("proxy/", "query_dsl/", "upstream/", "base/raw_json.py"))
 _COMPREHENSIONS = frozenset(["<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"])
 
 
@@ -39,11 +40,10 @@ _COMPREHENSIONS = frozenset(["<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>
 def entered_functions() -> Iterator[set[CodeType]]:
     """The functions of the proxy that this thread enters, and every thread that starts within."""
     entered: set[CodeType] = set()
-    folder = f"{_FOLDER}/"
 
     def note(frame: FrameType, event: str, argument: object) -> None:
         code = frame.f_code
-        if event == "call" and code.co_filename.startswith(folder) and code.co_name not in _COMPREHENSIONS:
+        if event == "call" and code.co_filename.startswith(_COUNTED) and code.co_name not in _COMPREHENSIONS:
             entered.add(code)
 
     before = sys.getprofile()
@@ -68,12 +68,12 @@ def test_a_search_enters_few_functions_of_the_proxy(engine: Engine, embeddings: 
                 answer = app.test_client().post(f"/{INDEX}/_search", json=body)
                 assert answer.headers["X-Rerank-Status"] == "applied"
         store.drop(INDEX)
-    names = sorted(f"{Path(code.co_filename).relative_to(_FOLDER)}: {code.co_qualname}" for code in entered)
+    names = sorted(f"{Path(code.co_filename).relative_to(_ROOT)}: {code.co_qualname}" for code in entered)
     assert len(names) <= MOST_FUNCTIONS, "\n".join(names)
     assert main_steps() <= {code.co_qualname for code in entered}
 
 
 def main_steps() -> set[str]:
     """The functions that docs/architecture.md names, in the table of a search's steps."""
-    table = (_FOLDER.parent.parent / "docs" / "architecture.md").read_text().partition("| step | functions |\n")[2]
+    table = (_ROOT.parent / "docs" / "architecture.md").read_text().partition("| step | functions |\n")[2]
     return set(re.findall("`([^`]+)`", table.partition("\n\n")[0]))

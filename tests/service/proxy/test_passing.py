@@ -16,10 +16,10 @@ from pydantic import SecretStr
 from reranker.api.app import create_app
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
-from reranker.proxy.upstream.incoming import raw_target
-from reranker.proxy.upstream.nodes import Upstream
 from reranker.service.settings import Settings
 from reranker.stores.base.addresses import EngineAddress, read_address
+from reranker.upstream.incoming import raw_target
+from reranker.upstream.nodes import Upstream
 from tests.service.conftest import serving
 from tests.service.proxy.fake_engine import FakeEngine, Received, ok
 

@@ -107,7 +107,7 @@ def test_a_failure_gives_the_engines_page_without_asking_it_again(
     assert "\n" not in record.getMessage()
 
 
-@pytest.mark.parametrize("part", ["read_search.read_query", "write._written", "proxy.fetch"])
+@pytest.mark.parametrize("part", ["read.read_query", "write._written", "proxy.fetch"])
 def test_a_mistake_of_ours_anywhere_gives_the_engines_answer(
     make_app: Callable[..., Flask], fake: FakeEngine, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
@@ -133,7 +133,7 @@ def test_a_search_and_its_query_are_read_once(make_app: Callable[..., Flask], mo
 
     app = make_app()
     warm_up(app)
-    for name in ("proxy.read_search.read_query", "proxy.read_search.read_body", "ranking.query.tokenize"):
+    for name in ("proxy.read.read_query", "proxy.read.read_body", "ranking.query.tokenize"):
         noted(f"reranker.{name}")
     assert outcome(app.test_client().post("/pages/_search", json=SEARCH)) == ("applied", None, ["cat", "dog"])
     assert sorted(read) == ["read_body", "read_query", "tokenize"]
@@ -188,6 +188,38 @@ def test_more_searches_than_may_be_are_answered_in_the_engines_order_at_once(mak
         assert outcome(first.result(10)) == ("applied", None, ["cat", "dog"])
     assert outcomes(app) == {"applied": 1, "fallback/busy": 1}
     assert outcome(app.test_client().post("/pages/_search", json=SEARCH))[0] == "applied"
+
+
+@contextmanager
+def asked_together(proxy: Proxy, n: int) -> Iterator[None]:
+    """The engine is given searches once there are `n` of them."""
+    send, together = proxy.upstream.send, threading.Barrier(n)
+
+    def wait_and_send(*arguments: Any, **options: Any) -> Any:
+        together.wait(10)
+        return send(*arguments, **options)
+
+    proxy.upstream.send = wait_and_send  # type: ignore[method-assign]
+    yield
+    proxy.upstream.send = send  # type: ignore[method-assign]
+
+
+def test_searches_that_wait_for_the_engine_keep_no_other_from_being_re_ranked(make_app: Callable[..., Flask]) -> None:
+    app = make_app(proxy_max_reranks=1, proxy_budget_ms=60_000)
+    proxy, _ = with_ranker(app)
+    with asked_together(proxy, 3), ThreadPoolExecutor(3) as threads:
+        found = list(threads.map(lambda _: app.test_client().post("/pages/_search", json=SEARCH), range(3)))
+    assert [outcome(one) for one in found] == [("applied", None, ["cat", "dog"])] * 3
+
+
+def test_a_re_ranking_that_does_not_begin_in_time_is_no_failure_of_re_ranking(make_app: Callable[..., Flask]) -> None:
+    app = make_app(proxy_max_reranks=1, proxy_budget_ms=1_000, proxy_breaker_failures=2)
+    proxy, ranker = with_ranker(app)
+    with asked_together(proxy, 3), ThreadPoolExecutor(3) as threads, waiting(ranker):
+        found = list(threads.map(lambda _: app.test_client().post("/pages/_search", json=SEARCH), range(3)))
+    assert sorted(outcome(one)[:2] for one in found) == [("fallback", "busy")] * 2 + [("fallback", "out_of_time")]
+    assert ranker.n_calls == 1
+    assert proxy.breaker.state == "closed"
 
 
 def test_what_outlasts_its_time_counts_until_it_ends(make_app: Callable[..., Flask]) -> None:

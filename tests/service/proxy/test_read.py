@@ -8,11 +8,11 @@ import pytest
 
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
-from reranker.proxy.read_search import Skip, read_search
+from reranker.proxy.read import Skip, read_search
 from reranker.proxy.search import Search
-from reranker.proxy.upstream.incoming import read_parameters, without_parameters
 from reranker.service.service import Service
 from reranker.service.settings import Settings
+from reranker.upstream.incoming import read_parameters, without_parameters
 
 QUERY = {"match": {"text": "cat"}}
 BOOSTED = {"function_score": {"query": QUERY, "field_value_factor": {"field": "n"}}}

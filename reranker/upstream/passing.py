@@ -11,8 +11,8 @@ from typing import Any
 from werkzeug.http import HTTP_STATUS_CODES, parse_accept_header
 
 from reranker.base.http_connections import Answer, Headers
-from reranker.proxy.upstream.incoming import Incoming, end_to_end
-from reranker.proxy.upstream.nodes import Passing, Upstream
+from reranker.upstream.incoming import Incoming, end_to_end
+from reranker.upstream.nodes import Passing, Upstream
 
 
 @dataclass(slots=True)

@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from reranker.proxy.query.field_types import RETRY_S, TRUST_S, CallerMappings, FieldTypeCache
-from reranker.proxy.query.text import FieldType
-from reranker.proxy.upstream.calls import Deadline, EngineCalls, Fallback
-from reranker.proxy.upstream.incoming import read_parameters
+from reranker.query_dsl.field_types import RETRY_S, TRUST_S, CallerMappings, FieldTypeCache
+from reranker.query_dsl.scoring import FieldType
+from reranker.upstream.calls import Deadline, EngineCalls, Fallback
+from reranker.upstream.incoming import read_parameters
 
 TITLE = {"title": {"mapping": {"title": {"type": "text"}}}}
 ENGLISH = {"title.en": {"mapping": {"en": {"type": "text"}}}}

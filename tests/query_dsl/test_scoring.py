@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.proxy.query.clauses import REASONS
-from reranker.proxy.query.text import FieldType, QueryReading, no_field_types, read_query
+from reranker.query_dsl.clauses import REASONS
+from reranker.query_dsl.scoring import FieldType, QueryReading, no_field_types, read_query
 
 MATCH = {"match": {"text": "wool cap"}}
 SAME = {"match": {"title": "wool cap"}}
@@ -239,7 +239,7 @@ def test_every_kind_of_query_that_the_engines_have_is_read(kind: str) -> None:
 
 @pytest.mark.parametrize("reason", [*REASONS, "filter_only", "no_query_text"])
 def test_each_reason_is_documented(reason: str) -> None:
-    page = Path(__file__).parents[3] / "docs" / "http.md"
+    page = Path(__file__).parents[2] / "docs" / "http.md"
     assert f"`{reason}` |" in page.read_text(encoding="utf-8")
 
 

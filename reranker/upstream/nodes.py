@@ -17,10 +17,10 @@ from reranker.base.errors import BadInput, Busy, StoreUnavailable
 from reranker.base.http_connections import Answer, ConnectionPool, Headers, NotConnected
 from reranker.base.leaving import reading_call
 from reranker.base.request_context import engine_call
-from reranker.proxy.upstream.tls import tls_context
 from reranker.service.settings import Settings
 from reranker.stores.base.addresses import EngineAddress, NodeAddress
 from reranker.stores.base.nodes import CONNECT_TIMEOUT_S, NodeOrder
+from reranker.upstream.tls import tls_context
 
 _BLOCK_BYTES = 65_536
 # They change nothing at the engine, and may be sent again when a kept connection turns out to be closed.

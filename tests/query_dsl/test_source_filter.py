@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reranker.proxy.answer_filters import SourceFilter, read_source_filter
+from reranker.query_dsl.answer_filters import SourceFilter, read_source_filter
 
 KEYS = ("doc_id", "title_key", "text_key")
 ALL = ("bag", "lang", *KEYS)

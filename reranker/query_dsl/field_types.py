@@ -16,8 +16,8 @@ from urllib.parse import quote, unquote
 
 from cachetools import LRUCache, TTLCache
 
-from reranker.proxy.query.text import FieldType, FieldTypes
-from reranker.proxy.upstream.calls import EngineCalls, Fallback
+from reranker.query_dsl.scoring import FieldType, FieldTypes
+from reranker.upstream.calls import EngineCalls, Fallback
 
 # How long a mapping is taken to be what it was.
 TRUST_S = 300.0

@@ -14,8 +14,8 @@ from typing import Any
 
 from reranker.base.errors import BadInput, StoreUnavailable
 from reranker.base.http_connections import Answer, Headers
-from reranker.proxy.upstream.incoming import Incoming, end_to_end
-from reranker.proxy.upstream.nodes import EngineTimeout, Upstream
+from reranker.upstream.incoming import Incoming, end_to_end
+from reranker.upstream.nodes import EngineTimeout, Upstream
 
 
 class Fallback(Exception):

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.proxy.answers import read_answer
-from reranker.proxy.raw_json import (
+from reranker.base.raw_json import (
     TOO_DEEP,
     DuplicateKey,
     RawArray,
@@ -20,7 +19,8 @@ from reranker.proxy.raw_json import (
     write_array,
     write_object,
 )
-from reranker.proxy.upstream.calls import Fallback
+from reranker.upstream.answers import read_answer
+from reranker.upstream.calls import Fallback
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from reranker.proxy.raw_json import RawArray, RawObject, read_array, read_object, read_value
+from reranker.base.raw_json import RawArray, RawObject, read_array, read_object, read_value
 
 # Names in mappings/: the packed bag of words, the language that it is in, the id, the keys of title and short text.
 BAG_FIELD = "bag"

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from reranker.proxy.answer_filters import FilterPath
+from reranker.query_dsl.answer_filters import FilterPath
 
 ANSWER = {
     "took": 5,

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from reranker.proxy.upstream.nodes import EngineUnreachable, Passing, Upstream
 from reranker.service.settings import Settings
 from reranker.stores.base.addresses import EngineAddress, read_address
 from reranker.stores.base.nodes import REST_S
+from reranker.upstream.nodes import EngineUnreachable, Passing, Upstream
 
 
 @dataclass

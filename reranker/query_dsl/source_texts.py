@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any
 
 from reranker.base.errors import BadInput
-from reranker.proxy.answer_filters import BAG_FIELD, ID_FIELD, is_match
+from reranker.query_dsl.answer_filters import BAG_FIELD, ID_FIELD, is_match
 from reranker.text.bags import unpack
 
 # 500 words are read of a document; no language's words are so long that this cuts them off.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
-from reranker.proxy.query.clauses import (
+from reranker.query_dsl.clauses import (
     AUTOCOMPLETE,
     CALLER_SCORING,
     REASONS,
@@ -24,7 +24,7 @@ from reranker.proxy.query.clauses import (
     read_knn,
     syntax_group,
 )
-from reranker.proxy.query.syntax import read_lucene_syntax
+from reranker.query_dsl.syntax import read_lucene_syntax
 
 _MAX_DEPTH = 24
 # They order the hits of another retriever by something else.

@@ -1,4 +1,4 @@
-from reranker.proxy.upstream.incoming import caller_key
+from reranker.upstream.incoming import caller_key
 
 
 def test_a_caller_is_known_by_the_credentials_alone() -> None:

@@ -11,7 +11,7 @@ import urllib3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reranker.proxy.query.syntax import MAX_SYNTAX_CHARS, SyntaxKind, SyntaxTerm, read_lucene_syntax, read_simple_syntax
+from reranker.query_dsl.syntax import MAX_SYNTAX_CHARS, SyntaxKind, SyntaxTerm, read_lucene_syntax, read_simple_syntax
 from tests.engines.sources import Engine
 
 READERS: list[Callable[[str], list[SyntaxTerm] | None]] = [read_lucene_syntax, read_simple_syntax]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
 
-from reranker.proxy.query.syntax import SyntaxKind, SyntaxTerm, read_lucene_syntax, read_simple_syntax
+from reranker.query_dsl.syntax import SyntaxKind, SyntaxTerm, read_lucene_syntax, read_simple_syntax
 
 # Why a search keeps the engine's order: the words of `X-Rerank-Reason`, the strongest first.
 CALLER_SCORING = "caller_scoring"

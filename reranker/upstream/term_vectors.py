@@ -14,9 +14,9 @@ from typing import Any
 from urllib.parse import quote
 
 from reranker.embeddings import Embeddings
-from reranker.proxy.upstream.calls import EngineCalls, Fallback
 from reranker.text.normalization import normalize_term
 from reranker.text.tokens import MAX_TOKENS
+from reranker.upstream.calls import EngineCalls, Fallback
 
 # How long an analyzer is taken to be what it was.
 TRUST_S = 300.0

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from reranker.base.http_connections import Headers
-from reranker.proxy.answer_filters import PlainFilter
-from reranker.proxy.raw_json import (
+from reranker.base.raw_json import (
     RawArray,
     RawObject,
     Reader,
@@ -21,7 +20,7 @@ from reranker.proxy.raw_json import (
     read_object,
     read_value,
 )
-from reranker.proxy.upstream.calls import Fallback
+from reranker.upstream.calls import Fallback
 
 
 @dataclass(slots=True)
@@ -83,13 +82,13 @@ read_whole: Reader = read_array
 read_bare: Reader = _read_bare_hits
 
 
-def page_reader(plain: PlainFilter) -> Reader:
+def page_reader(includes: Sequence[str], excludes: Sequence[str]) -> Reader:
     """What reads a list of hits with the place of each member.
 
     Args:
-        plain: what is left of each `_source`, whose text stands in place of what it says.
+        includes, excludes: what is left of each `_source` (`cut_object`), whose text stands in place of what it says.
     """
-    source = partial(cut_object, includes=plain[0], excludes=plain[1])
+    source = partial(cut_object, includes=includes, excludes=excludes)
     return partial(read_array, reader=partial(read_object, readers={"_source": source}))
 
 
