@@ -212,8 +212,11 @@ def test_searches_that_wait_for_the_engine_keep_no_other_from_being_re_ranked(ma
     assert [outcome(one) for one in found] == [("applied", None, ["cat", "dog"])] * 3
 
 
-def test_a_re_ranking_that_does_not_begin_in_time_is_no_failure_of_re_ranking(make_app: Callable[..., Flask]) -> None:
-    app = make_app(proxy_max_reranks=1, proxy_budget_ms=1_000, proxy_breaker_failures=2)
+def test_a_re_ranking_that_does_not_begin_in_time_is_no_failure_of_re_ranking(
+    make_app: Callable[..., Flask], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reranker.proxy.proxy.BREAKER_FAILURES", 2)
+    app = make_app(proxy_max_reranks=1, proxy_budget_ms=1_000)
     proxy, ranker = with_ranker(app)
     with asked_together(proxy, 3), ThreadPoolExecutor(3) as threads, waiting(ranker):
         found = list(threads.map(lambda _: app.test_client().post("/pages/_search", json=SEARCH), range(3)))
