@@ -12,8 +12,8 @@ from typing import Any
 from reranker.base.errors import one_line
 from sinkrank.console.exits import EXIT_FAILED, EXIT_STOPPED
 
-# Long enough for the destructor that swallowed it to be over.
-_AGAIN_SECONDS = 0.05
+# Long enough for the destructor that swallowed it, and the hook, to be over on a busy machine.
+_AGAIN_SECONDS = 0.25
 _NEW_OBJECTS = 50_000
 
 

@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
@@ -115,9 +115,7 @@ def _read(name: str, content: bytes) -> Mapping[str, Any]:
         _ = advisory["id"], list(_of_pypi(advisory))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise BadDatabase(f"{name} is no advisory in the OSV format ({type(error).__name__}: {error})") from error
-    if not isinstance(advisory, dict):
-        raise BadDatabase(f"{name} is no advisory in the OSV format")
-    return advisory
+    return cast(Mapping[str, Any], advisory)
 
 
 def _of_pypi(advisory: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -1,4 +1,5 @@
-"""The documents say what there is: settings, routes, commands, methods, and links that lead somewhere."""
+"""The documents say what there is: settings, routes, commands, methods, and links that lead somewhere; lines of prose
+are at most 120 columns wide."""
 
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from tests.tiny import tiny_embeddings
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+PROSE = [page for page in PAGES if page.name != "CHANGELOG.md"]
 
 
 def text(name):
@@ -24,10 +26,6 @@ def text(name):
 def test_the_page_of_the_settings_is_made_from_their_declarations():
     assert text("settings.md") == settings_table.page(text("settings.md")), "run python -m docs.settings_table"
     assert "| `port` | `8080` | 0 to 65,535 | port to listen on; 0 picks a free one |" in text("settings.md")
-
-
-def test_every_setting_has_one_row():
-    assert regex.findall(r"^\| `(\w+)` \|", text("settings.md"), regex.M) == [*Settings.model_fields]
 
 
 def test_the_methods_that_a_setting_names_are_those_there_are():
@@ -87,15 +85,32 @@ def anchors(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_to_headings_that_there_are(page):
-    for target, anchor in regex.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", page.read_text(encoding="utf-8")):
+def test_links_lead_to_pages_and_headings_that_there_are(page):
+    for target, anchor in regex.findall(r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)", page.read_text(encoding="utf-8")):
         if not target.startswith(("http://", "https://")):
             linked = page.parent / target if target else page
-            assert anchor in anchors(linked), f"{page.name} links to {target}#{anchor}"
+            assert linked.exists(), f"{page.name} links to {target}"
+            assert not anchor or anchor in anchors(linked), f"{page.name} links to {target}#{anchor}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_somewhere(page):
-    for target in regex.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
-        if not target.startswith(("http://", "https://")):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+def prose(page):
+    """The numbered lines of a page without code blocks and tables, each link reduced to its text."""
+    lines = []
+    is_fenced = False
+    for number, line in enumerate(page.splitlines(), start=1):
+        is_fence = line.startswith("```")
+        is_fenced ^= is_fence
+        if not (is_fenced or is_fence or line.startswith(("|", "    "))):
+            lines.append((number, regex.sub(r"\]\([^)]*\)", "]", line)))
+    return lines
+
+
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
+def test_a_line_of_prose_is_at_most_120_columns_wide(page):
+    long = [number for number, line in prose(page.read_text(encoding="utf-8")) if len(line) > 120]
+    assert not long, f"{page.name}: wrap lines {long} at 120 columns"
+
+
+def test_code_tables_and_the_targets_of_links_are_no_prose():
+    page = "# Title\n\n    code\n\n| a | table |\n```sh\nls\n```\nSee [here](https://example.org).\n"
+    assert prose(page) == [(1, "# Title"), (2, ""), (4, ""), (9, "See [here].")]

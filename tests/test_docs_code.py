@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -79,29 +81,44 @@ def test_a_body_that_is_shown_is_taken(page: str, block: str) -> None:
         parse(BODIES[path], json.loads(body))
 
 
-@pytest.mark.slow
-def test_the_python_of_the_library_page_runs(tmp_path: Path) -> None:
-    train_on(load_parallel_texts(), tmp_path / "embeddings")
-    blocks = [block for block in code_blocks(ROOT / "docs" / "library.md") if block.startswith(("from ", "import "))]
-    assert len(blocks) >= 2
+def python_blocks(page: Path) -> list[str]:
+    return [block for block in code_blocks(page) if regex.match(r"(from \w|import \w)", block)]
+
+
+def output_of(script: str, folder: Path) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", "\n".join(blocks)],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT)},
+        [sys.executable, "-W", "error", "-c", script],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("1 0.")
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_the_python_of_the_library_page_runs(tmp_path: Path) -> None:
+    train_on(load_parallel_texts(), tmp_path / "embeddings")
+    blocks = python_blocks(ROOT / "docs" / "library.md")
+    assert len(blocks) >= 2
+    assert output_of("\n".join(blocks), tmp_path).startswith("1 0.")
+
+
+def test_the_lines_of_the_readme_for_a_newcomer_find_the_train(tmp_path: Path) -> None:
+    (block,) = python_blocks(ROOT / "README.md")
+    assert len([line for line in block.splitlines() if line]) <= 10
+    best, *others = ast.literal_eval(output_of(block, tmp_path))
+    assert best == "The train leaves the station late."
+    assert len(others) == 2
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_that_is_shown_can_be_read(page: Path) -> None:
-    for block in code_blocks(page):
-        if regex.match(r"(from \w|import \w)", block):
-            compile(block, page.name, "exec")
+    for block in python_blocks(page):
+        compile(block, page.name, "exec")
 
 
 def test_each_kind_of_code_is_found() -> None:

@@ -14,6 +14,10 @@ from typing import Any, TypeVar
 
 from reranker.upstream.calls import Deadline, Fallback, out_of_time
 
+# Failures in a row that pause re-ranking, and the length of the pause.
+BREAKER_FAILURES = 5
+BREAKER_REST_S = 30.0
+
 _log = logging.getLogger(__name__)
 
 

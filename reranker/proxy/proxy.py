@@ -17,7 +17,7 @@ from itertools import chain
 from reranker.base.errors import SinkrankError
 from reranker.proxy.bare_windows import WindowMemory
 from reranker.proxy.fetch import fetch, fetch_refused, fetch_whole, try_bare_windows
-from reranker.proxy.guard import CircuitBreaker, Guard, NotNow, Turn
+from reranker.proxy.guard import BREAKER_FAILURES, BREAKER_REST_S, CircuitBreaker, Guard, NotNow, Turn
 from reranker.proxy.hit_texts import HitTexts
 from reranker.proxy.index_figures import IndexFigures, SampledStore
 from reranker.proxy.indices import Indices
@@ -76,11 +76,7 @@ class Proxy:
         self._memory = memory or WindowMemory()
         self._service = service
         self.upstream = Upstream(address, settings)
-        self.breaker = CircuitBreaker(
-            settings.proxy_breaker_failures,
-            settings.proxy_breaker_rest_s,
-            on_opening=service.metrics.circuit_openings.inc,
-        )
+        self.breaker = CircuitBreaker(BREAKER_FAILURES, BREAKER_REST_S, on_opening=service.metrics.circuit_openings.inc)
         self._guard = Guard(settings.proxy_max_reranks, self.breaker)
         self._field_types = FieldTypeCache()
 

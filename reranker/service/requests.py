@@ -59,7 +59,8 @@ class _Search(_Ranked):
     method: Method | None = setting("method")
     epsilon: Epsilon | None = setting("epsilon")
     tau: Tau | None = setting("tau")
-    n_iterations: Iterations | None = setting("n_iterations")
+    n_iterations: Iterations | None = None
+    """Maximum number of Sinkhorn iterations; default: 50."""
     languages: list[Name] | None = None
     """Languages of the documents; default: all."""
     filters: ConditionsOnMetadata | None = None
@@ -117,7 +118,8 @@ class RerankOptions(_Ranked):
     method: Method | None = setting("method")
     epsilon: Epsilon | None = setting("epsilon")
     tau: Tau | None = setting("tau")
-    n_iterations: Iterations | None = setting("n_iterations")
+    n_iterations: Iterations | None = None
+    """Maximum number of Sinkhorn iterations; default: 50."""
 
 
 class RerankBody(RerankOptions):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from flask import current_app
@@ -85,7 +85,7 @@ class Service:
                 f"service one of {', '.join(METHODS)}"
             )
         check_method(settings.method)
-        Parameters(settings.epsilon, settings.n_iterations, settings.tau)
+        Parameters(settings.epsilon, tau=settings.tau)
         metrics, cache = Metrics(), BagCache()
         build = partial(Opened.build, settings, store, cache, _observer(metrics))
         opening = Opening(settings, embeddings, build)
@@ -156,24 +156,22 @@ class Service:
     def parameters(
         self, epsilon: float | None = None, n_iterations: int | None = None, tau: float | None = None
     ) -> Parameters:
-        """Parameters of a request, the settings standing in for those that it leaves out.
+        """Parameters of a request, the settings and defaults standing in for those that it leaves out.
 
         Raises:
             BadInput: one is out of its range, or asks for more work than a request may.
         """
-        most = max(MAX_REQUEST_ITERATIONS, self.settings.n_iterations)
-        if n_iterations is not None and n_iterations > most:
-            raise BadInput(f"n_iterations is over {most}, the maximum for a request; 50 is usual")
+        if n_iterations is not None and n_iterations > MAX_REQUEST_ITERATIONS:
+            raise BadInput(f"n_iterations is over {MAX_REQUEST_ITERATIONS}, the maximum for a request; 50 is usual")
         least = min(MIN_REQUEST_EPSILON, self.settings.epsilon)
         if epsilon is not None and epsilon < least:
             raise BadInput(
                 f"epsilon is {epsilon}; the minimum for a request is {least}; for exact transport use the method 'emd'"
             )
-        return Parameters(
-            epsilon=self.settings.epsilon if epsilon is None else epsilon,
-            n_iterations=self.settings.n_iterations if n_iterations is None else n_iterations,
-            tau=self.settings.tau if tau is None else tau,
+        chosen = Parameters(
+            epsilon=self.settings.epsilon if epsilon is None else epsilon, tau=self.settings.tau if tau is None else tau
         )
+        return chosen if n_iterations is None else replace(chosen, n_iterations=n_iterations)
 
     def reranker_with(self, idf: IdfTable) -> Reranker:
         """As `reranker`, with other document frequencies."""

@@ -16,9 +16,6 @@ from pydantic.fields import FieldInfo
 
 from reranker.base.errors import UnknownLanguage
 
-# Settings with addresses. An address may contain a password, so their values are never shown in full.
-ADDRESS_SETTINGS = frozenset({"store"})
-
 # `*`, a name or IPv4 address, or an IPv6 address.
 _HOST_NAME = regex.compile(r"\*|[A-Za-z0-9_.-]*[A-Za-z0-9]|[0-9A-Fa-f.]*(:[0-9A-Fa-f.]*){2,}")
 
@@ -64,9 +61,6 @@ class Settings(BaseModel):
     )
     store_aws_region: str | None = Field(
         None, description="sign requests for this AWS region with boto3's credentials; needs the extra `aws`"
-    )
-    store_aws_service: Literal["es", "aoss"] = Field(
-        "es", description="AWS service to sign for; `aoss` is OpenSearch Serverless"
     )
     callers_without_credentials: Literal["refuse", "service_rights"] = Field(
         "refuse",
@@ -187,13 +181,7 @@ class Settings(BaseModel):
         description="share of the first stage's score in the order; default: by first stage",
         json_schema_extra=_see("methods.md#how-much-the-first-stage-counts"),
     )
-    unknown_words: Literal["skip", "nearest", "same", "both", "paper"] = Field(
-        "both",
-        description="embedding for words that have none",
-        json_schema_extra=_see("methods.md#words-without-an-embedding"),
-    )
     epsilon: float = Field(0.1, gt=0, description="entropic regularisation, in the unit of the cost")
-    n_iterations: int = Field(50, ge=1, le=10_000, description="maximum number of Sinkhorn iterations")
     tau: float | None = Field(
         None, ge=0, description="penalty of `relaxed` for leaving the document's weights; default: epsilon"
     )
@@ -221,8 +209,6 @@ class Settings(BaseModel):
     proxy_max_reranks: int = Field(
         8, ge=1, le=256, description="concurrent re-rankings; further searches keep the engine's order"
     )
-    proxy_breaker_failures: int = Field(5, ge=1, description="consecutive failures that pause re-ranking")
-    proxy_breaker_rest_s: float = Field(30.0, gt=0, le=86_400, description="length of that pause, in seconds")
     proxy_timeout_s: float = Field(
         300.0, gt=0, le=86_400, description="timeout of a request passed to the engine, in seconds"
     )
@@ -273,8 +259,8 @@ class Settings(BaseModel):
 
 
 def may_be_secret(name: str) -> bool:
-    """Whether a setting's value may contain a password, so that it must not be shown."""
-    return name in ADDRESS_SETTINGS or SecretStr in value_types(Settings.model_fields[name])
+    """Whether a setting's value may contain a password, so that it must not be shown. An address may."""
+    return name == "store" or SecretStr in value_types(Settings.model_fields[name])
 
 
 def value_types(field: FieldInfo) -> tuple[Any, ...]:

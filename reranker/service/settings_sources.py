@@ -48,6 +48,10 @@ class LoadedSettings:
     settings: Settings
     origins: Mapping[str, str]
 
+    def option(self, name: str) -> Any:
+        """The value of a setting that the command line gave; None if it came from elsewhere."""
+        return getattr(self.settings, name) if self.origins[name] == "flag" else None
+
 
 def load_settings(
     flags: Mapping[str, Any] | None = None,

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from sinkrank.actions import judged
 from sinkrank.console import output, resources
-from sinkrank.console.given import is_given
+from sinkrank.console.options import is_given
 from sinkrank.console.tables import figures_table
 
 if TYPE_CHECKING:

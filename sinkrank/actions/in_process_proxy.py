@@ -103,12 +103,7 @@ def app_of(settings: Settings, store: EngineStore, embeddings: Embeddings) -> Fl
 
 def caller_headers(settings: Settings) -> Mapping[str, str]:
     """The credentials of the settings as headers: the proxy adds none of its own."""
-    from reranker.stores.base.addresses import EngineAddress, read_address
     from reranker.stores.engine.client import credential_headers
 
-    address = read_address(settings.store_address)
-    if not isinstance(address, EngineAddress):
-        return {}
-    password = settings.store_password
-    known = address.with_credentials(settings.store_username, None if password is None else password.get_secret_value())
-    return credential_headers(known, resources.engine_access(settings))
+    address = resources.engine_address(settings)
+    return {} if address is None else credential_headers(address, resources.engine_access(settings))

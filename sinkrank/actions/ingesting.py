@@ -13,15 +13,14 @@ from typing import Any
 
 from ingest.documents import Layout
 from ingest.files import STDIN, Source, open_sources
-from ingest.from_index import forget, opened_index
+from ingest.from_index import forget
 from ingest.pipeline import Options, ingest
 from ingest.progress import Progress
 from ingest.summary import Summary
 from reranker.base.errors import NotFound
 from reranker.service.settings import Settings
-from reranker.stores import EngineAccess
 from sinkrank.console import output, resources
-from sinkrank.console.document_sources import say_left_out
+from sinkrank.console.document_sources import layout_of_copy, say_left_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +64,9 @@ def _open(
     """The sources, and the layout of their rows."""
     if wanted.from_index is None:
         return opened.enter_context(open_sources(wanted.files, wanted.file_format, wanted.columns)), options.layout
-    copied = opened_index(
-        resources.index_to_read(wanted.from_index, options.layout, settings, wanted.query),
-        settings.home / "ingest",
-        # The API key and the client certificate are only for the store.
-        access=EngineAccess(ca_certs=settings.store_ca_certs, verify_certs=settings.store_verify_certs),
-        timeout_s=settings.store_timeout_s,
-        progress=progress,
-    )
-    # The rows of the copy have Sinkrank's own field names.
-    own = Layout(default_language=options.layout.default_language, min_confidence=options.layout.min_confidence)
-    return [opened.enter_context(copied)], own
+    source = resources.index_to_read(wanted.from_index, options.layout, settings, wanted.query)
+    copied = resources.opened_copy(source, settings.home / "ingest", settings, progress)
+    return [opened.enter_context(copied)], layout_of_copy(options.layout)
 
 
 def _check_is_there(name: str) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -16,6 +19,7 @@ from sinkrank.console.tables import figures_table, plain
 if TYPE_CHECKING:
     from evaluation.judged.comparison import QueryMove, Run, Summary, Way
     from evaluation.judged.judgments import JudgedQuery
+    from ingest.progress import Progress
     from reranker.service.settings import Settings
 
 _SHOWN_MOVES = 5
@@ -52,8 +56,38 @@ def after_first_stage(methods: Sequence[str]) -> list[str]:
     return ["none", *(check_method(name) for name in methods if name != "none")]
 
 
+@dataclass(frozen=True, slots=True)
+class Searching:
+    """Searches judged queries.
+
+    Attributes:
+        way_of: the way to search by a method.
+        run: runs queries in a way, and measures the results.
+        outcomes: of searches through the proxy, the number of each outcome by the name of the way; otherwise None.
+    """
+
+    index: str
+    way_of: Callable[[str], Way]
+    run: Callable[[Way, Sequence[JudgedQuery], Progress], Run]
+    outcomes: Mapping[str, Counter[str]] | None = None
+
+
+@contextmanager
+def opened(settings: Settings) -> Iterator[Searching]:
+    """Searches in an index that Sinkrank made."""
+    from evaluation.judged.comparison import run_way
+
+    with resources.opened_searcher(settings) as searcher:
+        index = searcher.choose_index(settings.index)
+        yield Searching(
+            index,
+            lambda method: way_of(settings, method),
+            lambda way, queries, progress: run_way(way, searcher, index, queries, progress),
+        )
+
+
 def compare(
-    settings: Settings,
+    opening: AbstractContextManager[Searching],
     queries: Path,
     qrels: Path,
     methods: Sequence[str],
@@ -61,15 +95,19 @@ def compare(
     as_json: bool,
 ) -> None:
     """Compares each method with the first stage alone. Prints, and writes a report and TREC runs into a folder."""
-    from evaluation.judged.comparison import run_way
     from evaluation.judged.judgments import read_judged_queries
 
     names = after_first_stage(methods)
     judged = read_judged_queries(queries, qrels)
-    with resources.opened_searcher(settings) as searcher, output.progress_bars() as progress:
-        index = searcher.choose_index(settings.index)
-        runs = [run_way(way_of(settings, name), searcher, index, judged, progress) for name in names]
-    present(index, runs, judged, folder, as_json)
+    with opening as searching, output.progress_bars() as progress:
+        runs = [searching.run(searching.way_of(name), judged, progress) for name in names]
+    outcomes = {name: outcome for name, outcome in (searching.outcomes or {}).items() if name != "none"}
+    more = {} if searching.outcomes is None else {"searches": outcomes}
+    present(searching.index, runs, judged, folder, as_json, more)
+    if not as_json:
+        for name, outcome in outcomes.items():
+            counted = ", ".join(f"{n} {what}" for what, n in outcome.most_common())
+            output.results().print(f"\nsearches by {name}: {counted}", markup=False)
 
 
 def present(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.base.errors import BadInput, WrongParameter
 from sinkrank.console.document_sources import layout_of_copy, opened_records
-from sinkrank.console.resources import without_credentials
+from sinkrank.console.resources import engine_address, without_credentials
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -118,17 +118,14 @@ def work_folder(
 
 def _index_source(layout: Layout, settings: Settings) -> IndexSource:
     from ingest.from_index import IndexSource
-    from reranker.stores.base.addresses import EngineAddress, read_address
     from reranker.stores.base.names import check_index_name
 
-    where = read_address(settings.store) if settings.store else None
-    if not isinstance(where, EngineAddress) or settings.index is None:
+    where = engine_address(settings)
+    if where is None or settings.index is None:
         raise WrongParameter(
             "give the documents: files (sinkrank embeddings prepare articles.jsonl), or an index of OpenSearch or "
             "Elasticsearch (--store opensearch://localhost:9200 --index articles)"
         )
-    password = settings.store_password
-    where = where.with_credentials(settings.store_username, None if password is None else password.get_secret_value())
     index = check_index_name(settings.index)
     if layout.text_field is None:
         layout = replace(layout, text_field=_text_fields(layout, index, settings))

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sinkrank.actions import judged
-from sinkrank.console import output, resources
+from sinkrank.console import output
 
 if TYPE_CHECKING:
     from evaluation.judged.comparison import Difference, Way
     from evaluation.judged.tuning import Tuning
-    from reranker.service.settings import Settings
 
 _SIGNIFICANT = 0.05
 
 
-def tune(settings: Settings, queries: Path, qrels: Path, as_json: bool) -> None:
-    """Chooses parameters, and prints them as lines of sinkrank.toml if they are better than the settings."""
-    from evaluation.judged.comparison import run_way
+def tune(
+    opening: AbstractContextManager[judged.Searching], method: str, queries: Path, qrels: Path, as_json: bool
+) -> None:
+    """Chooses parameters, beginning with a method's, and prints them as lines of sinkrank.toml if they are better than
+    the settings."""
     from evaluation.judged.judgments import read_judged_queries
     from evaluation.judged.tuning import tune as choose
 
     found = read_judged_queries(queries, qrels)
-    with resources.opened_searcher(settings) as searcher, output.progress_bars() as progress:
-        index = searcher.choose_index(settings.index)
-        start = judged.way_of(settings, settings.method)
-        tuning = choose(start, lambda way, some: run_way(way, searcher, index, some, progress), found, judged.MEASURE)
+    with opening as searching, output.progress_bars() as progress:
+        start = searching.way_of(method)
+        tuning = choose(start, lambda way, some: searching.run(way, some, progress), found, judged.MEASURE)
     present(tuning, as_json)
 
 

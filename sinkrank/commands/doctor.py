@@ -24,6 +24,8 @@ def doctor(
 
     Example: [bold]sinkrank doctor --store opensearch://localhost:9200[/bold]
     """
+    from dataclasses import asdict
+
     from sinkrank.actions.checks import run_checks
     from sinkrank.console import output
 
@@ -32,12 +34,7 @@ def doctor(
         checks = run_checks(config, flags, quick)
     is_sound = all(check.ok for check in checks)
     if json_:
-        output.print_json(
-            {
-                "ok": is_sound,
-                "checks": [{"name": check.name, "ok": check.ok, "message": check.message} for check in checks],
-            }
-        )
+        output.print_json({"ok": is_sound, "checks": [asdict(check) for check in checks]})
     else:
         console = output.results()
         for check in checks:

@@ -87,7 +87,7 @@ def prepare(
 
     settings = loaded.settings
     # Only the option: an index in the settings is for searches.
-    index = settings.index if loaded.origins["index"] == "flag" else None
+    index = loaded.option("index")
     left_out = check_names((without or "").split(","))
     query_languages = [language_code(code) for code in parse_names(queries_in)]
     kept = check_precision(precision)
@@ -124,5 +124,5 @@ def prepare(
         shown.print_json(preparing.as_json(asdict(report)))
     else:
         preparing.show_report(report)
-        if loaded.origins["embeddings"] != "flag":
+        if loaded.option("embeddings") is None:
             shown.talk().print(preparing.next_step(files or [], described["languages"], settings), markup=False)

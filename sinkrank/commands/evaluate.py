@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from reranker.service.settings_sources import LoadedSettings
 from sinkrank.console import options
-from sinkrank.console.given import is_given
+from sinkrank.console.parsing import parse_names
 
 if TYPE_CHECKING:
     from evaluation.corpora import Corpus
@@ -18,8 +19,16 @@ if TYPE_CHECKING:
     from reranker.embeddings import Embeddings
     from reranker.service.settings import Settings
 
+_FIRST_STAGE = options.SettingOption(
+    "first_stage",
+    ("--first-stage",),
+    help="With --qrels or --collection: auto, knn, bm25, translated or hybrid.",
+)
 
+
+@options.takes_settings(_FIRST_STAGE, "depth", *options.SEARCHABLE)
 def evaluate(
+    loaded: LoadedSettings,
     context: typer.Context,
     corpus: Annotated[
         str,
@@ -57,7 +66,6 @@ def evaluate(
     limit: Annotated[
         int, typer.Option(min=0, help="Maximum number of test pages per task, drawn with a fixed seed; 0 for all.")
     ] = 400,
-    depth: Annotated[int, typer.Option(min=1, help="Number of candidates to re-rank.")] = 100,
     everything: Annotated[
         bool,
         typer.Option("--everything/--candidates", help="Also re-rank all documents, or only the candidates."),
@@ -104,22 +112,11 @@ def evaluate(
             help="With --collection: language of queries and documents, en or en-de; default: detected over all texts.",
         ),
     ] = None,
-    first_stage: Annotated[
-        str | None,
-        typer.Option(
-            "--first-stage", help="With --qrels or --collection: auto, knn, bm25, translated or hybrid; default: auto."
-        ),
-    ] = None,
-    store: options.StoreAddress = None,
-    index: options.IndexName = None,
     output_folder: Annotated[
         Path | None,
         typer.Option("--output", metavar="DIR", help="Folder of the reports; default: in HOME/evaluation."),
     ] = None,
     json_: options.Json = False,
-    home: options.Home = None,
-    embeddings: options.EmbeddingsPath = None,
-    config: options.Config = None,
 ) -> None:
     """Measure the methods on held-out pages: each page is a query for its own translation.
 
@@ -132,16 +129,16 @@ def evaluate(
 
     Example: [bold]sinkrank evaluate --directions fi-en --queries first20[/bold]
     """
+    settings = loaded.settings
     if collection is not None:
         from sinkrank.actions import collection as collections
 
         collections.check_options(context)
-        settings = options.load(
-            config, home=home, embeddings=embeddings, store=store, index=index, first_stage=first_stage, depth=depth
-        ).settings
         _check_folder(output_folder)
+        # Only the options, so that no evaluation writes to the index of the settings.
+        store, index = loaded.option("store"), loaded.option("index")
         wanted = collections.Wanted(
-            collection, qrels, lang, _names(methods), _names(systems), store, index, output_folder, json_
+            collection, qrels, lang, parse_names(methods), parse_names(systems), store, index, output_folder, json_
         )
         collections.evaluate_collection(wanted, settings)
         return
@@ -150,19 +147,11 @@ def evaluate(
     if qrels is not None:
         from sinkrank.actions import judged, judged_proxy
 
-        if not is_given(context, "queries"):
+        if not options.is_given(context, "queries"):
             raise typer.BadParameter("with --qrels it names the file of the judged queries", param_hint="--queries")
-        settings = options.load(
-            config, home=home, embeddings=embeddings, store=store, index=index, first_stage=first_stage, depth=depth
-        ).settings
         _check_folder(output_folder)
-        if judged_proxy.is_wanted(settings, template):
-            window = depth if is_given(context, "depth") else settings.proxy_window_size
-            judged_proxy.compare(
-                settings, window, template, Path(queries), qrels, _names(methods), output_folder, json_
-            )
-            return
-        judged.compare(settings, Path(queries), qrels, _names(methods), output_folder, json_)
+        opening = judged_proxy.opened(settings, template, loaded.option("depth") or settings.proxy_window_size)
+        judged.compare(opening, Path(queries), qrels, parse_names(methods), output_folder, json_)
         return
     if template is not None:
         raise typer.BadParameter("it is for judged queries; give --qrels and --queries too", param_hint="--template")
@@ -176,18 +165,17 @@ def evaluate(
         raise typer.BadParameter(
             f"{corpus!r} is not a corpus; give one of {', '.join(LANGUAGES)}", param_hint="--corpus"
         )
-    settings = options.load(config, home=home, embeddings=embeddings).settings
-    plan = _plan(corpus, directions, queries, methods, systems, limit, depth, everything, unknown_words)
+    plan = _plan(corpus, directions, queries, methods, systems, limit, settings.depth, everything, unknown_words)
     _check_folder(output_folder)
     others = make_systems(plan.systems, Surroundings(plan.directions, settings.home, settings.n_threads))
     talk = output.talk()
     with output.progress_bars(talk) as progress:
         held_out = load(corpus, settings.home, progress, of_development=development)
         pages, learned_from = held_out.corpus, held_out.learned_from
-        loaded = _embeddings(learned_from, settings, progress)
+        embeddings = _embeddings(learned_from, settings, progress)
         fitted = fit_systems(others, pages, progress)
-        tasks = list(run_plan(pages, loaded, plan, settings.n_threads, progress, others))
-    report = reports.Report.of(pages, loaded, plan, tasks, fitted, learned_from=learned_from)
+        tasks = list(run_plan(pages, embeddings, plan, settings.n_threads, progress, others))
+    report = reports.Report.of(pages, embeddings, plan, tasks, fitted, learned_from=learned_from)
     as_json, as_markdown = reports.write(report, output_folder or settings.home / "evaluation" / pages.name)
     if json_:
         output.print_json(report.as_json())
@@ -220,19 +208,19 @@ def _plan(
     if directions is None:
         chosen = default_directions(languages)
     else:
-        chosen = [Direction.parse(name) for name in _names(directions)]
+        chosen = [Direction.parse(name) for name in parse_names(directions)]
     for language in (code for each in chosen for code in (each.query_language, each.document_language)):
         if language not in languages:
             raise WrongParameter(f"the corpus {corpus} has no pages in {language!r}; it has {', '.join(languages)}")
     return Plan(
         directions=tuple(chosen),
-        query_kinds=tuple(_names(queries)),
-        methods=parse_methods(_names(methods)),
+        query_kinds=tuple(parse_names(queries)),
+        methods=parse_methods(parse_names(methods)),
         limit=limit or None,
         depth=depth,
         everything=everything,
         unknown_words=check_rule(unknown_words),
-        systems=parse_systems(_names(systems)),
+        systems=parse_systems(parse_names(systems)),
     )
 
 
@@ -246,10 +234,6 @@ def _check_folder(output_folder: Path | None) -> None:
         output_folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=output_folder):
             pass
-
-
-def _names(listed: str) -> list[str]:
-    return [name.strip() for name in listed.split(",") if name.strip()]
 
 
 def _embeddings(corpus: Corpus, settings: Settings, progress: Progress) -> Embeddings:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _PLOTTED_PAIRS = 15
 
 
-@options.takes_settings("first_stage", "depth", "method", "epsilon", "tau", "feedback", *options.SEARCHABLE)
+@options.takes_settings("first_stage", "depth", "method", *options.SEARCHABLE)
 def explain(
     settings: Settings,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The query.")],
@@ -42,26 +42,14 @@ def explain(
     if plot is not None and plot.suffix.lower() != ".svg":
         raise typer.BadParameter(f"{plot} does not end in .svg; the plot is an SVG file", param_hint="--plot")
 
-    from reranker.search.searcher import SearchRequest
     from reranker.stores.base.filters import Filters
     from reranker.transport import compilation
     from sinkrank.console import output, resources, tables
 
     # Loading the compiled code takes longer than one search without it.
     with compilation.deferred(), resources.opened_searcher(settings) as searcher:
-        request = SearchRequest(
-            text=text,
-            index=searcher.choose_index(settings.index),
-            language=lang,
-            filters=Filters.parse(to),
-            first_stage=settings.first_stage,
-            depth=settings.depth,
-            method=settings.method,
-            parameters=resources.parameters_of(settings),
-            knn_weight=settings.knn_weight,
-            feedback=settings.feedback,
-            first_stage_share=settings.first_stage_share,
-        )
+        index = searcher.choose_index(settings.index)
+        request = resources.search_request(settings, text, index, lang, Filters.parse(to))
         with output.talk().status(output.LOADING):
             explanation = searcher.explain(request, doc_id)
         if plot is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -19,8 +19,7 @@ from sinkrank.console.embedding_options import (
 from sinkrank.console.parsing import parse_names
 from sinkrank.console.vocabulary_options import Collection, MaxTerms, MinCount, Vocabulary, import_sources
 
-if TYPE_CHECKING:
-    from ingest.embeddings.catalogue import Published
+_FACTS = ("name", "languages", "dim", "n_words", "n_bytes", "licence", "source", "page", "share_a_space")
 
 
 @options.takes_settings(*MAKES_STORE)
@@ -89,23 +88,9 @@ def _show_catalogue(as_json: bool) -> None:
     from sinkrank.console import output
 
     if as_json:
-        output.print_json([_facts(entry) for entry in CATALOGUE.values()])
+        output.print_json([{name: getattr(entry, name) for name in _FACTS} for entry in CATALOGUE.values()])
         return
     table = Table("name", "languages", "dim", "words", "size", "licence", "source", box=box.SIMPLE_HEAD, pad_edge=False)
     for entry in CATALOGUE.values():
         table.add_row(*entry.row())
     output.results().print(table)
-
-
-def _facts(entry: Published) -> dict[str, object]:
-    return {
-        "name": entry.name,
-        "languages": list(entry.languages),
-        "dim": entry.dim,
-        "n_words": entry.n_words,
-        "n_bytes": entry.n_bytes,
-        "licence": entry.licence,
-        "source": entry.source,
-        "page": entry.page,
-        "share_a_space": entry.share_a_space,
-    }

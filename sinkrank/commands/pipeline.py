@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -158,27 +158,17 @@ def _read_key(path: Path) -> str:
 @contextmanager
 def _opened_pipelines(settings: Settings) -> Iterator[EnginePipelines]:
     from reranker.base.errors import WrongParameter
-    from reranker.stores.base.addresses import EngineAddress, read_address
+    from sinkrank.console.resources import engine_access, engine_address
 
-    address = read_address(settings.store_address)
-    if not isinstance(address, EngineAddress):
+    address = engine_address(settings)
+    if address is None:
         raise WrongParameter(f"{settings.store_address} is a folder; give an OpenSearch with --store opensearch://HOST")
     # opensearch-py takes a while to import.
     from reranker.stores.engine.pipeline import EnginePipelines
-    from sinkrank.console.resources import engine_access
 
-    password = settings.store_password
-    pipelines = EnginePipelines(
-        address.with_credentials(
-            settings.store_username, password.get_secret_value() if password is not None else None
-        ),
-        engine_access(settings),
-        timeout_s=settings.store_timeout_s,
-    )
-    try:
+    pipelines = EnginePipelines(address, engine_access(settings), timeout_s=settings.store_timeout_s)
+    with closing(pipelines):
         yield pipelines
-    finally:
-        pipelines.close()
 
 
 def _print_changes(changed: Any) -> None:

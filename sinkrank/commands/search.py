@@ -10,7 +10,7 @@ from reranker.service.settings import Settings
 from sinkrank.console import options
 
 
-@options.takes_settings("first_stage", "depth", "method", "epsilon", "tau", "feedback", *options.SEARCHABLE)
+@options.takes_settings("first_stage", "depth", "method", *options.SEARCHABLE)
 def search(
     settings: Settings,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The query.")],
@@ -44,28 +44,15 @@ def search(
 
     from dataclasses import replace
 
-    from reranker.search.searcher import SearchRequest
     from reranker.stores.base.filters import Filters
     from reranker.transport import compilation
     from sinkrank.console import output, resources, tables
 
     # Loading the compiled code takes longer than one search without it.
     with compilation.deferred(), resources.opened_searcher(settings) as searcher:
-        request = SearchRequest(
-            text=text,
-            index=searcher.choose_index(settings.index),
-            language=lang,
-            filters=Filters.parse(to, conditions),
-            first_stage=settings.first_stage,
-            depth=settings.depth,
-            method=settings.method,
-            parameters=resources.parameters_of(settings),
-            offset=offset,
-            size=size,
-            feedback=settings.feedback,
-            first_stage_share=settings.first_stage_share,
-            knn_weight=settings.knn_weight,
-        )
+        index = searcher.choose_index(settings.index)
+        request = resources.search_request(settings, text, index, lang, Filters.parse(to, conditions))
+        request = replace(request, offset=offset, size=size)
         with output.talk().status(output.LOADING):
             searcher.reranker(request.index)  # a service opens the index once
         loading_ms = (time.perf_counter() - started) * 1000

@@ -40,7 +40,5 @@ def tune(
     """
     from sinkrank.actions import judged_proxy, tuned
 
-    if judged_proxy.is_wanted(settings, template):
-        judged_proxy.tune(settings, template, queries, qrels, json_)
-        return
-    tuned.tune(settings, queries, qrels, json_)
+    opening = judged_proxy.opened(settings, template, settings.proxy_window_size)
+    tuned.tune(opening, settings.method, queries, qrels, json_)

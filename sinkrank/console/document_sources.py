@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -29,26 +28,17 @@ def opened_records(
     """
     from ingest.documents import read_records
     from ingest.files import open_sources
-    from ingest.from_index import forget, opened_index
-    from reranker.stores import EngineAccess
-    from sinkrank.console.resources import index_to_read
+    from ingest.from_index import forget
+    from sinkrank.console.resources import index_to_read, opened_copy
 
     layout = layout.checked()
     files = [name for name in names if "://" not in name]
-    # The API key and the client certificate are only for the store.
-    access = EngineAccess(ca_certs=settings.store_ca_certs, verify_certs=settings.store_verify_certs)
     with ExitStack() as opened:
         sources = opened.enter_context(open_sources(files)) if files else []
         say_left_out(sources)
         copies = [
             opened.enter_context(
-                opened_index(
-                    index_to_read(name, layout, settings),
-                    settings.home / "collections",
-                    access=access,
-                    timeout_s=settings.store_timeout_s,
-                    progress=progress,
-                )
+                opened_copy(index_to_read(name, layout, settings), settings.home / "collections", settings, progress)
             )
             for name in names
             if name not in files
@@ -74,7 +64,9 @@ def say_left_out(sources: Iterable[Source]) -> None:
 
 def layout_of_copy(layout: Layout) -> Layout:
     """The layout of a copied index, whose rows have Sinkrank's own field names."""
-    return replace(layout, id_field=None, language_field=None, title_field=None, text_field=None)
+    from ingest.documents import Layout
+
+    return Layout(default_language=layout.default_language, min_confidence=layout.min_confidence)
 
 
 def usable(records: Iterable[Record], unusable: Unusable) -> Iterator[Document]:

@@ -47,16 +47,14 @@ def option_of(wanted: str | SettingOption) -> Any:
     """The name, help and default of a setting's option for typer."""
     chosen = wanted if isinstance(wanted, SettingOption) else _by_name(wanted)
     field = Settings.model_fields[chosen.setting]
-    is_switch = bool in value_types(field)
     described = chosen.help or _sentence(str(field.description), allowed_values(field))
-    default = ("on" if field.default else "off") if is_switch else str(field.default)
     return typer.Option(
         *chosen.flags,
         metavar=_METAVARS.get(chosen.setting),
         rich_help_panel=chosen.panel,
         help=described,
         # As text: None means that the option was not given.
-        show_default=False if field.default is None else default,
+        show_default=False if field.default is None else str(field.default),
     )
 
 
@@ -72,16 +70,13 @@ _METAVARS = {
 
 
 def _by_name(name: str) -> SettingOption:
-    flag = f"--{name.replace('_', '-')}"
-    is_switch = bool in value_types(Settings.model_fields[name])
-    flags = f"{flag}/--no-{flag[2:]}" if is_switch else flag
-    return SettingOption(name, (flags,), panel=_PANEL if name in _IN_PANEL else None)
+    return SettingOption(name, (f"--{name.replace('_', '-')}",), panel=_PANEL if name in _IN_PANEL else None)
 
 
 def _kind(name: str) -> type:
     """The type that typer reads; pydantic checks the value."""
     (kind,) = value_types(Settings.model_fields[name])
-    return kind if kind in (bool, int, float, Path) else str
+    return kind if kind in (int, Path) else str
 
 
 def _sentence(description: str, allowed: str) -> str:
@@ -139,14 +134,11 @@ def takes_settings(*wanted: str | SettingOption) -> Callable[[Callable[..., None
     return decorate
 
 
+def is_given(context: typer.Context, name: str) -> bool:
+    """Whether a parameter is given on the command line, also with its default value."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
 def _parameter(name: str, annotation: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-
-
-def load(config: Path | None, **flags: Any) -> LoadedSettings:
-    """The settings of a command that takes its options one by one; None for an option that was not given.
-
-    Raises:
-        WrongParameter: as `load_settings`.
-    """
-    return load_settings(flags, file=config)

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
+    from pydantic import SecretStr
+
     from ingest.documents import Layout
+    from ingest.files import Source
     from ingest.from_index import IndexSource
+    from ingest.progress import Progress
     from reranker.embeddings import Embeddings
-    from reranker.search.searcher import Searcher
+    from reranker.search.searcher import Searcher, SearchRequest
     from reranker.service.settings import Settings
+    from reranker.stores.base.addresses import EngineAddress
+    from reranker.stores.base.filters import Filters
     from reranker.stores.base.protocol import Store
     from reranker.stores.engine.access import EngineAccess
     from reranker.transport import Parameters
@@ -33,26 +40,36 @@ def open_embeddings(settings: Settings, files: Sequence[str] = ()) -> Embeddings
     from reranker.service.missing_embeddings import no_embeddings_message
 
     try:
-        return Embeddings.open(
-            settings.embeddings_path, settings.unknown_words, with_query_encoder=settings.query_encoder
-        )
+        return Embeddings.open(settings.embeddings_path, with_query_encoder=settings.query_encoder)
     except NoEmbeddings:
         raise NoEmbeddings(no_embeddings_message(settings, files)) from None
+
+
+def _revealed(secret: SecretStr | None) -> str | None:
+    return None if secret is None else secret.get_secret_value()
+
+
+def engine_address(settings: Settings) -> EngineAddress | None:
+    """The address of the engine with the credentials of the settings; None if the store is a folder."""
+    from reranker.stores.base.addresses import EngineAddress, read_address
+
+    address = read_address(settings.store_address)
+    if not isinstance(address, EngineAddress):
+        return None
+    return address.with_credentials(settings.store_username, _revealed(settings.store_password))
 
 
 def engine_access(settings: Settings) -> EngineAccess:
     """Access to an engine, from the settings."""
     from reranker.stores.engine.access import EngineAccess
 
-    api_key = settings.store_api_key
     return EngineAccess(
         ca_certs=settings.store_ca_certs,
         verify_certs=settings.store_verify_certs,
         client_cert=settings.store_client_cert,
         client_key=settings.store_client_key,
-        api_key=None if api_key is None else api_key.get_secret_value(),
+        api_key=_revealed(settings.store_api_key),
         aws_region=settings.store_aws_region,
-        aws_service=settings.store_aws_service,
     )
 
 
@@ -67,9 +84,20 @@ def index_to_read(url: str, layout: Layout, settings: Settings, query: str | Non
     from ingest.from_index import read_index_source
 
     source = read_index_source(url, layout, query)
-    password = settings.from_password
-    secret = None if password is None else password.get_secret_value()
-    return replace(source, address=source.address.with_credentials(settings.from_username, secret))
+    known = source.address.with_credentials(settings.from_username, _revealed(settings.from_password))
+    return replace(source, address=known)
+
+
+def opened_copy(
+    source: IndexSource, folder: Path, settings: Settings, progress: Progress
+) -> AbstractContextManager[Source]:
+    """`opened_index` of an index that `index_to_read` names."""
+    from ingest.from_index import opened_index
+    from reranker.stores import EngineAccess
+
+    # The API key and the client certificate are only for the store.
+    access = EngineAccess(ca_certs=settings.store_ca_certs, verify_certs=settings.store_verify_certs)
+    return opened_index(source, folder, access=access, timeout_s=settings.store_timeout_s, progress=progress)
 
 
 @contextmanager
@@ -77,19 +105,16 @@ def opened_store(settings: Settings) -> Iterator[Store]:
     """The store; it connects when it is first used, and is closed at the end."""
     from reranker.stores import open_store
 
-    password = settings.store_password
     store = open_store(
         settings.store_address,
         username=settings.store_username,
-        password=password.get_secret_value() if password is not None else None,
+        password=_revealed(settings.store_password),
         access=engine_access(settings),
         timeout_s=settings.store_timeout_s,
         pipeline=settings.store_pipeline,
     )
-    try:
+    with closing(store):
         yield store
-    finally:
-        store.close()
 
 
 @contextmanager
@@ -111,7 +136,26 @@ def parameters_of(settings: Settings) -> Parameters:
     """The parameters of the methods, from the settings."""
     from reranker.transport import Parameters
 
-    return Parameters(epsilon=settings.epsilon, n_iterations=settings.n_iterations, tau=settings.tau)
+    return Parameters(epsilon=settings.epsilon, tau=settings.tau)
+
+
+def search_request(settings: Settings, text: str, index: str, language: str | None, filters: Filters) -> SearchRequest:
+    """A search with the parameters of the settings."""
+    from reranker.search.searcher import SearchRequest
+
+    return SearchRequest(
+        text=text,
+        index=index,
+        language=language,
+        filters=filters,
+        first_stage=settings.first_stage,
+        depth=settings.depth,
+        method=settings.method,
+        parameters=parameters_of(settings),
+        feedback=settings.feedback,
+        first_stage_share=settings.first_stage_share,
+        knn_weight=settings.knn_weight,
+    )
 
 
 def without_credentials(address: str) -> str:

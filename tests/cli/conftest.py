@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+import urllib3
 from typer.testing import CliRunner, Result
 
 from sinkrank.commands.app import app
+from tests.engines.sources import Engine
+from tests.service.proxy.calls import make_index
 from tests.tiny import tiny_embeddings
 
 Run = Callable[..., Result]
+MakeForeign = Callable[..., str]
+_numbers = itertools.count(1)
 
 # Of the French documents chat stands in 2, chien in 1, pain in 1, so that the idf is log(4/3), log(2), log(2).
 DOCUMENTS: list[dict[str, Any]] = [
@@ -67,9 +73,19 @@ def run() -> Run:
     return call
 
 
-def call(*arguments: str, stdin: str | bytes | None = None) -> Result:
-    """Runs the command line in this process."""
-    return CliRunner().invoke(app, list(arguments), input=stdin, prog_name="sinkrank")
+def call(*arguments: str, stdin: str | bytes | None = None, exits: int | None = 0) -> Result:
+    """Runs the command line in this process, and checks its exit code unless that is None."""
+    result = CliRunner().invoke(app, list(arguments), input=stdin, prog_name="sinkrank")
+    assert exits in (None, result.exit_code), f"{result.output}\n{result.exception}"
+    return result
+
+
+def assert_one_line(result: Result, message: str) -> None:
+    """A failure is one line on standard error."""
+    assert result.stdout == ""
+    assert result.stderr.startswith("sinkrank: ")
+    assert result.stderr.count("\n") == 1
+    assert message in result.stderr
 
 
 @pytest.fixture(scope="session")
@@ -80,8 +96,7 @@ def _indexed(_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     documents = write_rows(folder / "documents.jsonl", DOCUMENTS)
     with pytest.MonkeyPatch.context() as patch:
         enter(folder, patch)
-        result = call("ingest", str(documents))
-    assert result.exit_code == 0, result.stderr
+        call("ingest", str(documents))
     return folder
 
 
@@ -90,3 +105,19 @@ def indexed(empty_home: Path, _indexed: Path) -> Path:
     """A home whose store holds `DOCUMENTS`."""
     shutil.copytree(_indexed, empty_home, dirs_exist_ok=True)
     return empty_home
+
+
+@pytest.fixture
+def make_foreign(engine: Engine) -> Iterator[MakeForeign]:
+    """Makes indices that are not ours, from properties and documents, and returns their names."""
+    made: list[str] = []
+    with urllib3.PoolManager(timeout=60) as http:
+
+        def make(*properties_and_documents: Any, **mappings: Any) -> str:
+            made.append(f"foreign-{os.getpid()}-{next(_numbers)}")
+            make_index(http, engine.url, made[-1], *properties_and_documents, **mappings)
+            return made[-1]
+
+        yield make
+        for name in made:
+            http.request("DELETE", f"{engine.url}/{name}")

@@ -34,7 +34,6 @@ def server(tls_server: TlsServer, monkeypatch: pytest.MonkeyPatch) -> TlsServer:
 
 def test_without_a_name_the_catalogue_is_shown(empty_home: Path, run: Run) -> None:
     result = run("embeddings", "fetch")
-    assert result.exit_code == 0
     (line,) = [line.split() for line in result.stdout.splitlines() if line.lstrip().startswith("glove-6b-300d ")]
     assert line == ["glove-6b-300d", "en", "300", "400,000", "862", "MB", "PDDL-1.0", "nlp.stanford.edu"]
     assert not (empty_home / ".sinkrank").exists()
@@ -50,12 +49,10 @@ def test_the_catalogue_is_json_too(empty_home: Path, run: Run) -> None:
 
 def test_vectors_are_fetched_and_imported(empty_home: Path, run: Run, server: TlsServer) -> None:
     result = run("embeddings", "fetch", "fasttext-aligned", "--lang", "en,fr", "--max-terms", "2", "--json")
-    assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["languages"] == {"en": 2, "fr": 2}
     assert Embeddings.open(empty_home / ".sinkrank" / "embeddings").n_terms == 4
     assert (empty_home / ".sinkrank" / "vectors" / "wiki.fr.align.vec").read_bytes() == FR
     again = run("embeddings", "fetch", "fasttext-aligned", "--lang", "fr", "--lang", "en", "--replace")
-    assert again.exit_code == 0, again.stderr
     assert "5 terms of 2 dimensions" in again.stdout
     assert len(server.asked) == 2
 
@@ -63,18 +60,16 @@ def test_vectors_are_fetched_and_imported(empty_home: Path, run: Run, server: Tl
 def test_a_collection_cuts_what_is_imported(empty_home: Path, run: Run, server: TlsServer) -> None:
     write_rows(empty_home / "pages.jsonl", [{"id": "1", "text": "A cat in a car."}])
     result = run("embeddings", "fetch", "fasttext-aligned", "--lang", "en", "--collection", "pages.jsonl", "--json")
-    assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["languages"] == {"en": 2}
 
 
 def test_a_file_that_was_brought_by_hand_is_taken(empty_home: Path, run: Run, server: TlsServer) -> None:
     server.answers.clear()
-    missing = run("embeddings", "fetch", "fasttext-aligned", "--lang", "en")
-    assert missing.exit_code == 1
+    missing = run("embeddings", "fetch", "fasttext-aligned", "--lang", "en", exits=1)
     place = Path(".sinkrank/vectors/wiki.en.align.vec")
     assert f"fetch it by hand, put it at {place}" in missing.stderr
     place.write_bytes(EN)
-    assert run("embeddings", "fetch", "fasttext-aligned", "--lang", "en").exit_code == 0
+    run("embeddings", "fetch", "fasttext-aligned", "--lang", "en")
 
 
 @pytest.mark.parametrize(
@@ -92,15 +87,12 @@ def test_a_file_that_was_brought_by_hand_is_taken(empty_home: Path, run: Run, se
 def test_wrong_use_is_told_before_anything_is_fetched(
     empty_home: Path, run: Run, server: TlsServer, arguments: list[str], exit_code: int, said: str
 ) -> None:
-    result = run("embeddings", "fetch", *arguments)
-    assert result.exit_code == exit_code
-    assert said in result.stderr
+    assert said in run("embeddings", "fetch", *arguments, exits=exit_code).stderr
     assert not server.asked
 
 
 def test_a_store_that_is_there_is_not_replaced_unasked(home: Path, run: Run, server: TlsServer) -> None:
-    result = run("embeddings", "fetch", "fasttext-aligned", "--lang", "en")
-    assert result.exit_code == 1
+    result = run("embeddings", "fetch", "fasttext-aligned", "--lang", "en", exits=1)
     assert "--replace" in result.stderr or "replace" in result.stderr
     assert not server.asked
 
@@ -108,7 +100,6 @@ def test_a_store_that_is_there_is_not_replaced_unasked(home: Path, run: Run, ser
 def test_what_cannot_be_fetched_leaves_the_store_that_is_there(home: Path, run: Run, server: TlsServer) -> None:
     server.answers["/wiki.fr.align.vec"] = status(404)
     before = Embeddings.open(home / ".sinkrank" / "embeddings").version
-    result = run("embeddings", "fetch", "fasttext-aligned", "--lang", "en,fr", "--replace")
-    assert result.exit_code == 1
+    result = run("embeddings", "fetch", "fasttext-aligned", "--lang", "en,fr", "--replace", exits=1)
     assert "the server answers 404" in result.stderr
     assert Embeddings.open(home / ".sinkrank" / "embeddings").version == before

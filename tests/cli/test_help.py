@@ -15,13 +15,15 @@ from typer.testing import CliRunner
 from sinkrank.commands.app import app
 
 
-def commands_of(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    yield path
+def commands_of(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    yield path, command
     for name, inner in getattr(command, "commands", {}).items():
         yield from commands_of(inner, (*path, name))
 
 
-COMMANDS = list(commands_of(typer.main.get_command(app)))
+COMMANDS = dict(commands_of(typer.main.get_command(app)))
+# Without groups such as `sinkrank ingest`.
+SINGLE = [path for path, command in COMMANDS.items() if not hasattr(command, "commands")]
 
 
 @cache
@@ -35,6 +37,12 @@ def help_of(command: tuple[str, ...], width: int) -> str:
 
 def words(shown: str) -> list[str]:
     return sorted(regex.findall(r"[^\s─│╭╮╰╯]+", shown))
+
+
+@pytest.mark.parametrize("command", SINGLE, ids=" ".join)
+def test_each_command_has_an_example(command: tuple[str, ...]) -> None:
+    # `sinkrank ingest FILE` is `sinkrank ingest files FILE`.
+    assert f"Example: sinkrank {' '.join(command).removesuffix(' files')} " in f"{help_of(command, 1000)} "
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)

@@ -49,8 +49,7 @@ def test_an_engine_without_an_index_of_ours_asks_for_a_name(run: Run, home: Path
     (home / "queries").write_text("q\tcat\n", encoding="utf-8")
     (home / "qrels").write_text("q 0 1 1\n", encoding="utf-8")
     with serve(lambda *request: (200, {})) as node:
-        result = run("evaluate", "--queries", "queries", "--qrels", "qrels", "--store", node.address)
-        assert result.exit_code == 2
+        result = run("evaluate", "--queries", "queries", "--qrels", "qrels", "--store", node.address, exits=2)
         assert "name yours with --index NAME" in result.stderr
         assert not is_foreign(Settings(store=str(home / "store"), index="pages"))
 

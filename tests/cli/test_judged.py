@@ -31,7 +31,6 @@ def files(tmp_path: Path) -> list[str]:
 
 def test_methods_are_compared_with_the_first_stage(run: RunCommand, files: list[str], tmp_path: Path) -> None:
     result = run("evaluate", *files, "--methods", "relaxed,emd", "--output", str(tmp_path / "out"), "--json")
-    assert result.exit_code == 0, result.stderr
     report = json.loads(result.stdout)
     assert list(report["methods"]) == ["none", "relaxed", "emd"]
     assert report["methods"]["none"]["difference"] is None
@@ -48,7 +47,6 @@ def test_methods_are_compared_with_the_first_stage(run: RunCommand, files: list[
 
 def test_a_person_sees_a_table_and_the_queries_that_moved(run: RunCommand, files: list[str]) -> None:
     result = run("evaluate", *files, "--methods", "auto")
-    assert result.exit_code == 0, result.stderr
     assert "25 queries; p: paired randomisation test of nDCG@10 against none" in result.stdout
     assert "auto" in result.stdout
 
@@ -64,21 +62,17 @@ def test_a_narrow_terminal_cuts_no_measure(run: RunCommand, files: list[str], mo
 
 
 def test_qrels_without_queries_say_what_is_missing(run: RunCommand, files: list[str]) -> None:
-    result = run("evaluate", *files[2:])
-    assert result.exit_code == 2
-    assert "--queries" in result.stderr
+    assert "--queries" in run("evaluate", *files[2:], exits=2).stderr
 
 
 def test_an_unknown_method_is_named_before_anything_is_read(run: RunCommand) -> None:
-    result = run("evaluate", "--queries", "gone", "--qrels", "gone", "--methods", "relxed")
-    assert result.exit_code == 2
+    result = run("evaluate", "--queries", "gone", "--qrels", "gone", "--methods", "relxed", exits=2)
     assert "relaxed" in result.stderr
 
 
 def test_tune_says_to_keep_what_is_set_and_prints_no_settings(run: RunCommand, files: list[str]) -> None:
     """Two documents are all that a query can find: no way is better than another."""
     result = run("tune", *files, "--method", "relaxed", "--first-stage", "hybrid")
-    assert result.exit_code == 0, result.stderr
     assert "on the other" in result.stdout
     assert "Nothing was better than what is set." in result.stdout
     assert "epsilon" not in result.stdout
@@ -118,14 +112,12 @@ def test_tune_prints_lines_of_settings_only_where_they_are_better_by_more_than_c
 def test_too_few_judgments_are_refused(run: RunCommand, tmp_path: Path) -> None:
     (tmp_path / "queries").write_text("q\tcat\n", encoding="utf-8")
     (tmp_path / "qrels").write_text("q 0 fr/animaux 1\n", encoding="utf-8")
-    result = run("tune", "--queries", str(tmp_path / "queries"), "--qrels", str(tmp_path / "qrels"))
-    assert result.exit_code == 1
+    result = run("tune", "--queries", str(tmp_path / "queries"), "--qrels", str(tmp_path / "qrels"), exits=1)
     assert "judge more" in result.stderr
 
 
 @pytest.mark.parametrize(("name", "what"), [("queries.jsonl", "query"), ("qrels.txt", "judgment")])
 def test_an_empty_file_is_named(run: RunCommand, files: list[str], tmp_path: Path, name: str, what: str) -> None:
     (tmp_path / name).write_text("", encoding="utf-8")
-    result = run("evaluate", *files, "--methods", "auto")
-    assert result.exit_code == 1
+    result = run("evaluate", *files, "--methods", "auto", exits=1)
     assert result.stderr == f"sinkrank: {tmp_path / name} is empty; give a file with a line for each {what}\n"

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -118,30 +118,6 @@ def test_several_processes_drain_after_the_first_signal_and_end_at_the_second(
     assert process.returncode == 0
 
 
-@contextmanager
-def group_serving(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """As `serving`, in a process group of its own."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "sinkrank", "serve", "--port", "0", "--processes", "2", *arguments],
-        cwd=home,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stderr=subprocess.PIPE,
-        text=True,
-        process_group=0,
-    )
-    assert process.stderr is not None
-    try:
-        for line in process.stderr:
-            if found := re.search(r"sinkrank serves (http://\S+)", line):
-                yield process, found.group(1)
-                return
-        pytest.fail("the service ended before it was ready")
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-
-
 def is_running(pid: int) -> bool:
     """Whether a process is there, and has not ended."""
     try:
@@ -160,7 +136,7 @@ def test_health_is_answered_while_an_engine_is_stuck_and_a_signal_to_the_group_l
 ) -> None:
     monkeypatch.setenv("SINKRANK_STORE_TIMEOUT_S", "1")
     monkeypatch.setenv("SINKRANK_GRACE_S", str(PATIENCE_S))
-    with engine(is_stuck=True) as stuck, group_serving(home, "--store", stuck.url) as (process, address):
+    with engine(is_stuck=True) as stuck, serving(home, "--processes", "2", "--store", stuck.url) as (process, address):
         workers = children(process.pid)
         n_before, clients = stuck.n_waiting, Clients()  # the engine was asked at the start too
         clients.ask(40, "GET", f"{address}/_cluster/health?wait_for_nodes=5&timeout=15s")
@@ -189,7 +165,7 @@ def is_refused(address: str) -> bool:
 
 @needs_proc
 def test_where_the_parent_is_killed_the_processes_end_too(home: Path) -> None:
-    with group_serving(home) as (process, _):
+    with serving(home, "--processes", "2") as (process, _):
         workers = children(process.pid)
         assert len(workers) == 2
         process.kill()

@@ -33,9 +33,7 @@ def test_print_settings_shows_each_value_and_where_it_came_from(
     (empty_home / "sinkrank.toml").write_text("depth = 50\nmax_documents = 5\n")
     monkeypatch.setenv("SINKRANK_MAX_DOCUMENTS", "7")
 
-    result = run("serve", "--print-settings", "--json", "--port", "0")
-
-    settings = json.loads(result.stdout)
+    settings = json.loads(run("serve", "--print-settings", "--json", "--port", "0").stdout)
     assert settings["depth"] == {"value": 50, "from": "sinkrank.toml"}
     assert settings["max_documents"] == {"value": 7, "from": "environment"}
     assert settings["port"] == {"value": 0, "from": "flag"}
@@ -58,21 +56,17 @@ def test_print_settings_shows_no_secret(
 
 def test_an_unknown_setting_is_named_with_the_nearest(empty_home: Path, run: Run) -> None:
     (empty_home / "sinkrank.toml").write_text("dept = 50\n")
-    result = run("serve", "--print-settings")
-    assert result.exit_code == 2
-    assert "did you mean 'depth'?" in result.stderr
+    assert "did you mean 'depth'?" in run("serve", "--print-settings", exits=2).stderr
 
 
 def test_json_without_print_settings_is_wrong_use(empty_home: Path, run: Run) -> None:
-    assert run("serve", "--json").exit_code == 2
+    run("serve", "--json", exits=2)
 
 
 def test_without_embeddings_and_without_an_engine_it_ends_with_the_command_that_helps(
     empty_home: Path, run: Run
 ) -> None:
-    result = run("serve", "--port", "0")
-    assert result.exit_code == 1
-    assert "sinkrank embeddings prepare FILE" in result.stderr
+    assert "sinkrank embeddings prepare FILE" in run("serve", "--port", "0", exits=1).stderr
 
 
 def test_a_port_that_is_taken_is_an_error_with_the_cure() -> None:
@@ -82,7 +76,7 @@ def test_a_port_that_is_taken_is_an_error_with_the_cure() -> None:
 
 @contextmanager
 def serving(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A real process of `sinkrank serve`, and its address once it is ready."""
+    """A real process of `sinkrank serve` in a process group of its own, and its address once it is ready."""
     process = subprocess.Popen(
         [sys.executable, "-m", "sinkrank", "serve", "--port", "0", *arguments],
         cwd=home,
@@ -90,6 +84,7 @@ def serving(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str]
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        process_group=0,
     )
     assert process.stderr is not None
     try:
@@ -100,7 +95,8 @@ def serving(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str]
         else:
             pytest.fail("the service ended before it was ready")
     finally:
-        process.kill()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
 
 
@@ -135,7 +131,6 @@ def test_an_engine_that_is_down_is_said_before_the_first_search(
         address = f"opensearch://127.0.0.1:{nobody.getsockname()[1]}"
         monkeypatch.setattr("sinkrank.commands.serve.run_service", lambda settings, store: None)
         result = run("serve", "--port", "0", "--store", address)
-    assert result.exit_code == 0
     assert f"nothing answers at {address}" in result.stderr
     assert "/-/ready says 503 until it answers" in result.stderr
 

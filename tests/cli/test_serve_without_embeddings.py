@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-import itertools
-import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import urllib3
 
-from tests.cli.conftest import Run
+from tests.cli.conftest import MakeForeign, Run
 from tests.cli.test_serve import serving
 from tests.engines.sources import Engine
-from tests.service.proxy.calls import make_index
 from tests.tiny import tiny_embeddings
 
 pytestmark = [pytest.mark.any_engine, pytest.mark.engine]
 
 SEARCH = {"query": {"match": {"text": "chat car cat"}}, "ext": {"rerank": {"method": "rwmd", "language": "en"}}}
-_numbers = itertools.count(1)
-
-
-@pytest.fixture
-def index(engine: Engine) -> Iterator[str]:
-    name = f"serve-{os.getpid()}-{next(_numbers)}"
-    with urllib3.PoolManager() as http:
-        make_index(http, engine.url, name, {"text": {"type": "text"}}, [{"text": "car cat dog"}, {"text": "cat"}])
-        yield name
-        http.request("DELETE", f"{engine.url}/{name}")
 
 
 @pytest.mark.parametrize(
     "more", [[], pytest.param(["--processes", "2"], marks=pytest.mark.conformance, id="two processes")]
 )
 def test_it_passes_searches_on_and_takes_up_embeddings_that_are_made_later(
-    engine: Engine, index: str, empty_home: Path, more: list[str]
+    engine: Engine, make_foreign: MakeForeign, empty_home: Path, more: list[str]
 ) -> None:
+    index = make_foreign({"text": {"type": "text"}}, [{"text": "car cat dog"}, {"text": "cat"}])
     with serving(empty_home, "--store", engine.url, "--index", index, *more) as (_, address):
 
         def asked() -> tuple[str, str | None]:
@@ -64,6 +51,4 @@ def test_it_passes_searches_on_and_takes_up_embeddings_that_are_made_later(
 
 def test_damaged_embeddings_are_an_error_at_the_start(engine: Engine, home: Path, run: Run) -> None:
     (home / ".sinkrank" / "embeddings" / "vectors.npy").write_bytes(b"cut")
-    result = run("serve", "--port", "0", "--store", engine.url)
-    assert result.exit_code == 1
-    assert "damaged" in result.stderr
+    assert "damaged" in run("serve", "--port", "0", "--store", engine.url, exits=1).stderr

@@ -1,16 +1,15 @@
-"""Six sentences in languages of many scripts, of which each says what the English one says; written for the tests."""
+"""Five sentences in languages of many scripts, of which each says what the English one says; written for the tests."""
 
 from __future__ import annotations
 
 import unicodedata
 from typing import NamedTuple
 
-TOPICS = ("cat", "doctor", "train", "park", "printer", "snow")
+TOPICS = ("cat", "doctor", "park", "printer", "snow")
 
 ENGLISH = (
     "The cat drinks warm milk in the kitchen.",
     "The doctor examines a patient in the hospital.",
-    "The train leaves the station late tonight.",
     "Children play football in the park.",
     "The printer needs paper and black ink.",
     "Snow falls on the mountains in winter.",
@@ -36,7 +35,6 @@ SAMPLES = {
         (
             "القطة تشرب الحليب الدافئ في المطبخ.",
             "الطبيب يفحص المريض في المستشفى.",
-            "القطار يغادر المحطة متأخرا الليلة.",
             "الأطفال يلعبون كرة القدم في الحديقة.",
             "الطابعة تحتاج إلى ورق وحبر أسود.",
             "الثلج يتساقط على الجبال في الشتاء.",
@@ -45,24 +43,10 @@ SAMPLES = {
         "doctor",
         ("الطبيب", "المستشفى"),
     ),
-    "az": Sample(
-        (
-            "Pişik mətbəxdə ilıq süd içir.",
-            "Həkim xəstəxanada xəstəni müayinə edir.",
-            "Qatar bu gecə stansiyadan gec ayrılır.",
-            "Uşaqlar parkda futbol oynayırlar.",
-            "Printerə kağız və qara mürəkkəb lazımdır.",
-            "Qışda dağlara qar yağır.",
-        ),
-        "İLIQ SÜD",
-        "cat",
-        ("ilıq", "süd"),
-    ),
     "ca": Sample(
         (
             "El gat beu llet calenta a la cuina.",
             "El metge examina un pacient a l'hospital.",
-            "El tren surt tard de l'estació aquesta nit.",
             "Els nens juguen a futbol al parc.",
             "La impressora necessita paper i tinta negra.",
             "A l'hivern, les al·lotes miren la neu de les muntanyes.",
@@ -75,7 +59,6 @@ SAMPLES = {
         (
             "Die Katze trinkt warme Milch in der Küche.",
             "Der Arzt untersucht einen Patienten im Krankenhaus.",
-            "Der Zug verlässt den Bahnhof heute Abend verspätet.",
             "Kinder spielen Fußball im Park.",
             "Der Drucker braucht Papier und schwarze Tinte.",
             "Im Winter fällt Schnee auf die Berge.",
@@ -88,7 +71,6 @@ SAMPLES = {
         (
             "گربه در آشپزخانه شیر گرم می‌نوشد.",
             "پزشک در بیمارستان بیمار را معاینه می‌کند.",
-            "قطار امشب دیر ایستگاه را ترک می‌کند.",
             "کودکان در پارک فوتبال بازی می‌کنند.",
             "چاپگر به کاغذ و جوهر سیاه نیاز دارد.",
             "زمستان روی کوه‌ها برف می‌بارد.",
@@ -101,7 +83,6 @@ SAMPLES = {
         (
             "Le chat boit du lait chaud dans la cuisine.",
             "Le médecin examine un patient à l’hôpital.",
-            "Le train quitte la gare en retard ce soir.",
             "Les enfants jouent au football dans le parc.",
             "L'imprimante a besoin de papier et d'encre noire.",
             "En hiver, la neige tombe sur les montagnes.",
@@ -114,7 +95,6 @@ SAMPLES = {
         (
             "החתול שותה חלב חם במטבח.",
             "הרופא בודק חולה בבית החולים.",
-            "הרכבת עוזבת את התחנה באיחור הלילה.",
             "ילדים משחקים כדורגל בפארק.",
             "המדפסת צריכה נייר ודיו שחור.",
             "שלג יורד על ההרים בחורף.",
@@ -127,7 +107,6 @@ SAMPLES = {
         (
             "बिल्ली रसोई में गर्म दूध पीती है।",
             "डॉक्टर अस्पताल में मरीज़ की जाँच करता है।",
-            "ट्रेन आज रात देर से स्टेशन से निकलती है।",
             "बच्चे पार्क में फुटबॉल खेलते हैं।",
             "प्रिंटर को कागज़ और काली स्याही चाहिए।",
             "सर्दियों में पहाड़ों पर बर्फ़ गिरती है।",
@@ -136,24 +115,10 @@ SAMPLES = {
         "snow",
         ("बर्फ़",),
     ),
-    "hu": Sample(
-        (
-            "A macska meleg tejet iszik a konyhában.",
-            "Az orvos beteget vizsgál a kórházban.",
-            "A vonat ma este későn indul az állomásról.",
-            "A gyerekek fociznak a parkban.",
-            "A nyomtatónak papír és fekete tinta kell.",
-            "Télen hó esik a hegyekre.",
-        ),
-        "KÓRHÁZBAN ORVOS",
-        "doctor",
-        ("orvos", "kórházban"),
-    ),
     "ja": Sample(
         (
             "猫は台所で温かい牛乳を飲む。",
             "医者は病院で患者を診察する。",
-            "電車は今夜遅れて駅を出発する。",
             "子供たちは公園でサッカーをする。",
             "プリンターには紙と黒いインクが必要だ。",
             "冬は山に雪が降る。",
@@ -166,7 +131,6 @@ SAMPLES = {
         (
             "ឆ្មាផឹកទឹកដោះគោនៅក្នុងផ្ទះបាយ។",
             "គ្រូពេទ្យពិនិត្យអ្នកជំងឺនៅមន្ទីរពេទ្យ។",
-            "រថភ្លើងចាកចេញពីស្ថានីយយឺត។",
             "ក្មេងៗលេងបាល់ទាត់នៅក្នុងឧទ្យាន។",
             "ម៉ាស៊ីនបោះពុម្ពត្រូវការក្រដាសនិងទឹកខ្មៅ។",
             "ព្រិលធ្លាក់លើភ្នំក្នុងរដូវរងា។",
@@ -179,7 +143,6 @@ SAMPLES = {
         (
             "고양이가 부엌에서 따뜻한 우유를 마신다.",
             "의사가 병원에서 환자를 진찰한다.",
-            "기차가 오늘 밤 늦게 역을 떠난다.",
             "아이들이 공원에서 축구를 한다.",
             "프린터에는 종이와 검은 잉크가 필요하다.",
             "겨울에는 산에 눈이 내린다.",
@@ -192,7 +155,6 @@ SAMPLES = {
         (
             "Кошка пьёт тёплое молоко на кухне.",
             "Врач осматривает больного в больнице.",
-            "Поезд сегодня поздно отходит от станции.",
             "Дети играют в футбол в парке.",
             "Принтеру нужны бумага и чёрные чернила.",
             "Зимой в горах идёт снег.",
@@ -205,7 +167,6 @@ SAMPLES = {
         (
             "แมวดื่มนมอุ่นในห้องครัว",
             "แพทย์ตรวจผู้ป่วยที่โรงพยาบาล",
-            "รถไฟออกจากสถานีช้าคืนนี้",
             "เด็กๆเล่นฟุตบอลในสวนสาธารณะ",
             "เครื่องพิมพ์ต้องการกระดาษและหมึกสีดำ",
             "หิมะตกบนภูเขาในฤดูหนาว",
@@ -218,7 +179,6 @@ SAMPLES = {
         (
             "Kedi mutfakta ılık süt içiyor.",
             "Doktor hastanede bir hastayı muayene ediyor.",
-            "Tren bu gece istasyondan geç ayrılıyor.",
             "Çocuklar parkta futbol oynuyor.",
             "Yazıcının kâğıda ve siyah mürekkebe ihtiyacı var.",
             "Kışın dağlara kar yağıyor.",
@@ -231,7 +191,6 @@ SAMPLES = {
         (
             "Кішка п'є тепле молоко на кухні.",
             "Лікар оглядає хворого в лікарні.",
-            "Потяг сьогодні пізно відходить від станції.",
             "Діти грають у футбол у парку.",
             "Комп’ютерному принтеру потрібні папір і чорне чорнило.",
             "Узимку в горах падає сніг.",
@@ -244,7 +203,6 @@ SAMPLES = {
         (
             "Con mèo uống sữa ấm trong bếp.",
             "Bác sĩ khám bệnh nhân trong bệnh viện.",
-            "Tàu hỏa rời ga muộn tối nay.",
             "Trẻ em chơi bóng đá trong công viên.",
             "Máy in cần giấy và mực đen.",
             "Tuyết rơi trên núi vào mùa đông.",
@@ -257,7 +215,6 @@ SAMPLES = {
         (
             "猫在厨房里喝热牛奶。",
             "医生在医院检查病人。",
-            "火车今晚很晚才离开车站。",
             "孩子们在公园里踢足球。",
             "打印机需要纸张和黑色墨水。",
             "冬天雪落在山上。",

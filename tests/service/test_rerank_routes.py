@@ -293,5 +293,5 @@ def test_a_query_language_that_is_no_code_is_refused() -> None:
 def test_what_the_settings_allow_a_request_may_ask_for(
     make_app: Callable[[Settings, Store | None], Flask],
 ) -> None:
-    client = make_app(Settings(epsilon=0.002, n_iterations=2_000), None).test_client()
-    assert rerank(client, query="cat", documents=["chat"], epsilon=0.002, n_iterations=2_000)["results"]
+    client = make_app(Settings(epsilon=0.002), None).test_client()
+    assert rerank(client, query="cat", documents=["chat"], epsilon=0.002)["results"]

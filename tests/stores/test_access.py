@@ -61,8 +61,7 @@ def test_a_callers_credentials_are_sent_as_they_are_in_place_of_a_signature() ->
 
 
 @pytest.mark.usefixtures("_credentials")
-@pytest.mark.parametrize("service", ["es", "aoss"])
-def test_requests_are_signed_for_aws(service: str) -> None:
+def test_requests_are_signed_for_aws() -> None:
     asked: list[tuple[str, str, str]] = []
 
     def answer(method: str, path: str, body: str) -> tuple[int, object]:
@@ -70,7 +69,7 @@ def test_requests_are_signed_for_aws(service: str) -> None:
         return 200, {"docs": [{"found": False}]} if "_mget" in path else MAPPING
 
     with serve(answer) as node:
-        store = open_store(node.address, access=EngineAccess(aws_region="eu-west-1", aws_service=service))
+        store = open_store(node.address, access=EngineAccess(aws_region="eu-west-1"))
         assert store.indices() == ["docs"]
         store.release("docs", "nobody")
         store.close()
@@ -78,10 +77,25 @@ def test_requests_are_signed_for_aws(service: str) -> None:
     assert any(body for (_, _, body), _ in signed)
     for request, headers in signed:
         assert headers["x-amz-security-token"] == "session-token"
-        assert headers["authorization"] == signature(*request, headers, service)
+        assert headers["authorization"] == signature(*request, headers)
 
 
-def signature(method: str, path: str, body: str, headers: dict[str, str], service: str) -> str:
+@pytest.mark.usefixtures("_credentials")
+@pytest.mark.parametrize(
+    ("host", "service"),
+    [
+        ("abc123.eu-west-1.aoss.amazonaws.com", "aoss"),
+        ("search-pages-abc123.eu-west-1.es.amazonaws.com", "es"),
+        ("aoss.amazonaws.com.search.example", "es"),
+    ],
+)
+def test_a_request_is_signed_for_the_service_that_the_host_is_of(host: str, service: str) -> None:
+    sign = EngineAccess(aws_region="eu-west-1").signer(host)
+    assert sign is not None
+    assert f"/eu-west-1/{service}/aws4_request" in sign("GET", f"https://{host}/", None)["Authorization"]
+
+
+def signature(method: str, path: str, body: str, headers: dict[str, str]) -> str:
     """As AWS describes Signature Version 4, step by step, over the headers that the request itself names."""
     named = headers["authorization"].partition("SignedHeaders=")[2].partition(",")[0]
     parts = urlsplit(path)
@@ -92,7 +106,7 @@ def signature(method: str, path: str, body: str, headers: dict[str, str], servic
     assert {"host", "x-amz-content-sha256", "x-amz-date"} <= set(named.split(";"))
     canonical = "\n".join([method, parts.path, query, lines, named, hashed])
     date = headers["x-amz-date"]
-    scope = f"{date[:8]}/eu-west-1/{service}/aws4_request"
+    scope = f"{date[:8]}/eu-west-1/es/aws4_request"
     to_sign = "\n".join(["AWS4-HMAC-SHA256", date, scope, hashlib.sha256(canonical.encode()).hexdigest()])
     key = f"AWS4{SECRET}".encode()
     for part in scope.split("/"):

@@ -23,7 +23,6 @@ class EngineAccess:
         client_cert, client_key: PEM files of the client; the certificate's file may contain the key.
         api_key: `encoded` of Elasticsearch's answer.
         aws_region: if set, requests are signed (Signature Version 4) with the credentials that boto3 finds.
-        aws_service: `es` for a domain of the OpenSearch Service, `aoss` for a serverless collection.
     """
 
     ca_certs: Path | None = None
@@ -32,7 +31,6 @@ class EngineAccess:
     client_key: Path | None = None
     api_key: str | None = field(default=None, repr=False)
     aws_region: str | None = None
-    aws_service: str = "es"
 
     def check(self, has_user: bool, use_tls: bool) -> None:
         """
@@ -58,8 +56,9 @@ class EngineAccess:
         if self.client_cert is not None and not use_tls:
             raise WrongParameter("a client certificate is for TLS; write https:// or opensearch+https://")
 
-    def signer(self) -> Signer | None:
-        """Returns opensearch-py's signer for AWS; None if requests are not signed.
+    def signer(self, host: str) -> Signer | None:
+        """Returns opensearch-py's signer for AWS; None if requests are not signed. A collection of OpenSearch
+        Serverless has a service of its own, `aoss`; the others are `es`.
 
         Raises:
             BadInput: boto3 is missing, or finds no credentials.
@@ -78,5 +77,6 @@ class EngineAccess:
                 "boto3 finds no AWS credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or run "
                 "with a role"
             )
-        signer: Signer = Urllib3AWSV4SignerAuth(credentials, self.aws_region, self.aws_service)
+        service = "aoss" if host.endswith(".aoss.amazonaws.com") else "es"
+        signer: Signer = Urllib3AWSV4SignerAuth(credentials, self.aws_region, service)
         return signer

@@ -124,7 +124,7 @@ def connect(
         hosts=[{"host": address.nodes[0].host, "port": address.nodes[0].port}],
         url_prefix=address.prefix,
         headers=credential_headers(address, access),
-        http_auth=_only_own_calls(access.signer()),
+        http_auth=_only_own_calls(access.signer(address.nodes[0].host)),
         timeout=time_out(timeout_s),
         max_retries=0,  # `NodeConnections` repeats requests
         pool_maxsize=_POOL_SIZE,

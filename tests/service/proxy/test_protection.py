@@ -139,16 +139,19 @@ def test_a_search_and_its_query_are_read_once(make_app: Callable[..., Flask], mo
     assert sorted(read) == ["read_body", "read_query", "tokenize"]
 
 
-def test_failures_in_a_row_make_it_rest(make_app: Callable[..., Flask], fake: FakeEngine) -> None:
-    app = make_app(proxy_breaker_failures=2, proxy_breaker_rest_s=2)
+def test_failures_in_a_row_make_it_rest(
+    make_app: Callable[..., Flask], fake: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reranker.proxy.proxy.BREAKER_REST_S", 2)
+    app = make_app()
     _, ranker = with_ranker(app)
     client = app.test_client()
     ranker.fails = True
-    for _ in range(2):
+    for _ in range(5):
         assert outcome(client.post("/pages/_search", json=SEARCH))[1] == "rerank_failed"
     assert outcome(client.post("/pages/_search", json=SEARCH)) == ("fallback", "breaker_open", ["bread", "car"])
     assert json.loads(fake.received[-1].body) == SEARCH  # as it came
-    assert ranker.n_calls == 2
+    assert ranker.n_calls == 5
     ranker.fails = False
     time.sleep(2.1)
     assert outcome(client.post("/pages/_search", json=SEARCH)) == ("applied", None, ["cat", "dog"])
@@ -209,8 +212,11 @@ def test_searches_that_wait_for_the_engine_keep_no_other_from_being_re_ranked(ma
     assert [outcome(one) for one in found] == [("applied", None, ["cat", "dog"])] * 3
 
 
-def test_a_re_ranking_that_does_not_begin_in_time_is_no_failure_of_re_ranking(make_app: Callable[..., Flask]) -> None:
-    app = make_app(proxy_max_reranks=1, proxy_budget_ms=1_000, proxy_breaker_failures=2)
+def test_a_re_ranking_that_does_not_begin_in_time_is_no_failure_of_re_ranking(
+    make_app: Callable[..., Flask], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reranker.proxy.proxy.BREAKER_FAILURES", 2)
+    app = make_app(proxy_max_reranks=1, proxy_budget_ms=1_000)
     proxy, ranker = with_ranker(app)
     with asked_together(proxy, 3), ThreadPoolExecutor(3) as threads, waiting(ranker):
         found = list(threads.map(lambda _: app.test_client().post("/pages/_search", json=SEARCH), range(3)))
@@ -231,13 +237,17 @@ def test_what_outlasts_its_time_counts_until_it_ends(make_app: Callable[..., Fla
         assert time.monotonic() < deadline
 
 
-def test_the_engines_own_time_counts(make_app: Callable[..., Flask], fake: FakeEngine) -> None:
+def test_the_engines_own_time_counts(
+    make_app: Callable[..., Flask], fake: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reranker.proxy.proxy.BREAKER_FAILURES", 1)
+
     def slow(received: Received) -> bytes:
         time.sleep(0.3)
         return page(received)
 
     fake.answer = slow
-    app = make_app(proxy_budget_ms=200, proxy_breaker_failures=1)
+    app = make_app(proxy_budget_ms=200)
     proxy, ranker = with_ranker(app)
     for _ in range(2):
         response = app.test_client().post("/pages/_search", json=SEARCH)
