@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _PLOTTED_PAIRS = 15
 
 
-@options.takes_settings("first_stage", "depth", "method", *options.SEARCHABLE)
+@options.takes_settings("first_stage", "depth", "method", "epsilon", "tau", "feedback", *options.SEARCHABLE)
 def explain(
     settings: Settings,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The query.")],

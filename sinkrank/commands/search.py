@@ -10,7 +10,7 @@ from reranker.service.settings import Settings
 from sinkrank.console import options
 
 
-@options.takes_settings("first_stage", "depth", "method", *options.SEARCHABLE)
+@options.takes_settings("first_stage", "depth", "method", "epsilon", "tau", "feedback", *options.SEARCHABLE)
 def search(
     settings: Settings,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The query.")],

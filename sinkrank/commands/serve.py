@@ -17,7 +17,18 @@ if TYPE_CHECKING:
     from reranker.stores.base.protocol import Store
 
 
-@options.takes_settings("host", "port", "api_keys", "processes", *options.SEARCHABLE)
+@options.takes_settings(
+    "host",
+    "port",
+    "api_keys",
+    "workers",
+    "processes",
+    "threads",
+    "first_stage",
+    "depth",
+    "method",
+    *options.SEARCHABLE,
+)
 def serve(
     loaded: LoadedSettings,
     print_settings: Annotated[

@@ -47,14 +47,16 @@ def option_of(wanted: str | SettingOption) -> Any:
     """The name, help and default of a setting's option for typer."""
     chosen = wanted if isinstance(wanted, SettingOption) else _by_name(wanted)
     field = Settings.model_fields[chosen.setting]
+    is_switch = bool in value_types(field)
     described = chosen.help or _sentence(str(field.description), allowed_values(field))
+    default = ("on" if field.default else "off") if is_switch else str(field.default)
     return typer.Option(
         *chosen.flags,
         metavar=_METAVARS.get(chosen.setting),
         rich_help_panel=chosen.panel,
         help=described,
         # As text: None means that the option was not given.
-        show_default=False if field.default is None else str(field.default),
+        show_default=False if field.default is None else default,
     )
 
 
@@ -70,13 +72,16 @@ _METAVARS = {
 
 
 def _by_name(name: str) -> SettingOption:
-    return SettingOption(name, (f"--{name.replace('_', '-')}",), panel=_PANEL if name in _IN_PANEL else None)
+    flag = f"--{name.replace('_', '-')}"
+    is_switch = bool in value_types(Settings.model_fields[name])
+    flags = f"{flag}/--no-{flag[2:]}" if is_switch else flag
+    return SettingOption(name, (flags,), panel=_PANEL if name in _IN_PANEL else None)
 
 
 def _kind(name: str) -> type:
     """The type that typer reads; pydantic checks the value."""
     (kind,) = value_types(Settings.model_fields[name])
-    return kind if kind in (int, Path) else str
+    return kind if kind in (bool, int, float, Path) else str
 
 
 def _sentence(description: str, allowed: str) -> str:

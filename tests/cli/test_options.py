@@ -27,17 +27,17 @@ def test_a_command_gets_its_flags_as_settings_and_the_rest_from_other_sources(
     app = typer.Typer()
 
     @app.command()
-    @takes_settings("port", SettingOption("embeddings", ("--output", "-o")))
+    @takes_settings("port", "feedback", SettingOption("embeddings", ("--output", "-o")))
     def show(settings: Settings, word: str) -> None:
         found.append(settings)
         typer.echo(word)
 
     monkeypatch.setenv("SINKRANK_DEPTH", "7")
     (tmp_path / "mine.toml").write_text("port = 1\nmethod = 'rwmd'\n")
-    given = ["hello", "--port", "9", "-o", "there", "--config", "mine.toml"]
+    given = ["hello", "--port", "9", "--no-feedback", "-o", "there", "--config", "mine.toml"]
     assert CliRunner().invoke(app, given).stdout == "hello\n"
     (settings,) = found
-    assert (settings.port, settings.embeddings) == (9, Path("there"))
+    assert (settings.port, settings.feedback, settings.embeddings) == (9, False, Path("there"))
     assert (settings.depth, settings.method) == (7, "rwmd")
 
 
@@ -56,7 +56,7 @@ def test_the_help_shows_description_limits_and_default_of_the_setting() -> None:
     app = typer.Typer()
 
     @app.command()
-    @takes_settings("port", "first_stage", "tau")
+    @takes_settings("port", "first_stage", "tau", "feedback")
     def show(settings: Settings) -> None:
         """Nothing."""
 
@@ -64,6 +64,7 @@ def test_the_help_shows_description_limits_and_default_of_the_setting() -> None:
     assert "Port to listen on; 0 picks a free one (0 to 65,535). [default: (8080)]" in shown
     assert "How candidates are fetched (auto, knn, bm25, translated, hybrid). [default: (auto)]" in shown
     assert "Penalty of relaxed for leaving the document's weights (0 or more); default: epsilon." in shown
+    assert "moved towards its best candidates. [default: (on)]" in shown
 
 
 def test_a_value_beyond_the_limits_of_the_setting_is_refused() -> None:
