@@ -345,7 +345,8 @@ def _rule(rule: Content, field: str, depth: int) -> Node:
         if not isinstance(content, dict):
             continue
         inner = content.get("intervals")
-        found += [_rule(one, field, depth + 1) for one in inner or () if isinstance(one, dict)]
+        rules = inner if isinstance(inner, list) else ()
+        found += [_rule(one, field, depth + 1) for one in rules if isinstance(one, dict)]
         text = content.get("query", content.get("term"))
         if kind == "prefix":
             found.append(Leaf(Kind.PREFIX, str(content.get("prefix")), (Field(field),)))

@@ -445,6 +445,12 @@ def test_no_body_breaks_it(body: dict[str, Any]) -> None:
         assert reading.text or reading.reason
 
 
+@pytest.mark.parametrize("inner", [1.0, True, "wool", {"match": {}}])
+def test_intervals_within_a_rule_that_are_no_list_are_no_rules(inner: Any) -> None:
+    rule = {"all_of": {"intervals": inner}}
+    assert read({"intervals": {"text": rule}}).reason == "no_query_text"
+
+
 def test_a_query_that_is_nested_without_end_keeps_the_engines_order() -> None:
     query: dict[str, Any] = MATCH
     for _ in range(500):
