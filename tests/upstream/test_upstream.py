@@ -15,6 +15,7 @@ from reranker.service.settings import Settings
 from reranker.stores.base.addresses import EngineAddress, read_address
 from reranker.stores.base.nodes import REST_S
 from reranker.upstream.nodes import EngineUnreachable, Passing, Upstream
+from tests.listening import listening
 
 
 @dataclass
@@ -37,9 +38,6 @@ class KeptAlive:
 @contextmanager
 def node() -> Iterator[KeptAlive]:
     found = KeptAlive()
-    listener = socket.create_server(("127.0.0.1", 0))
-    found.url = f"opensearch://127.0.0.1:{listener.getsockname()[1]}"
-    open_ones: list[socket.socket] = []
 
     def answer(connection: socket.socket, n_requests: int) -> None:
         with connection, connection.makefile("rb") as stream:
@@ -61,25 +59,13 @@ def node() -> Iterator[KeptAlive]:
                 if is_bad:
                     stream.read()
 
-    def serve() -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            found.n_connections += 1
-            open_ones.append(connection)
-            n_requests = 0 if found.n_connections <= found.n_broken else found.per_connection
-            threading.Thread(target=answer, args=(connection, n_requests), daemon=True).start()
+    def accepted(connection: socket.socket) -> None:
+        found.n_connections += 1
+        n_requests = 0 if found.n_connections <= found.n_broken else found.per_connection
+        threading.Thread(target=answer, args=(connection, n_requests), daemon=True).start()
 
-    thread = threading.Thread(target=serve, daemon=True)
-    thread.start()
-    try:
+    with listening(accepted) as found.url:
         yield found
-    finally:
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-        thread.join(10)
 
 
 def upstream(*urls: str, clock: Callable[[], float] = lambda: 1_000.0) -> Upstream:

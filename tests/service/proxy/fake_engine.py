@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import socket
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+from tests.listening import listening
 
 
 @dataclass
@@ -43,32 +44,19 @@ def ok(body: bytes, *headers: str) -> bytes:
 @contextmanager
 def fake_engine() -> Iterator[FakeEngine]:
     engine = FakeEngine()
-    listener = socket.create_server(("127.0.0.1", 0))
-    engine.url = f"opensearch://127.0.0.1:{listener.getsockname()[1]}"
 
-    def serve() -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            with connection:
-                connection.settimeout(10)
-                received = _read(connection)
-                if received is not None and "/_mapping/field/" in received.line:
-                    connection.sendall(ok(b"{}"))
-                elif received is not None:
-                    engine.received.append(received)
-                    connection.sendall(engine.answer(received))
+    def answer(connection: socket.socket) -> None:
+        with connection:
+            connection.settimeout(10)
+            received = _read(connection)
+            if received is not None and "/_mapping/field/" in received.line:
+                connection.sendall(ok(b"{}"))
+            elif received is not None:
+                engine.received.append(received)
+                connection.sendall(engine.answer(received))
 
-    thread = threading.Thread(target=serve, daemon=True)
-    thread.start()
-    try:
+    with listening(answer) as engine.url:
         yield engine
-    finally:
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-        thread.join(10)
 
 
 def _read(connection: socket.socket) -> Received | None:

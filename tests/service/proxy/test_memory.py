@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.listening import listening
 from tests.tiny import tiny_embeddings
 
 pytestmark = pytest.mark.slow
@@ -42,7 +43,6 @@ def digest_of(n_bytes: int) -> str:
 @contextmanager
 def sink() -> Iterator[str]:
     """An engine that answers a POST by the digest of its body, and a GET by `N_BYTES` bytes."""
-    listener = socket.create_server(("127.0.0.1", 0))
 
     def answer(connection: socket.socket) -> None:
         with connection, connection.makefile("rb") as stream:
@@ -66,22 +66,11 @@ def sink() -> Iterator[str]:
                 b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (len(body), body)
             )
 
-    def serve() -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=answer, args=(connection,), daemon=True).start()
+    def accepted(connection: socket.socket) -> None:
+        threading.Thread(target=answer, args=(connection,), daemon=True).start()
 
-    thread = threading.Thread(target=serve, daemon=True)
-    thread.start()
-    try:
-        yield f"opensearch://127.0.0.1:{listener.getsockname()[1]}"
-    finally:
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-        thread.join(10)
+    with listening(accepted) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")

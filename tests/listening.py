@@ -1,0 +1,35 @@
+"""Listens on loopback for tests that answer byte by byte."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def listening(accepted: Callable[[socket.socket], None]) -> Iterator[str]:
+    """Gives each connection to a function, one after the other.
+
+    Yields:
+        the address, `opensearch://127.0.0.1:PORT`.
+    """
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            accepted(connection)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield f"opensearch://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join(10)
