@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from reranker.transport.kernels.arrays import Float
 from reranker.transport.kernels.compiling import compiled
 from reranker.transport.kernels.simd import REGISTER_BYTES
-
-Float = NDArray[Any]  # float32 or float64: Numba compiles for each
 
 
 @compiled

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from reranker.transport.kernels import fixed_point, products, simd
+from reranker.transport.kernels.arrays import Float, Ints, ShortInts, Single
 from reranker.transport.kernels.compiling import compiled, inlined
-
-Float = NDArray[Any]  # float32 or float64: Numba compiles for each
-Ints = NDArray[np.int64]
 
 # Terms that a thread takes at once: whole runs of `products.N_TERMS`.
 TERMS_AT_ONCE = 16 * products.N_TERMS
@@ -19,8 +14,8 @@ TERMS_AT_ONCE = 16 * products.N_TERMS
 
 @compiled
 def deduplicate(
-    term_ids: NDArray[np.int32], offsets: Ints, first: int, max_terms: int, n_terms: int
-) -> tuple[int, NDArray[np.int32], NDArray[np.int32]]:
+    term_ids: ShortInts, offsets: Ints, first: int, max_terms: int, n_terms: int
+) -> tuple[int, ShortInts, ShortInts]:
     """Takes candidates from `first` on while they have at most `max_terms` distinct terms together (one at least).
 
     Which of the `n_terms` were met is kept in a bit each, and a term's place is the number of bits before its own: that
@@ -78,13 +73,13 @@ def _bit(term: int) -> tuple[int, np.uint64]:
 def fill_tables(
     counter: Ints,
     embeddings: Float,
-    row_ids: NDArray[np.int32],
-    term_ids: NDArray[np.int32],
+    row_ids: ShortInts,
+    term_ids: ShortInts,
     n_terms: int,
     words: Float,
-    factors: NDArray[np.float32],
+    factors: Single,
     query_rows: Float,
-    query_ids: NDArray[np.int32],
+    query_ids: ShortInts,
     query_norms: Float,
     close: float,
     euclidean: bool,
@@ -163,7 +158,7 @@ def _squared_distance(x: Float, y: Float) -> float:
 
 @compiled
 def nearest_words(
-    cost: Float, index: NDArray[np.int32], offsets: Ints, places: Ints, a: Float, b: Float,
+    cost: Float, index: ShortInts, offsets: Ints, places: Ints, a: Float, b: Float,
     from_query: Float, to_document: Float,
 ) -> None:  # fmt: skip
     """Writes sum_i a_i min_j C_ij and sum_j b_j min_i C_ij of the candidates at some places (Kusner 2015, 4)."""

@@ -5,20 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reranker.transport.kernels import simd
+from reranker.transport.kernels.arrays import Double, Ints, ShortInts, Single
 from reranker.transport.kernels.compiling import compiled
-
-Double = NDArray[np.float64]
-Single = NDArray[np.float32]
-Ints = NDArray[np.int64]
-Index = NDArray[np.int32]
 
 
 @compiled
 def dual(
-    cost: Double, index: Index, offsets: Ints, places: Ints, a: Double, b: Double, epsilon: float,
+    cost: Double, index: ShortInts, offsets: Ints, places: Ints, a: Double, b: Double, epsilon: float,
     n_iterations: int, bounds: Double,
 ) -> None:  # fmt: skip
     """Writes a lower bound of `emd` of the candidates at some places.
@@ -77,7 +72,7 @@ def _scale(tile: Single, a: Single, b: Single, n_iterations: int, w: Single, z: 
 
 
 @compiled
-def dual_value(cost: Double, index: Index, a: Double, b: Double, potential: Double) -> Any:
+def dual_value(cost: Double, index: ShortInts, a: Double, b: Double, potential: Double) -> Any:
     """<f, a> + <g, b> with g_j = min_i (C_ij - potential_i) and f_i = min_j (C_ij - g_j), float64.
 
     f_i + g_j <= C_ij by the second minimum, whatever the potential (n,) was; where the first is not finite, the value

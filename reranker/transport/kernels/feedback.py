@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reranker.transport.kernels.arrays import Double, Ints, ShortInts
 from reranker.transport.kernels.compiling import compiled
-
-Double = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Terms = NDArray[np.int32]
 
 
 @compiled
 def moved_words(
-    term_ids: Terms,
-    terms: Terms,
+    term_ids: ShortInts,
+    terms: ShortInts,
     offsets: Ints,
     weights: Double,
     best: Ints,
     counts: Double,
-    query_ids: Terms,
+    query_ids: ShortInts,
     query_weights: Double,
     n_words: int,
     share: float,
-) -> tuple[Terms, Double]:
+) -> tuple[ShortInts, Double]:
     """The words of a query and the heaviest of its best candidates, ascending, and their weights, which sum to 1; the
     query itself where these candidates have no word.
 

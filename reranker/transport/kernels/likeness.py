@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reranker.transport.kernels.arrays import Double, Ints, ShortInts
 from reranker.transport.kernels.compiling import compiled
-
-Double = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @compiled
 def neighbour_means(
-    terms: NDArray[np.int32], offsets: Ints, roots: Double, n_terms: int, best: Ints, scores: Double, n_nearest: int
+    terms: ShortInts, offsets: Ints, roots: Double, n_terms: int, best: Ints, scores: Double, n_nearest: int
 ) -> Double:
     """The mean score of each document's nearest neighbours, by the fourth power of their likeness; its own score where
     none of the best shares a word with it.
@@ -60,13 +57,13 @@ def neighbour_means(
 @compiled
 def _add_likeness(
     row: Double,
-    terms: NDArray[np.int32],
+    terms: ShortInts,
     offsets: Ints,
     roots: Double,
     document: int,
     starts: Ints,
     ends: Ints,
-    columns: NDArray[np.int32],
+    columns: ShortInts,
     held: Double,
 ) -> None:
     """Adds the likeness of a document and those whose words lie by term (`neighbour_means`), one in each column."""

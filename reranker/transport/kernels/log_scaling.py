@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from reranker.transport.kernels import simd
+from reranker.transport.kernels.arrays import Float, Ints, ShortInts
 from reranker.transport.kernels.compiling import compiled
 from reranker.transport.kernels.tolerances import SHRUNK
-
-Float = NDArray[Any]
-Ints = NDArray[np.int64]
 
 # In the place of log 0, which would make NaN of its difference with itself.
 _LOG_OF_NOTHING = -1e300
@@ -21,7 +16,7 @@ _LOG_OF_NOTHING = -1e300
 @compiled
 def scale_many_log(
     cost: Float,
-    index: NDArray[np.int32],
+    index: ShortInts,
     offsets: Ints,
     places: Ints,
     log_a: Float,
@@ -34,7 +29,7 @@ def scale_many_log(
     stop_below: float,
     values: Float,
     errors: Float,
-    iterations: NDArray[np.int32],
+    iterations: ShortInts,
 ) -> None:
     """`scaling.scale_many` with the logarithms of w and z (Peyré and Cuturi 2019, 4.4); float64 only."""
     n, width = len(log_a), cost.shape[1]

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reranker.transport.kernels import simd
+from reranker.transport.kernels.arrays import Double, Ints, ShortInts, Single
 from reranker.transport.kernels.compiling import compiled
 from reranker.transport.kernels.tolerances import VANISHING_NORM
-
-Single = NDArray[np.float32]
-Double = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Bags that a thread takes at once.
 BAGS_AT_ONCE = 8
@@ -21,7 +17,7 @@ _LINE = 16
 
 @compiled
 def fill_means(
-    counter: Ints, embeddings: Single, row_ids: NDArray[np.int32], weights: Double, offsets: Ints, places: Ints,
+    counter: Ints, embeddings: Single, row_ids: ShortInts, weights: Double, offsets: Ints, places: Ints,
     means: Single, unsound: Ints,
 ) -> None:  # fmt: skip
     """Writes the weighted mean embeddings of the bags at some places, of length 1, or 0 where the mean is 0.
@@ -44,7 +40,7 @@ def fill_means(
 
 
 @compiled
-def _fill_mean(embeddings: Single, row_ids: NDArray[np.int32], weights: Double, sums: Double, mean: Single) -> bool:
+def _fill_mean(embeddings: Single, row_ids: ShortInts, weights: Double, sums: Double, mean: Single) -> bool:
     """Writes the weighted mean of some rows, of length 1 or 0; whether it is finite. `sums` is to work in."""
     _add_rows(embeddings, row_ids, weights, sums)
     squared = 0.0
@@ -57,7 +53,7 @@ def _fill_mean(embeddings: Single, row_ids: NDArray[np.int32], weights: Double, 
 
 
 @compiled
-def _add_rows(embeddings: Single, row_ids: NDArray[np.int32], weights: Double, sums: Double) -> None:
+def _add_rows(embeddings: Single, row_ids: ShortInts, weights: Double, sums: Double) -> None:
     """Writes the weighted sum of rows, four at a time, the next four being fetched meanwhile; in float64, since the
     words of a long bag cancel most of each other."""
     last, dim = len(row_ids) - 1, embeddings.shape[1]
@@ -80,7 +76,7 @@ def _add_rows(embeddings: Single, row_ids: NDArray[np.int32], weights: Double, s
 
 @compiled
 def one_less_products(
-    embeddings: Single, row_ids: NDArray[np.int32], weights: Double, means: Single, offsets: Ints, places: Ints,
+    embeddings: Single, row_ids: ShortInts, weights: Double, means: Single, offsets: Ints, places: Ints,
     values: Double,
 ) -> None:  # fmt: skip
     """Writes 1 - <mean, query mean>, 0 or more, of the bags at some places that have words.

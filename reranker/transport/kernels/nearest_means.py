@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from reranker.transport.kernels import products
+from reranker.transport.kernels.arrays import Float, ShortInts, Single
 from reranker.transport.kernels.buffers import floats
 from reranker.transport.kernels.compiling import compiled
-
-Single = NDArray[np.float32]
 
 
 @compiled
 def mean_products(
     rows: Single,
-    row_ids: NDArray[np.int32],
+    row_ids: ShortInts,
     words: Single,
     width: int,
     n_words: int,
     n_nearest: int,
-    means: NDArray[Any],
+    means: Float,
 ) -> None:
     """Writes the mean of the `n_nearest` largest inner products of each row with some words.
 

@@ -9,19 +9,14 @@ scalings.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from reranker.transport.kernels import short_scaling, simd, sinkhorn_iteration
+from reranker.transport.kernels.arrays import Double, Float, Ints, ShortInts
 from reranker.transport.kernels.buffers import floats, rounded_up
 from reranker.transport.kernels.compiling import compiled, inlined
 from reranker.transport.kernels.targets import further_target, plain_target
 from reranker.transport.kernels.tolerances import SHRUNK
-
-Float = NDArray[Any]  # float32 or float64: Numba compiles for each
-Ints = NDArray[np.int64]
 
 # A sum under these has lost digits to denormal numbers: 2^23 (2^52) times the smallest normal float32 (float64).
 SMALLEST = {"float32": 1e-31, "float64": 1e-292}
@@ -36,20 +31,20 @@ def scale_many(
     is_short: bool,
     cost: Float,
     scale: float,
-    index: NDArray[np.int32],
+    index: ShortInts,
     offsets: Ints,
     places: Ints,
     a: Float,
     b: Float,
     starts: Float,
-    powers: NDArray[np.float64],
+    powers: Double,
     over_relaxed: bool,
     most_iterations: Ints,
     stop_below: float,
     smallest: float,
-    values: NDArray[np.float64],
-    errors: NDArray[np.float64],
-    iterations: NDArray[np.int32],
+    values: Double,
+    errors: Double,
+    iterations: ShortInts,
 ) -> None:
     """Writes the distances, marginal errors and iterations of the candidates at some places; NaN where the range did
     not suffice. Several solves share the kernel of a candidate, which is computed once.
@@ -108,7 +103,7 @@ def scale_many(
 
 
 @compiled
-def _fill(tile: Float, cost: Float, scale: float, index: NDArray[np.int32], start: int, m: int) -> None:
+def _fill(tile: Float, cost: Float, scale: float, index: ShortInts, start: int, m: int) -> None:
     """Writes exp(scale cost) of a document's m words into groups (`groups`); copies of the first, as words of no
     weight, fill the last group."""
     width, n_lanes, n_group = cost.shape[1], simd.n_lanes(tile), sinkhorn_iteration.size(tile)
@@ -227,7 +222,7 @@ def _sweep(
 def _pay(
     tile: Float,
     cost: Float,
-    index: NDArray[np.int32],
+    index: ShortInts,
     start: int,
     w: Float,
     z: Float,

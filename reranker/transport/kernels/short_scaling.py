@@ -8,17 +8,13 @@ the query's few sums.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from reranker.transport.kernels import simd
+from reranker.transport.kernels.arrays import Float, ShortInts
 from reranker.transport.kernels.compiling import compiled, inlined
 from reranker.transport.kernels.targets import further_target, plain_target
 from reranker.transport.kernels.tolerances import SHRUNK
-
-Float = NDArray[Any]  # float32 or float64: Numba compiles for each
 
 # The rows of a document lie scattered over a table: while one is read, the one so many places on is fetched.
 _AHEAD = 8
@@ -27,9 +23,7 @@ MOST_WORDS = 16
 
 
 @compiled
-def fill(
-    tile: Float, costs: Float, cost: Float, factor: float, index: NDArray[np.int32], start: int, m: int, n: int
-) -> None:
+def fill(tile: Float, costs: Float, cost: Float, factor: float, index: ShortInts, start: int, m: int, n: int) -> None:
     """Writes the costs of a document's m words, and exp(factor cost), into blocks; costs of 0, of words of no weight,
     fill the last block."""
     block, n_lanes = 2 * simd.n_lanes(tile), simd.n_lanes(tile)

@@ -6,25 +6,20 @@ A short solve takes less time than its steps take to call one by one from Python
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reranker.transport.kernels import cost_tables, nbow_means, products, scaling, short_scaling
+from reranker.transport.kernels.arrays import Double, Ints, ShortInts, Single
 from reranker.transport.kernels.buffers import floats
 from reranker.transport.kernels.compiling import compiled
-
-Single = NDArray[np.float32]
-Double = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Terms = NDArray[np.int32]
 
 
 @compiled
 def solve_whole(
     embeddings: Single,
-    query_ids: Terms,
+    query_ids: ShortInts,
     query_weights: Double,
-    terms: Terms,
-    index: Terms,
+    terms: ShortInts,
+    index: ShortInts,
     offsets: Ints,
     weights: Double,
     means: Single,
@@ -39,7 +34,7 @@ def solve_whole(
     width: int,
     values: Double,
     errors: Double,
-    iterations: NDArray[np.int32],
+    iterations: ShortInts,
 ) -> int:
     """Writes the distances of all candidates, by a sum of methods, and the marginal errors and iterations of the last.
 
