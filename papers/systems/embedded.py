@@ -26,6 +26,8 @@ _METHODS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "entro-wass": ("sinkhorn", "entropic transport between words, epsilon 0.1, 50 iterations (Entro_Wass)"),
     }
 )
+# At most 50 plain iterations for long queries too, which `distances` over-relaxes by default.
+_PLAIN = Parameters(stop_at=1e-6)
 _WEIGHTS = {"tf": "tf weights", "idf": "tf·idf weights, log((N + 1) / (df + 1))"}
 
 
@@ -99,7 +101,7 @@ class EmbeddedWords(TimedSystem[tuple[IdfTable, Matrix | WeightedBags]]):
         for row, query in enumerate(queries):
             progress(row, len(queries), f"{task.name} {self.name}")
             if len(query):
-                values[row] = distances(query, found, vectors, method, Parameters(), self._n_threads).values
+                values[row] = distances(query, found, vectors, method, _PLAIN, self._n_threads).values
         return values
 
 

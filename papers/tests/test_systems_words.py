@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import log, sqrt
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import ot
@@ -13,12 +14,14 @@ from evaluation.systems.corrected import order_distances, sample_of
 from evaluation.systems.runs import encode
 from evaluation.systems.tfidf import TfIdf
 from evaluation.systems.transport import Transport
+from papers.systems import embedded
 from papers.systems.embedded import EmbeddedWords, centroids, euclidean
 from papers.systems.prefetch import PrefetchAndPrune, prefetch_and_prune
 from papers.systems.surface_forms import SurfaceForms
 from reranker.base.errors import WrongParameter
 from reranker.embeddings import Embeddings
-from reranker.text.bags import WeightedBag
+from reranker.text.bags import WeightedBag, WeightedBags
+from reranker.transport import Distances, Parameters, distances
 from tests.evaluation.small_tasks import EN_EN, page, small_task
 from tests.tiny import POSITIONS, TRANSLATION_COST, tiny_embeddings
 
@@ -119,6 +122,22 @@ def test_transport_agrees_with_pot(name: str, solve: object, embeddings: Embeddi
     assert plan.sum() == pytest.approx(1)
     # Fifty iterations of the entropic plan are not quite all.
     assert found == pytest.approx((plan * cost).sum(), abs=1e-5 if solve else 2e-3)
+
+
+def test_transport_takes_plain_iterations_however_long_the_query(
+    embeddings: Embeddings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Parameters] = []
+
+    def remembering(query: WeightedBag, candidates: WeightedBags, table: np.ndarray, *rest: Any) -> Distances:
+        asked.append(rest[1])
+        return distances(query, candidates, table, *rest)
+
+    monkeypatch.setattr(embedded, "distances", remembering)
+    EmbeddedWords("entro-wass-tf", embeddings).distances(small_task(["chat eau"], ["cat water"], [""]))
+
+    assert asked == [asked[0].for_query(1000)]
+    assert not asked[0].over_relaxed
 
 
 # Prefetch and prune

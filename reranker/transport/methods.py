@@ -82,6 +82,7 @@ def solve_problem(
     if solve is None:
         n_pairs = len(problem.query) * len(problem.candidates.term_ids)
         solve = plain.solve if compilation.takes_plain(n_pairs) else _implementation("compiled")
+    parameters = parameters.for_query(len(problem.query))
     shares = shares or part_shares(method, parameters, len(problem.query))
     return _mixed(method, shares, solve(problem, parts(method, parameters), n_threads, shares))
 

@@ -33,7 +33,7 @@ def transport(
     n, m = len(query), len(document)
     problem = checked_problem(query, WeightedBags.join([document]), embeddings)
     check_method(method)
-    parameters = parameters or Parameters()
+    parameters = (parameters or Parameters()).for_query(len(problem.query))
     last, settings = parts(method, parameters)[-1]
     precision = reference.precision(last, settings)
     if not m:

@@ -1,6 +1,7 @@
 """Stopping rules and over-relaxed updates: another way to the same plan."""
 
 import numpy as np
+import ot
 import pytest
 
 from reranker.base.errors import BadInput
@@ -10,6 +11,8 @@ from tests.transport.conftest import bag, exact_cost
 from tests.transport.test_sinkhorn import pot_distance
 
 FAST = Parameters(stop_at=1e-3, over_relaxed=True)
+# What a query of 128 words and more has by default.
+OF_LONG_QUERIES = Parameters(stop_at=1e-4, over_relaxed=True)
 
 
 @pytest.fixture
@@ -51,6 +54,61 @@ def test_the_fast_way_is_within_a_thousandth_of_fifty_iterations(table, random_b
         fifty = [pot_distance(query, documents[k], table) for k in range(len(documents))]
         found = distances(query, documents, table, "sinkhorn", FAST, implementation=implementation)
         np.testing.assert_allclose(found.values, fifty, atol=1e-3)
+
+
+def pot_limit(query, document, table, epsilon):
+    """POT's distance once its plan has the marginals to 1e-9."""
+    cost = exact_cost(query, document, table)
+    plan = ot.sinkhorn(query.weights, document.weights, cost, epsilon, numItermax=20_000, stopThr=1e-9)
+    assert plan.sum() == pytest.approx(1, abs=1e-8)
+    return float((plan * cost).sum())
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.05])
+def test_a_long_query_is_by_default_nearer_to_the_limit_than_fifty_plain_iterations(
+    table, random_bag, documents, epsilon, implementation
+):
+    query = random_bag(150)
+    limit = np.array([pot_limit(query, documents[k], table, epsilon) for k in range(len(documents))])
+    fifty = [pot_distance(query, documents[k], table, epsilon) for k in range(len(documents))]
+    found = distances(query, documents, table, "sinkhorn", Parameters(epsilon), implementation=implementation)
+    ours, plain = np.abs(found.values - limit), np.abs(fifty - limit)
+    assert ours.max() < plain.max()
+    assert ours.mean() < plain.mean()
+
+
+@pytest.mark.parametrize("method", ["sinkhorn", "relaxed", "auto"])
+def test_queries_of_128_words_and_more_are_over_relaxed_unless_told_when_to_stop(
+    table, random_bag, documents, method, implementation
+):
+    for n, by_default in ((127, Parameters()), (128, OF_LONG_QUERIES)):
+        query = random_bag(n)
+
+        def solved(parameters, query=query):
+            return distances(query, documents, table, method, parameters, implementation=implementation)
+
+        np.testing.assert_array_equal(solved(Parameters()).values, solved(by_default).values)
+    plain, over_relaxed = solved(Parameters(stop_at=1e-6)), solved(Parameters())
+    assert not np.array_equal(plain.values, over_relaxed.values)
+    np.testing.assert_allclose(plain.values, over_relaxed.values, atol=1e-3)
+
+
+def test_words_without_weight_do_not_make_a_query_long(table, random_bag, documents):
+    short = random_bag(100)
+    others = np.setdiff1d(np.arange(400), short.term_ids)[:50]
+    padded = bag([*short.term_ids.tolist(), *others.tolist()], [*short.weights.tolist(), *[0.0] * 50])
+    one, other = (distances(query, documents, table, "auto").values for query in (short, padded))
+    np.testing.assert_array_equal(one, other)
+    transported = (transport(query, documents[6], table, "sinkhorn").distance for query in (short, padded))
+    assert next(transported) == pytest.approx(next(transported), rel=1e-12)
+
+
+@pytest.mark.parametrize("method", ["sinkhorn", "relaxed", "auto"])
+def test_a_long_query_is_explained_as_it_is_ranked(table, random_bag, documents, method):
+    query = random_bag(150)
+    ranked = distances(query, documents, table, method).values
+    explained = [transport(query, documents[k], table, method).distance for k in range(len(documents))]
+    np.testing.assert_allclose(explained, ranked, atol=2e-5)
 
 
 def iterations_needed(query, document, table, over_relaxed):
