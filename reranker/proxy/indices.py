@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+
+from cachetools import LRUCache
 
 from reranker.base.errors import BadInput, NotFound, NotOurIndex, SinkrankError, VersionMismatch
 from reranker.embeddings.detection import preferred_languages
 from reranker.proxy.index_figures import IndexFigures
-from reranker.proxy.search import Search
-from reranker.ranking.query import Query
+from reranker.proxy.search import Search, Weighed
 from reranker.ranking.reranker import Reranker
 from reranker.search.opened_indices import INDEX_CACHE_SECONDS
 from reranker.service.service import Service
@@ -19,6 +21,8 @@ from reranker.service.service import Service
 # Of an index's documents. Fewer may have been taken for that language by chance.
 LEAST_SHARE = 0.05
 _MAX_KNOWN_INDICES = 10_000
+# Of searched names, whose document frequencies are kept as long.
+_MAX_EXPECTED = 20
 
 _log = logging.getLogger(__name__)
 
@@ -35,6 +39,7 @@ class Indices:
         self._figures = figures
         self._clock = clock
         self._foreign: dict[str, float] = {}
+        self._last: LRUCache[tuple[str, ...], Weighed] = LRUCache(_MAX_EXPECTED)
         self._lock = threading.Lock()
 
     def is_ours(self, index: str) -> bool:
@@ -48,8 +53,21 @@ class Indices:
         shares = self._figures.languages(index, read_fields)
         return [language for language, share in shares.items() if share >= LEAST_SHARE]
 
-    def weighed(self, search: Search, indices: Collection[str]) -> tuple[Reranker, Query]:
-        """The re-ranker with the idf of these indices, and the search's query, which was read already, weighed by it.
+    def prepare(self, searches: Iterable[Search]) -> None:
+        """Weighs queries as that of the last search of the same names was weighed, which is mostly what `weighed` is
+        asked for. To be called while the engine works on the windows."""
+        for search in searches:
+            with self._lock:
+                last = self._last.get(search.indices)
+            if last is None:
+                continue
+            with suppress(Exception):  # whatever it is, the ranking meets it again
+                query = last.reranker.weigh_again(search.query, search.language, last.languages)
+                _ = query.weighted  # it is computed now, and kept
+                search.weighed = last._replace(query=query)
+
+    def weighed(self, search: Search, indices: Collection[str]) -> Weighed:
+        """The search's query, weighed by the idf of these indices.
 
         Hits of several indices are weighed alike: by the idf of all together where none is ours, else by that of the
         embeddings.
@@ -65,9 +83,13 @@ class Indices:
             if len(indices) == 1:
                 shares = self._figures.languages(next(iter(indices)), search.read_fields)
                 languages = preferred_languages(service.embeddings, service.settings.query_language, shares)
-        if reranker is service.reranker:
-            return reranker, search.query
-        return reranker, reranker.weigh_again(search.query, search.language, languages)
+        found = search.weighed
+        if found is None or found.reranker is not reranker or found.languages != languages:
+            query = reranker.weigh_again(search.query, search.language, languages)
+            found = search.weighed = Weighed(reranker, languages, query)
+            with self._lock:
+                self._last[search.indices] = found
+        return found
 
     def _own_reranker(self, index: str) -> Reranker | None:
         """The reranker of one of our indices; None for any other, which is remembered for a while."""

@@ -72,10 +72,10 @@ class WindowRanker:
         if not any(len(bag) for bag, _ in bags):
             return Outcome("fallback", "no_text_in_hits", "no hit has a word with an embedding")
         hits, key = search.window, exact_key(search.query.text)
-        reranker, query = self._indices.weighed(search, {str(hit.get("_index")) for hit in hits})
+        weighed = self._indices.weighed(search, {str(hit.get("_index")) for hit in hits})
         is_translated = search.translation is not None
-        ranking = reranker.rerank_bags(
-            query,
+        ranking = weighed.reranker.rerank_bags(
+            weighed.query,
             bags,
             search.method,
             search.parameters,

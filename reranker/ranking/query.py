@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from reranker.base.errors import BadInput, EmptyQuery, UnknownWords
 from reranker.embeddings import Embeddings
@@ -19,12 +20,13 @@ from reranker.text.tokens import letter_tokens, tokenize
 _LEAST_LETTERS = 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Query:
-    """A query's words, weighed.
+    """A query's words, and their weights.
 
     Attributes:
-        bag: the known words, counted; `weighted`: the same, weighed.
+        bag: the known words, counted.
+        idf: the document frequencies that weigh them.
         unknown_words: the tokens that take no embedding, numbers among them, in reading order.
         unknown_share: of all tokens, 0 to 1 (`unknown_terms.unknown_share`).
         tokens: all of them, in reading order.
@@ -35,12 +37,17 @@ class Query:
     text: str
     language: str
     bag: BagOfWords
-    weighted: WeightedBag
+    idf: IdfTable
     unknown_words: tuple[str, ...]
     unknown_share: float = 0.0
     tokens: tuple[str, ...] = ()
     is_tie: bool = False
     encoding: QueryEncoding | None = None
+
+    @cached_property
+    def weighted(self) -> WeightedBag:
+        """The known words, weighed when somebody first asks: another re-ranker may weigh them by other frequencies."""
+        return self.idf.weigh(self.bag, self.language)
 
     @property
     def n_words(self) -> int:
@@ -51,7 +58,7 @@ class Query:
 def read_query(
     text: str, language: str | None, embeddings: Embeddings, idf: IdfTable, preferred_languages: Sequence[str]
 ) -> Query:
-    """Reads a query; its weighted bag is empty where no word has an embedding.
+    """Reads a query; its bag is empty where no word has an embedding.
 
     Args:
         language: guessed where it is None.
@@ -78,11 +85,10 @@ def read_query(
         # Rather than find nothing: the words within its numbers (`internet2`).
         tokens += [word for word in letter_tokens(text, language) if _is_known_part(language, word, embeddings)]
     bag = embeddings.bag_of_tokens(tokens, language)
-    weighted = idf.weigh(bag, language)
     encoder = embeddings.query_encoder
     encoding = None if encoder is None else encoder.query(text, language)
     share = unknown_share(tokens, unknown)
-    return Query(text, language, bag, weighted, unknown, share, tuple(tokens), is_tie, encoding)
+    return Query(text, language, bag, idf, unknown, share, tuple(tokens), is_tie, encoding)
 
 
 def check_known_words(query: Query, embeddings: Embeddings, has_language: bool) -> None:
@@ -93,7 +99,7 @@ def check_known_words(query: Query, embeddings: Embeddings, has_language: bool) 
     Raises:
         UnknownWords: no word of the query has an embedding.
     """
-    if len(query.weighted):
+    if len(query.bag):
         return
     held = ", ".join(embeddings.languages)
     where = f"language {query.language!r}" if has_language else f"any language here ({held})"
