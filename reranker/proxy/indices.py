@@ -17,12 +17,13 @@ from reranker.proxy.search import Search, Weighed
 from reranker.ranking.reranker import Reranker
 from reranker.search.opened_indices import INDEX_CACHE_SECONDS
 from reranker.service.service import Service
+from reranker.text.idf import IdfTable
 
 # Of an index's documents. Fewer may have been taken for that language by chance.
 LEAST_SHARE = 0.05
 _MAX_KNOWN_INDICES = 10_000
-# Of searched names, whose document frequencies are kept as long.
-_MAX_EXPECTED = 20
+# Of re-rankers, each with its document frequencies.
+_MAX_KEPT = 50
 
 _log = logging.getLogger(__name__)
 
@@ -39,7 +40,8 @@ class Indices:
         self._figures = figures
         self._clock = clock
         self._foreign: dict[str, float] = {}
-        self._last: LRUCache[tuple[str, ...], Weighed] = LRUCache(_MAX_EXPECTED)
+        self._learned: LRUCache[tuple[frozenset[str], tuple[str, ...]], Reranker] = LRUCache(_MAX_KEPT)
+        self._last: LRUCache[tuple[str, ...], Weighed] = LRUCache(_MAX_KEPT)
         self._lock = threading.Lock()
 
     def is_ours(self, index: str) -> bool:
@@ -79,7 +81,7 @@ class Indices:
         elif (idf := self._figures.joined_idf(indices, search.read_fields)) is None:
             reranker = service.reranker
         else:
-            reranker = service.reranker_with(idf)
+            reranker = self._learned_reranker(idf, frozenset(indices), search.read_fields)
             if len(indices) == 1:
                 shares = self._figures.languages(next(iter(indices)), search.read_fields)
                 languages = preferred_languages(service.embeddings, service.settings.query_language, shares)
@@ -90,6 +92,15 @@ class Indices:
             with self._lock:
                 self._last[search.indices] = found
         return found
+
+    def _learned_reranker(self, idf: IdfTable, indices: frozenset[str], fields: tuple[str, ...]) -> Reranker:
+        """The re-ranker with the idf that was learned of indices. It is the same one until that changes: what hits keep
+        of their weights is only good for the re-ranker that has weighed them."""
+        with self._lock:
+            reranker = self._learned.get((indices, fields))
+            if reranker is None or reranker.idf != idf:
+                reranker = self._learned[indices, fields] = self._service.reranker_with(idf)
+        return reranker
 
     def _own_reranker(self, index: str) -> Reranker | None:
         """The reranker of one of our indices; None for any other, which is remembered for a while."""
