@@ -65,7 +65,7 @@ class Indices:
                 continue
             with suppress(Exception):  # whatever it is, the ranking meets it again
                 query = last.reranker.weigh_again(search.query, search.language, last.languages)
-                _ = query.weighted  # it is computed now, and kept
+                _ = query.checked  # with its weights: they are kept
                 search.weighed = last._replace(query=query)
 
     def weighed(self, search: Search, indices: Collection[str]) -> Weighed:

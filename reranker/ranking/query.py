@@ -11,10 +11,11 @@ from reranker.embeddings import Embeddings
 from reranker.embeddings.detection import guess_and_tie
 from reranker.embeddings.query_encoder import QueryEncoding
 from reranker.ranking.unknown_terms import unknown_share
-from reranker.text.bags import BagOfWords, WeightedBag
+from reranker.text.bags import BagOfWords, WeightedBag, WeightedBags
 from reranker.text.idf import IdfTable
 from reranker.text.languages import language_code
 from reranker.text.tokens import letter_tokens, tokenize
+from reranker.transport.problem import weighed_problem
 
 # Of a word within a number: `utf8` is about utf, and no `h` is meant by h264.
 _LEAST_LETTERS = 3
@@ -26,7 +27,7 @@ class Query:
 
     Attributes:
         bag: the known words, counted.
-        idf: the document frequencies that weigh them.
+        idf: the document frequencies that weigh them; `embeddings`: theirs.
         unknown_words: the tokens that take no embedding, numbers among them, in reading order.
         unknown_share: of all tokens, 0 to 1 (`unknown_terms.unknown_share`).
         tokens: all of them, in reading order.
@@ -38,6 +39,7 @@ class Query:
     language: str
     bag: BagOfWords
     idf: IdfTable
+    embeddings: Embeddings
     unknown_words: tuple[str, ...]
     unknown_share: float = 0.0
     tokens: tuple[str, ...] = ()
@@ -48,6 +50,16 @@ class Query:
     def weighted(self) -> WeightedBag:
         """The known words, weighed when somebody first asks: another re-ranker may weigh them by other frequencies."""
         return self.idf.weigh(self.bag, self.language)
+
+    @cached_property
+    def checked(self) -> WeightedBag:
+        """The same, once the embeddings of these words were looked at.
+
+        Raises:
+            EmptyQuery, BadEmbeddings: as `weighed_problem`.
+        """
+        weighed_problem(self.weighted, WeightedBags.join([]), self.embeddings.vectors)
+        return self.weighted
 
     @property
     def n_words(self) -> int:
@@ -88,7 +100,7 @@ def read_query(
     encoder = embeddings.query_encoder
     encoding = None if encoder is None else encoder.query(text, language)
     share = unknown_share(tokens, unknown)
-    return Query(text, language, bag, idf, unknown, share, tuple(tokens), is_tie, encoding)
+    return Query(text, language, bag, idf, embeddings, unknown, share, tuple(tokens), is_tie, encoding)
 
 
 def check_known_words(query: Query, embeddings: Embeddings, has_language: bool) -> None:

@@ -157,7 +157,7 @@ class Reranker:
         if first_stage_scores is not None and len(candidates):
             start_encoding(query, method)
         if method == CORRECTED_METHOD:
-            problem, hubness = self._figures.problem(query.weighted, query.language, candidates, self.n_threads)
+            problem, hubness = self._figures.problem(query.checked, query.language, candidates, self.n_threads)
             corrections = find_corrections(query, candidates, hubness, self.embeddings)
         else:
             vectors = self.embeddings.vectors

@@ -144,16 +144,19 @@ def test_a_search_and_its_query_are_read_once(make_app: Callable[..., Flask], mo
 def test_a_query_is_weighed_once_while_the_engine_works_on_the_window(
     make_app: Callable[..., Flask], fake: FakeEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client, events, is_weighed = make_app().test_client(), [], threading.Event()
+    client, events = make_app().test_client(), []
+    is_asked, is_weighed = threading.Event(), threading.Event()
     weigh = IdfTable.weigh
 
     def weighed(idf: IdfTable, bag: BagOfWords, language: str) -> WeightedBag:
+        is_asked.wait(10)
         events.append("weighed")
         is_weighed.set()
         return weigh(idf, bag, language)
 
     def answer(received: Received) -> bytes:
         events.append("asked")
+        is_asked.set()
         is_weighed.wait(10)
         events.append("answered")
         return page(received)
