@@ -48,9 +48,7 @@ def translated_scores(encoded: EncodedTask) -> Matrix:
             if result.error is not None:
                 raise ValueError(f"document {result.doc_id} cannot be searched: {result.error}")
         for row, tokens in enumerate(task.queries.values()):
-            query = Query(
-                "", task.direction.query_language, _NO_WORDS, IdfTable(), encoded.embeddings, (), tokens=tokens
-            )
+            query = Query("", task.direction.query_language, IdfTable(), encoded.embeddings, (), tokens=tokens)
             groups = {language: translator.groups(query, language)}
             for hit in store.translated(_INDEX, groups, min(len(place_of), _MAX_DEPTH), Filters()):
                 found[row, place_of[hit.doc_id]] = hit.first_stage_score

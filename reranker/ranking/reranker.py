@@ -92,7 +92,7 @@ class Reranker:
     def query_with_unknown_words(
         self, text: str, language: str | None = None, preferred_languages: Sequence[str] | None = None
     ) -> Query:
-        """The same, but a query of unknown words alone is read too: its bag is empty."""
+        """The same, but a query of unknown words alone is read too: it weighs nothing."""
         preferred = self.preferred_languages if preferred_languages is None else preferred_languages
         return read_query(text, language, self.embeddings, self.idf, preferred)
 
