@@ -91,7 +91,7 @@ class WindowRanker:
 def _scores(hits: Sequence[Mapping[str, Any]]) -> NDArray[np.float64] | None:
     """The engine's (n_hits,); None unless each hit has one."""
     scores = [hit.get("_score") for hit in hits]
-    if not {type(score) for score in scores} <= {int, float}:
+    if not set(map(type, scores)) <= {int, float}:
         return None
     found = np.array(scores, dtype=np.float64)
     return found if np.isfinite(found).all() else None

@@ -70,14 +70,14 @@ class KnownFigures:
         if [one.owner for one in figures] != owners:
             self._complete(query, candidates, figures, owners, n_threads)
         vectors, offsets = self._embeddings.vectors, np.zeros(len(figures) + 1, dtype=np.int64)
-        of_terms = [one.term_ids for one in figures]
+        _, of_terms, of_weights, of_means, _ = zip(*figures, strict=True) if figures else [()] * 5
         np.add.accumulate([len(each) >> 2 for each in of_terms], out=offsets[1:])
-        term_ids, weights = end_to_end(of_terms, np.int32), end_to_end([one.weights for one in figures], np.float64)
+        term_ids, weights = end_to_end(of_terms, np.int32), end_to_end(of_weights, np.float64)
         bags = WeightedBags(term_ids, weights, offsets, distinct_terms(term_ids, len(vectors), are_checked=True))
         problem = Problem(query, bags, vectors, OfCandidates(distinct=bags.distinct))
         if not figures:
             return problem, None
-        means = end_to_end([one.mean for one in figures], np.float32).reshape(len(figures), -1)
+        means = end_to_end(of_means, np.float32).reshape(len(figures), -1)
         problem.of_candidates.means = means
         return problem, self._hubness_of(language, figures, means)
 
