@@ -64,7 +64,7 @@ def fetch(
     translator: SearchTranslator,
     memory: WindowMemory,
     turn: Turn,
-    meanwhile: Callable[[], None] | None = None,
+    meanwhile: Callable[[], None],
 ) -> Fetched:
     """Asks for all searches, and gives each its answer. A bare window that the engine refuses is asked for again as a
     whole one.

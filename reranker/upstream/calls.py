@@ -90,7 +90,7 @@ class EngineCalls:
         """
         target = f"{self.incoming.path}?{query_string}"
         response = self.upstream.send(
-            self.incoming.method, target, self._headers, body, len(body), limit_s, True, meanwhile
+            self.incoming.method, target, self._headers, body, len(body), limit_s, is_safe=True, meanwhile=meanwhile
         )
         if response.status in _PASSED_ON:
             raise Refused(response)
