@@ -18,7 +18,7 @@ from reranker.search.fusion import RRF_K
 from reranker.stores import open_store
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.filters import Filters
-from reranker.text.bags import BagOfWords, WeightedBag
+from reranker.text.bags import BagOfWords
 from reranker.text.documents import Document, EncodedDocument
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from reranker.translation import Translator
@@ -28,7 +28,6 @@ Matrix = NDArray[np.float64]
 _INDEX = "task"
 _MAX_DEPTH = 10_000
 _NO_WORDS = BagOfWords(np.empty(0, np.int32), np.empty(0, np.int32))
-_NO_WEIGHTS = WeightedBag(np.empty(0, np.int32), np.empty(0))
 
 
 def translated_scores(encoded: EncodedTask) -> Matrix:
@@ -49,7 +48,7 @@ def translated_scores(encoded: EncodedTask) -> Matrix:
             if result.error is not None:
                 raise ValueError(f"document {result.doc_id} cannot be searched: {result.error}")
         for row, tokens in enumerate(task.queries.values()):
-            query = Query("", task.direction.query_language, _NO_WORDS, _NO_WEIGHTS, (), tokens=tokens)
+            query = Query("", task.direction.query_language, IdfTable(), encoded.embeddings, (), tokens=tokens)
             groups = {language: translator.groups(query, language)}
             for hit in store.translated(_INDEX, groups, min(len(place_of), _MAX_DEPTH), Filters()):
                 found[row, place_of[hit.doc_id]] = hit.first_stage_score

@@ -10,7 +10,7 @@ import select
 import ssl
 import weakref
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection, IncompleteRead
 from typing import Any, cast
@@ -158,12 +158,14 @@ class Connection:
         body: bytes | Iterable[bytes] | None,
         n_bytes: int | None,
         timeout_s: float,
+        meanwhile: Callable[[], None] | None = None,
     ) -> Answer:
         """Sends a request with these headers, and reads the head of its answer.
 
         Args:
             headers: `Host` among them, but not `Content-Length` and `Transfer-Encoding`.
             n_bytes: of the body; None for a body of unknown length, which goes in chunks.
+            meanwhile: called while the node works on the answer.
 
         Raises:
             ValueError, HTTPException: the request holds a control character, or this is no answer.
@@ -189,6 +191,8 @@ class Connection:
                 with suppress(*() if isinstance(body, bytes) else _TAKES_NO_MORE):
                     connection.endheaders(body, encode_chunked=is_chunked)
             waits_on(connection.sock)
+            if meanwhile is not None:
+                meanwhile()
             return Answer(self, cast(WholeHeadResponse, connection.getresponse()))
         except BaseException:
             self.close()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from reranker.base.http_connections import Headers
@@ -58,9 +59,18 @@ Send = Callable[[str, bytes], tuple[Headers, str]]
 """From a query string and a body to the headers and the text of the engine's answer."""
 
 
-def fetch(request: SearchRequest, translator: SearchTranslator, memory: WindowMemory, turn: Turn) -> Fetched:
+def fetch(
+    request: SearchRequest,
+    translator: SearchTranslator,
+    memory: WindowMemory,
+    turn: Turn,
+    meanwhile: Callable[[], None],
+) -> Fetched:
     """Asks for all searches, and gives each its answer. A bare window that the engine refuses is asked for again as a
     whole one.
+
+    Args:
+        meanwhile: called while the engine works on the windows.
 
     Raises:
         Refused, Fallback: there is no answer to take pages of.
@@ -76,7 +86,7 @@ def fetch(request: SearchRequest, translator: SearchTranslator, memory: WindowMe
         search.bare_kind = memory.kind_for(search.bare_plan, calls.incoming.caller, search.indices)
     started = time.perf_counter()
     try:
-        fetched = _ask_windows(request, request.lines, calls.search)
+        fetched = _ask_windows(request, request.lines, partial(calls.search, meanwhile=meanwhile))
     except Refused:
         raise
     except Fallback:

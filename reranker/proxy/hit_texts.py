@@ -312,7 +312,7 @@ def _numbers_body(window: _Window) -> bytes:
     """Asks for hits by their sequence numbers, with what a window of stored bags or a whole one has of them."""
     search, numbers = window.search, [window.hits[place].get("_seq_no") for place in window.unread]
     body: dict[str, Any] = {
-        "query": {"bool": {"filter": [{"terms": {"_seq_no": numbers}}]}},
+        "query": {"terms": {"_seq_no": numbers}},
         "size": len(numbers),
         "seq_no_primary_term": True,
         "track_total_hits": False,

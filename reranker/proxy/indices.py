@@ -5,20 +5,25 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+
+from cachetools import LRUCache
 
 from reranker.base.errors import BadInput, NotFound, NotOurIndex, SinkrankError, VersionMismatch
 from reranker.embeddings.detection import preferred_languages
 from reranker.proxy.index_figures import IndexFigures
-from reranker.proxy.search import Search
-from reranker.ranking.query import Query
+from reranker.proxy.search import Search, Weighed
 from reranker.ranking.reranker import Reranker
 from reranker.search.opened_indices import INDEX_CACHE_SECONDS
 from reranker.service.service import Service
+from reranker.text.idf import IdfTable
 
 # Of an index's documents. Fewer may have been taken for that language by chance.
 LEAST_SHARE = 0.05
 _MAX_KNOWN_INDICES = 10_000
+# Of re-rankers, each with its document frequencies.
+_MAX_KEPT = 50
 
 _log = logging.getLogger(__name__)
 
@@ -35,6 +40,8 @@ class Indices:
         self._figures = figures
         self._clock = clock
         self._foreign: dict[str, float] = {}
+        self._learned: LRUCache[tuple[frozenset[str], tuple[str, ...]], Reranker] = LRUCache(_MAX_KEPT)
+        self._last: LRUCache[tuple[str, ...], Weighed] = LRUCache(_MAX_KEPT)
         self._lock = threading.Lock()
 
     def is_ours(self, index: str) -> bool:
@@ -48,8 +55,21 @@ class Indices:
         shares = self._figures.languages(index, read_fields)
         return [language for language, share in shares.items() if share >= LEAST_SHARE]
 
-    def weighed(self, search: Search, indices: Collection[str]) -> tuple[Reranker, Query]:
-        """The re-ranker with the idf of these indices, and the search's query, which was read already, weighed by it.
+    def prepare(self, searches: Iterable[Search]) -> None:
+        """Weighs queries as that of the last search of the same names was weighed, which is mostly what `weighed` is
+        asked for. To be called while the engine works on the windows."""
+        for search in searches:
+            with self._lock:
+                last = self._last.get(search.indices)
+            if last is None:
+                continue
+            with suppress(Exception):  # whatever it is, the ranking meets it again
+                query = last.reranker.weigh_again(search.query, search.language, last.languages)
+                _ = query.checked  # with its weights: they are kept
+                search.weighed = last._replace(query=query)
+
+    def weighed(self, search: Search, indices: Collection[str]) -> Weighed:
+        """The search's query, weighed by the idf of these indices.
 
         Hits of several indices are weighed alike: by the idf of all together where none is ours, else by that of the
         embeddings.
@@ -61,13 +81,26 @@ class Indices:
         elif (idf := self._figures.joined_idf(indices, search.read_fields)) is None:
             reranker = service.reranker
         else:
-            reranker = service.reranker_with(idf)
+            reranker = self._learned_reranker(idf, frozenset(indices), search.read_fields)
             if len(indices) == 1:
                 shares = self._figures.languages(next(iter(indices)), search.read_fields)
                 languages = preferred_languages(service.embeddings, service.settings.query_language, shares)
-        if reranker is service.reranker:
-            return reranker, search.query
-        return reranker, reranker.weigh_again(search.query, search.language, languages)
+        found = search.weighed
+        if found is None or found.reranker is not reranker or found.languages != languages:
+            query = reranker.weigh_again(search.query, search.language, languages)
+            found = search.weighed = Weighed(reranker, languages, query)
+            with self._lock:
+                self._last[search.indices] = found
+        return found
+
+    def _learned_reranker(self, idf: IdfTable, indices: frozenset[str], fields: tuple[str, ...]) -> Reranker:
+        """The re-ranker with the idf that was learned of indices. It is the same one until that changes: what hits keep
+        of their weights is only good for the re-ranker that has weighed them."""
+        with self._lock:
+            reranker = self._learned.get((indices, fields))
+            if reranker is None or reranker.idf != idf:
+                reranker = self._learned[indices, fields] = self._service.reranker_with(idf)
+        return reranker
 
     def _own_reranker(self, index: str) -> Reranker | None:
         """The reranker of one of our indices; None for any other, which is remembered for a while."""

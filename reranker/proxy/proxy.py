@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 
 from reranker.base.errors import SinkrankError
@@ -50,6 +50,7 @@ class ProxyRanking:
     """What orders hits and translates queries: it needs embeddings."""
 
     figures: IndexFigures
+    indices: Indices
     ranker: WindowRanker
     translator: SearchTranslator
 
@@ -61,7 +62,7 @@ class ProxyRanking:
         figures = IndexFigures(store if isinstance(store, SampledStore) else None, embeddings)
         indices = Indices(service, figures)
         texts = HitTexts(embeddings, indices.is_ours, service.texts)
-        return cls(figures, WindowRanker(indices, texts), SearchTranslator(service, indices))
+        return cls(figures, indices, WindowRanker(indices, texts), SearchTranslator(service, indices))
 
 
 class Proxy:
@@ -110,7 +111,8 @@ class Proxy:
             new_body, ranking = read.body_without_ours, self.ranking
             with self._guard.turn() as turn:
                 started = time.perf_counter()
-                fetched = fetch(read, ranking.translator, self._memory, turn)
+                prepare = partial(ranking.indices.prepare, read.searches)
+                fetched = fetch(read, ranking.translator, self._memory, turn, prepare)
                 answered = time.perf_counter()
                 ranking.ranker.rank(read, read.searches, turn)
                 fetched = self._complete(read, fetched, ranking.ranker, turn)

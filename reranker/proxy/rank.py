@@ -72,10 +72,10 @@ class WindowRanker:
         if not any(len(bag) for bag, _ in bags):
             return Outcome("fallback", "no_text_in_hits", "no hit has a word with an embedding")
         hits, key = search.window, exact_key(search.query.text)
-        reranker, query = self._indices.weighed(search, {str(hit.get("_index")) for hit in hits})
+        weighed = self._indices.weighed(search, {str(hit.get("_index")) for hit in hits})
         is_translated = search.translation is not None
-        ranking = reranker.rerank_bags(
-            query,
+        ranking = weighed.reranker.rerank_bags(
+            weighed.query,
             bags,
             search.method,
             search.parameters,
@@ -91,7 +91,7 @@ class WindowRanker:
 def _scores(hits: Sequence[Mapping[str, Any]]) -> NDArray[np.float64] | None:
     """The engine's (n_hits,); None unless each hit has one."""
     scores = [hit.get("_score") for hit in hits]
-    if not {type(score) for score in scores} <= {int, float}:
+    if not set(map(type, scores)) <= {int, float}:
         return None
     found = np.array(scores, dtype=np.float64)
     return found if np.isfinite(found).all() else None

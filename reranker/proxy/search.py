@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -22,6 +22,7 @@ from reranker.query_dsl.clauses import Field
 from reranker.query_dsl.scoring import ALL_FIELDS, FieldTypes
 from reranker.ranking.query import Query
 from reranker.ranking.ranked import RankedDocument, Reranking
+from reranker.ranking.reranker import Reranker
 from reranker.service.json_text import json_bytes
 from reranker.translation import WordGroup
 from reranker.transport import Parameters
@@ -88,6 +89,18 @@ class TranslatedQuery:
     groups: Translations
 
 
+class Weighed(NamedTuple):
+    """A query that a re-ranker has weighed.
+
+    Attributes:
+        languages: that its own is guessed among first; None for those that the re-ranker prefers.
+    """
+
+    reranker: Reranker
+    languages: tuple[str, ...] | None
+    query: Query
+
+
 @dataclass(slots=True)
 class Skipped:
     """A search of a multi-search that is not re-ranked.
@@ -132,7 +145,7 @@ class Search:
     Attributes:
         header: its line in a multi-search; empty otherwise.
         indices: that it searches, patterns among them; none where it searches in all.
-        query: the text to re-rank by, read by the service's re-ranker.
+        query: the text to re-rank by, read by the service's re-ranker and not weighed yet.
         language: of the query, where the caller names one.
         text_fields: of `_source`, that the caller or the settings name.
         query_fields: of `_source`, that the query names, with their boosts; `*` stands for every string. They are read
@@ -149,6 +162,7 @@ class Search:
     Added by the later steps:
 
     Attributes:
+        weighed: the query by the document frequencies of the searched indices.
         bare_kind: of the window that was asked for; None for a whole one.
         doc_ids: of the hits of a bare window, as far as they are known.
         has_stored_bags: whether all hits of the window are of indices of our own.
@@ -188,6 +202,7 @@ class Search:
     is_translated_at_once: bool
     bare_plan: BarePlan
 
+    weighed: Weighed | None = None
     bare_kind: str | None = None
     doc_ids: list[str] = field(default_factory=list)
     has_stored_bags: bool = False

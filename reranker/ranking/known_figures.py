@@ -19,7 +19,7 @@ from reranker.embeddings.hubness import Hubness
 from reranker.text.bags import BagOfWords, WeightedBag, WeightedBags, end_to_end
 from reranker.text.idf import IdfTable
 from reranker.transport.nbow import means_at
-from reranker.transport.problem import Problem, distinct_terms, weighed_problem
+from reranker.transport.problem import OfCandidates, Problem, distinct_terms
 
 
 class _Figures(NamedTuple):
@@ -59,24 +59,25 @@ class KnownFigures:
         hubness of each candidate for queries in a language (n_candidates,), None where it is not known.
 
         Args:
+            query: as `Query.checked` gives it.
             candidates: bags, each with its language.
 
         Raises:
-            EmptyQuery, BadEmbeddings, BadInput: as `weighed_problem` and `distinct_terms`.
+            BadInput: as `distinct_terms`.
         """
         owners = [self._owners[own] for _, own in candidates]
         figures = [bag.figures or _NOTHING for bag, _ in candidates]
         if [one.owner for one in figures] != owners:
             self._complete(query, candidates, figures, owners, n_threads)
         vectors, offsets = self._embeddings.vectors, np.zeros(len(figures) + 1, dtype=np.int64)
-        of_terms = [one.term_ids for one in figures]
+        _, of_terms, of_weights, of_means, _ = zip(*figures, strict=True) if figures else [()] * 5
         np.add.accumulate([len(each) >> 2 for each in of_terms], out=offsets[1:])
-        term_ids, weights = end_to_end(of_terms, np.int32), end_to_end([one.weights for one in figures], np.float64)
+        term_ids, weights = end_to_end(of_terms, np.int32), end_to_end(of_weights, np.float64)
         bags = WeightedBags(term_ids, weights, offsets, distinct_terms(term_ids, len(vectors), are_checked=True))
-        problem = weighed_problem(query, bags, vectors)
+        problem = Problem(query, bags, vectors, OfCandidates(distinct=bags.distinct))
         if not figures:
             return problem, None
-        means = end_to_end([one.mean for one in figures], np.float32).reshape(len(figures), -1)
+        means = end_to_end(of_means, np.float32).reshape(len(figures), -1)
         problem.of_candidates.means = means
         return problem, self._hubness_of(language, figures, means)
 

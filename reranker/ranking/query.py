@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from reranker.base.errors import BadInput, EmptyQuery, UnknownWords
 from reranker.embeddings import Embeddings
 from reranker.embeddings.detection import guess_and_tie
 from reranker.embeddings.query_encoder import QueryEncoding
 from reranker.ranking.unknown_terms import unknown_share
-from reranker.text.bags import BagOfWords, WeightedBag
+from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.text.idf import IdfTable
 from reranker.text.languages import language_code
 from reranker.text.tokens import letter_tokens, tokenize
+from reranker.transport.problem import weighed_problem
 
 # Of a word within a number: `utf8` is about utf, and no `h` is meant by h264.
 _LEAST_LETTERS = 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Query:
-    """A query's words, weighed.
+    """A query's words, and their weights.
 
     Attributes:
-        bag: the known words, counted; `weighted`: the same, weighed.
+        idf: the document frequencies that weigh them; `embeddings`: theirs.
         unknown_words: the tokens that take no embedding, numbers among them, in reading order.
         unknown_share: of all tokens, 0 to 1 (`unknown_terms.unknown_share`).
         tokens: all of them, in reading order.
@@ -34,13 +36,29 @@ class Query:
 
     text: str
     language: str
-    bag: BagOfWords
-    weighted: WeightedBag
+    idf: IdfTable
+    embeddings: Embeddings
     unknown_words: tuple[str, ...]
     unknown_share: float = 0.0
     tokens: tuple[str, ...] = ()
     is_tie: bool = False
     encoding: QueryEncoding | None = None
+
+    @cached_property
+    def weighted(self) -> WeightedBag:
+        """The known words. They are counted and weighed when somebody first asks for them: another re-ranker may weigh
+        them by other frequencies, and a search be under way meanwhile."""
+        return self.idf.weigh(self.embeddings.bag_of_tokens(self.tokens, self.language), self.language)
+
+    @cached_property
+    def checked(self) -> WeightedBag:
+        """The same, once the embeddings of these words were looked at.
+
+        Raises:
+            EmptyQuery, BadEmbeddings: as `weighed_problem`.
+        """
+        weighed_problem(self.weighted, WeightedBags.join([]), self.embeddings.vectors)
+        return self.weighted
 
     @property
     def n_words(self) -> int:
@@ -51,7 +69,7 @@ class Query:
 def read_query(
     text: str, language: str | None, embeddings: Embeddings, idf: IdfTable, preferred_languages: Sequence[str]
 ) -> Query:
-    """Reads a query; its weighted bag is empty where no word has an embedding.
+    """Reads a query; where no word has an embedding it weighs nothing.
 
     Args:
         language: guessed where it is None.
@@ -77,12 +95,10 @@ def read_query(
     if len(unknown) == len(tokens) and language in embeddings.languages:
         # Rather than find nothing: the words within its numbers (`internet2`).
         tokens += [word for word in letter_tokens(text, language) if _is_known_part(language, word, embeddings)]
-    bag = embeddings.bag_of_tokens(tokens, language)
-    weighted = idf.weigh(bag, language)
     encoder = embeddings.query_encoder
     encoding = None if encoder is None else encoder.query(text, language)
     share = unknown_share(tokens, unknown)
-    return Query(text, language, bag, weighted, unknown, share, tuple(tokens), is_tie, encoding)
+    return Query(text, language, idf, embeddings, unknown, share, tuple(tokens), is_tie, encoding)
 
 
 def check_known_words(query: Query, embeddings: Embeddings, has_language: bool) -> None:
@@ -93,7 +109,7 @@ def check_known_words(query: Query, embeddings: Embeddings, has_language: bool) 
     Raises:
         UnknownWords: no word of the query has an embedding.
     """
-    if len(query.weighted):
+    if any(embeddings.stand_in(query.language, token) is not None for token in query.tokens):
         return
     held = ", ".join(embeddings.languages)
     where = f"language {query.language!r}" if has_language else f"any language here ({held})"

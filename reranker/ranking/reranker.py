@@ -92,7 +92,7 @@ class Reranker:
     def query_with_unknown_words(
         self, text: str, language: str | None = None, preferred_languages: Sequence[str] | None = None
     ) -> Query:
-        """The same, but a query of unknown words alone is read too: its weighted bag is empty."""
+        """The same, but a query of unknown words alone is read too: it weighs nothing."""
         preferred = self.preferred_languages if preferred_languages is None else preferred_languages
         return read_query(text, language, self.embeddings, self.idf, preferred)
 
@@ -109,7 +109,7 @@ class Reranker:
             preferred = self.preferred_languages if preferred_languages is None else preferred_languages
             if guess_language(query.text, self.embeddings, preferred) != query.language:
                 return self.query_with_unknown_words(query.text, None, preferred)
-        return replace(query, weighted=self.idf.weigh(query.bag, query.language))
+        return replace(query, idf=self.idf)
 
     def rerank_bags(
         self,
@@ -157,7 +157,7 @@ class Reranker:
         if first_stage_scores is not None and len(candidates):
             start_encoding(query, method)
         if method == CORRECTED_METHOD:
-            problem, hubness = self._figures.problem(query.weighted, query.language, candidates, self.n_threads)
+            problem, hubness = self._figures.problem(query.checked, query.language, candidates, self.n_threads)
             corrections = find_corrections(query, candidates, hubness, self.embeddings)
         else:
             vectors = self.embeddings.vectors

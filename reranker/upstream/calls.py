@@ -67,11 +67,18 @@ class EngineCalls:
     deadline: Deadline
     max_answer_bytes: int
 
-    def search(self, query_string: str, body: bytes, limit_s: float | None = None) -> tuple[Headers, str]:
+    def search(
+        self,
+        query_string: str,
+        body: bytes,
+        limit_s: float | None = None,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> tuple[Headers, str]:
         """Sends another body to the address of the caller's search.
 
         Args:
             limit_s: how long it may take; None for as long as the search itself may.
+            meanwhile: as of `Upstream.send`.
 
         Returns:
             the answer's headers and its text.
@@ -83,7 +90,7 @@ class EngineCalls:
         """
         target = f"{self.incoming.path}?{query_string}"
         response = self.upstream.send(
-            self.incoming.method, target, self._headers, body, len(body), limit_s, is_safe=True
+            self.incoming.method, target, self._headers, body, len(body), limit_s, is_safe=True, meanwhile=meanwhile
         )
         if response.status in _PASSED_ON:
             raise Refused(response)

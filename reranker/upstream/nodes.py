@@ -71,6 +71,7 @@ class Upstream:
         n_body_bytes: int | None = None,
         timeout_s: float | None = None,
         is_safe: bool = False,
+        meanwhile: Callable[[], None] | None = None,
     ) -> Answer:
         """Sends a request; the answer's body is still to be read (`Passing`), or the answer to be closed.
 
@@ -80,6 +81,7 @@ class Upstream:
             n_body_bytes: where it is None, an iterable body is sent in chunks.
             timeout_s: how long to wait for the answer, where that is less than the setting says.
             is_safe: whether it changes nothing at the engine, also where the method does not say so.
+            meanwhile: called while the node works on the answer, again if the request has to be sent again.
 
         Raises:
             EngineUnreachable, EngineTimeout: with the engine's address.
@@ -93,7 +95,9 @@ class Upstream:
         attempts = self._order.attempts(is_safe and (body is None or isinstance(body, bytes)))
         for place in attempts:
             try:
-                response = self._nodes[place].send(method, target, headers, body, n_body_bytes, read_s, is_safe)
+                response = self._nodes[place].send(
+                    method, target, headers, body, n_body_bytes, read_s, is_safe, meanwhile
+                )
             except _NoConnection as error:
                 self._order.took_none(place)
                 failed = error
@@ -132,6 +136,7 @@ class _Node:
         n_body_bytes: int | None,
         read_s: float,
         is_safe: bool,
+        meanwhile: Callable[[], None] | None,
     ) -> Answer:
         if self._prefix and any(part in (".", "..") for part in unquote(target.split("?", 1)[0]).split("/")):
             raise BadInput("the path has a part '.' or '..'; give the path that is meant")
@@ -142,7 +147,7 @@ class _Node:
                     headers += call.headers.items()
                 headers = [("Host", self._pool.host), *headers]
                 connection = self._pool.connection(read_s)
-                answer = connection.ask(method, self._prefix + target, headers, body, n_body_bytes, read_s)
+                answer = connection.ask(method, self._prefix + target, headers, body, n_body_bytes, read_s, meanwhile)
                 call.answered(answer.status)
                 return answer
         except NotConnected as error:

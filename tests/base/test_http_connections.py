@@ -173,3 +173,27 @@ def test_a_small_body_goes_in_one_write_with_its_head(
     sent(listener, "POST", [], b"x" * n_bytes, n_bytes)
     head = len(f"POST /a%2Fb?c=% HTTP/1.1\r\nContent-Length: {n_bytes}\r\n\r\n")
     assert (len(written), sum(written)) == (n_writes, head + n_bytes)
+
+
+def test_what_is_done_meanwhile_is_done_between_the_request_and_its_answer(listener: socket.socket) -> None:
+    came, done = threading.Event(), threading.Event()
+
+    def answer() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65_536)
+            came.set()
+            done.wait(10)
+            connection.sendall(
+                b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n" + (b"done" if done.is_set() else b"late")
+            )
+
+    def meanwhile() -> None:
+        assert came.wait(10)
+        done.set()
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    with closing(pool_to(listener).connection(2.0).ask("GET", "/", [], None, None, 20.0, meanwhile)) as found:
+        assert found.read(10) == b"done"
+    thread.join()

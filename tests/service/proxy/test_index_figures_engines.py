@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from reranker.proxy import Proxy
 from reranker.proxy.index_figures import IndexFigures
 from reranker.stores import open_store
 from reranker.stores.engine.store import EngineStore
+from reranker.text.bags import WeightedBags
+from reranker.text.idf import IdfTable
 from tests.engines.sources import Engine
 from tests.service.proxy.calls import hits, make_index, post
 
@@ -52,6 +55,26 @@ def test_rare_words_weigh_more_once_the_index_is_known(
     assert found(http, url, cats, text_fields=["text"]) == ["cat", "bread"]
     assert proxy.ranking.figures.wait(30)
     assert found(http, url, cats, text_fields=["text"]) == ["bread", "cat"]
+
+
+def test_hits_that_come_again_are_not_weighed_again(
+    http: urllib3.PoolManager, url: str, proxy: Proxy, cats: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weighed = []
+
+    def noted(idf: IdfTable, bags: Sequence[Any], *more: Any) -> WeightedBags:
+        weighed.append(len(bags))
+        return weigh_all(idf, bags, *more)
+
+    weigh_all = IdfTable.weigh_all
+    monkeypatch.setattr(IdfTable, "weigh_all", noted)
+    first = found(http, url, cats, method="auto")
+    assert proxy.ranking.figures.wait(30)
+    learned = found(http, url, cats, method="auto")
+    assert first != learned
+    assert sum(weighed) == 4
+    assert found(http, url, cats, method="auto") == learned
+    assert sum(weighed) == 4
 
 
 def test_hits_of_several_indices_are_weighed_by_all_of_them(

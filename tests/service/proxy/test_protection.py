@@ -23,6 +23,8 @@ from reranker.proxy import PROXY_EXTENSION, Proxy
 from reranker.proxy.rank import Outcome
 from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.service.settings import Settings
+from reranker.text.bags import BagOfWords, WeightedBag
+from reranker.text.idf import IdfTable
 from tests.service.conftest import serving
 from tests.service.proxy.calls import outcomes
 from tests.service.proxy.fake_engine import FakeEngine, Received, ok
@@ -137,6 +139,49 @@ def test_a_search_and_its_query_are_read_once(make_app: Callable[..., Flask], mo
         noted(f"reranker.{name}")
     assert outcome(app.test_client().post("/pages/_search", json=SEARCH)) == ("applied", None, ["cat", "dog"])
     assert sorted(read) == ["read_body", "read_query", "tokenize"]
+
+
+def test_a_query_is_weighed_once_while_the_engine_works_on_the_window(
+    make_app: Callable[..., Flask], fake: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, events = make_app().test_client(), []
+    is_asked, is_weighed = threading.Event(), threading.Event()
+    weigh = IdfTable.weigh
+
+    def weighed(idf: IdfTable, bag: BagOfWords, language: str) -> WeightedBag:
+        is_asked.wait(10)
+        events.append("weighed")
+        is_weighed.set()
+        return weigh(idf, bag, language)
+
+    def answer(received: Received) -> bytes:
+        events.append("asked")
+        is_asked.set()
+        is_weighed.wait(10)
+        events.append("answered")
+        return page(received)
+
+    client.post("/pages/_search", json=SEARCH)  # by which frequencies is known from here on
+    monkeypatch.setattr(IdfTable, "weigh", weighed)
+    fake.answer = answer
+    response = client.post("/pages/_search", json=SEARCH)
+    assert outcome(response) == ("applied", None, ["cat", "dog"])
+    assert events == ["asked", "weighed", "answered"]
+
+
+def test_a_query_that_cannot_be_weighed_gives_the_engines_page(
+    make_app: Callable[..., Flask], fake: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = make_app().test_client()
+
+    def mistaken(*_: Any) -> Any:
+        raise TimeoutError("a mistake, and none of the engine's")
+
+    client.post("/pages/_search", json=SEARCH)
+    monkeypatch.setattr(IdfTable, "weigh", mistaken)
+    response = client.post("/pages/_search", json=SEARCH)
+    assert outcome(response) == ("fallback", "rerank_failed", ["bread", "car"])
+    assert len(fake.received) == 2
 
 
 def test_failures_in_a_row_make_it_rest(
