@@ -21,6 +21,8 @@ REGISTER_BYTES = 64
 INDEX = ir.IntType(64)
 # Sums in any order; a product and a sum in one step where the machine can.
 FLAGS = ("reassoc", "contract", "nsz")
+# In the order in which they are written. (What has no flag gets all of those above from Numba.)
+_IN_ORDER = ("contract",)
 
 # Numba gives the type of what it makes of them, (typing, ...); callers pass what follows that.
 compiled_only: Callable[[Callable[..., Any]], Callable[..., Any]] = intrinsic
@@ -327,8 +329,8 @@ def _extreme(builder: Any, lanes: Lanes, choose: Callable[..., Any], extreme: An
 # denormal), log 2 in two parts of which k times the first is exact, the terms of the series of exp(r) (what is left out
 # is below 5e-9 and 2e-16), and where the exponent lies in the number.
 _EXPONENTIAL = {
-    32: (-87.0, 0.693359375, math.log(2) - 0.693359375, 8, 23, 127),
-    64: (-708.0, 0.693147182464599609375, -1.9046542999577678785e-09, 13, 52, 1023),
+    32: (-87.0, 0.693359375, math.log(2) - 0.693359375, 8, 23),
+    64: (-708.0, 0.693147182464599609375, -1.9046542999577678785e-09, 13, 52),
 }
 # Terms of 2 (s + s^3 / 3 + s^5 / 5 + …) = log((1 + s) / (1 - s)): for |s| <= 0.172 what is left out is below 1e-17.
 _LOGARITHM_TERMS = 11
@@ -336,7 +338,7 @@ _LOGARITHM_TERMS = 11
 
 @compiled_only
 def exponential(typing: Any, x: Lanes) -> Any:
-    """exp(x) for x up to 87 (float32, to 2e-7 of the result) or 708 (float64, to 4e-16); for x below -87 or -708 it
+    """exp(x) for x up to 87 (float32, to 1e-7 of the result) or 708 (float64, to 4e-16); for x below -87 or -708 it
     is exp of these."""
     return x(x), lambda context, builder, _, arguments: _exponential(builder, x, arguments[0])
 
@@ -346,21 +348,26 @@ def constant(lanes: Lanes, value: float) -> Any:
 
 
 def _exponential(builder: Any, lanes: Lanes, x: Any) -> Any:
-    lowest, log_2, log_2_rest, n_terms, n_bits, bias = _EXPONENTIAL[lanes.element.bitwidth]
+    lowest, log_2, log_2_rest, n_terms, n_bits = _EXPONENTIAL[lanes.element.bitwidth]
     whole = ir.VectorType(ir.IntType(lanes.element.bitwidth), lanes.n_lanes)
     value = _larger(builder, lanes, x, constant(lanes, lowest))
-    k = call(builder, lanes, "rint", builder.fmul(value, constant(lanes, math.log2(math.e))))
-    rest = times_plus(builder, k, constant(lanes, -log_2), value)
-    rest = times_plus(builder, k, constant(lanes, -log_2_rest), rest)
+    # A sum with this number has no digits behind the point. So it rounds, and its last bits are k.
+    rounding = constant(lanes, 1.5 * 2.0**n_bits)
+    shifted = _in_order(builder, value, constant(lanes, math.log2(math.e)), rounding)
+    k = builder.fsub(shifted, rounding, flags=_IN_ORDER)
+    rest = _in_order(builder, k, constant(lanes, -log_2), value)
+    rest = _in_order(builder, k, constant(lanes, -log_2_rest), rest)
     series = constant(lanes, 1 / math.factorial(n_terms - 1))
     for power in reversed(range(n_terms - 1)):
         series = times_plus(builder, series, rest, constant(lanes, 1 / math.factorial(power)))
-    # Through 32 bits, which every machine can convert to.
-    exponent = builder.fptosi(k, ir.VectorType(ir.IntType(32), lanes.n_lanes))
-    exponent = exponent if lanes.element.bitwidth == 32 else builder.sext(exponent, whole)
-    exponent = builder.add(exponent, ir.Constant(whole, [bias] * lanes.n_lanes))
-    bits = builder.shl(exponent, ir.Constant(whole, [n_bits] * lanes.n_lanes))
-    return builder.fmul(series, builder.bitcast(bits, vector(lanes)))
+    # Times 2^k: k is added to the exponent.
+    raised = builder.shl(builder.bitcast(shifted, whole), ir.Constant(whole, [n_bits] * lanes.n_lanes))
+    return builder.bitcast(builder.add(builder.bitcast(series, whole), raised), vector(lanes))
+
+
+def _in_order(builder: Any, x: Any, y: Any, z: Any) -> Any:
+    """x y + z; unlike `times_plus` it keeps its place among other sums."""
+    return builder.fadd(builder.fmul(x, y, flags=_IN_ORDER), z, flags=_IN_ORDER)
 
 
 def _logarithm(builder: Any, lanes: Lanes, x: Any) -> Any:
