@@ -138,16 +138,20 @@ def test_a_reranked_answer_is_compressed_as_the_caller_takes_it(front: str, take
 
 @pytest.mark.parametrize("n", [450, 1_000, 5_000])
 def test_a_query_nested_too_deeply_is_the_engines_to_answer(engine: Engine, front: str, n: int) -> None:
-    """OpenSearch 2 ends the connection; the others answer that it is too deep."""
+    """OpenSearch 2 ends the connection. The others answer that it is too deep; OpenSearch 3 may end the connection too,
+    now and then, where its own stack gives out first."""
     for odd in (
         OddRequest("", "/{index}/_search", nested(n)),
         OddRequest("", "/_msearch", HEADER + nested(n) + b"\n", NDJSON),
     ):
         status, _, body = send(engine.url, odd)
         our_status, _, our_body = send(front, odd)
-        if status is None:
-            assert our_status == 502
+        if our_status == 502:
             assert b"failed (it was closed without an answer)" in our_body
+            assert engine.name.startswith("opensearch")
+        elif status is None:
+            assert our_status == 400
+            assert engine.name.startswith("opensearch-3")
         else:
             assert (our_status, our_body) == (status, body)
 
