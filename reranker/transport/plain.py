@@ -1,4 +1,4 @@
-"""Solves a checked problem with NumPy alone, all candidates together: the implementation that needs no compiler.
+"""Solves a checked problem with NumPy alone: the implementation that needs no compiler.
 
 It solves small problems until the compiled loops are loaded (`compilation.py`). It follows `reference.py`, which has
 the formulas, in double precision.
@@ -7,6 +7,7 @@ the formulas, in double precision.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,35 +162,40 @@ def _scaled(problem: Problem, cost: Matrix, method: str, parameters: Parameters)
     candidates, a, power = problem.candidates, problem.query.weights, parameters.power(method)
     n, n_candidates, stop_below = len(a), len(candidates), parameters.stop_below("float64")
     b, offsets = candidates.weights, candidates.offsets
+    words = [slice(start, end) for start, end in pairwise(offsets.tolist())]
     of_word = np.repeat(np.arange(n_candidates), np.diff(offsets))
-    kernel = np.exp(cost / -parameters.epsilon)
-    w = np.repeat((np.full(n, 1 / n) if method == "sinkhorn" else a)[:, None], n_candidates, axis=1)
-    z = np.zeros(len(b))
+    kernel = np.exp(cost.T / -parameters.epsilon)
+    w = np.repeat((np.full(n, 1 / n) if method == "sinkhorn" else a)[None], n_candidates, axis=0)
+    z, reached, sums = np.zeros(len(b)), np.ones(len(b)), np.ones((n_candidates, n))
     before, exact_before = np.full(n_candidates, np.inf), np.ones(n_candidates, np.bool_)
     n_iterations = np.zeros(n_candidates)
     active = np.diff(offsets) > 0
     with np.errstate(all="ignore"):
         for iteration in range(parameters.n_iterations):
-            reached = np.einsum("ij,ij->j", kernel, w[:, of_word])
+            places = np.flatnonzero(active).tolist()
+            for place in places:
+                np.dot(kernel[words[place]], w[place], out=reached[words[place]])
             plain = b * reached**-power
             change = segment_sums(np.abs((plain - z) * reached), offsets)
             further = _over_relaxes(parameters, iteration, before, change, stop_below)
             new_z = np.where(further[of_word], plain * np.sqrt(plain / z), plain) if further.any() else plain
             z = np.where(active[of_word], new_z, z)
-            plain = a[:, None] / segment_sums(kernel * z, offsets)
+            for place in places:
+                np.dot(z[words[place]], kernel[words[place]], out=sums[place])
+            plain = a / sums
             settled = (change < stop_below) if iteration else np.zeros(n_candidates, np.bool_)
             is_last = settled & exact_before & ~further
             exact_before = settled | ~further
-            new_w = np.where(exact_before, plain, plain * np.sqrt(plain / w))
-            w = np.where(active, new_w, w)
+            new_w = np.where(exact_before[:, None], plain, plain * np.sqrt(plain / w))
+            w = np.where(active[:, None], new_w, w)
             n_iterations[active] = iteration + 1
-            active &= ~is_last & np.isfinite(new_w).all(axis=0)
+            active &= ~is_last & np.isfinite(new_w).all(axis=1)
             before = change
             if not active.any():
                 break
-        spread = w[:, of_word] * kernel
-        reached = spread.sum(axis=0)
-        values = segment_sums(np.einsum("ij,ij->j", spread, cost) * z, offsets)
+        spread = w[of_word] * kernel
+        reached = spread.sum(axis=1)
+        values = segment_sums(np.einsum("ij,ji->i", spread, cost) * z, offsets)
         errors = segment_sums(np.abs((b * reached**-power - z) * reached), offsets)
     empty = np.diff(offsets) == 0
     values[~np.isfinite(values)] = np.nan
