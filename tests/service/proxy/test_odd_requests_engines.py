@@ -146,12 +146,12 @@ def test_a_query_nested_too_deeply_is_the_engines_to_answer(engine: Engine, fron
     ):
         status, _, body = send(engine.url, odd)
         our_status, _, our_body = send(front, odd)
-        if our_status == 502:
+        may_end = engine.name.startswith("opensearch-3")
+        if our_status == 502 and (status is None or may_end):
             assert b"failed (it was closed without an answer)" in our_body
-            assert engine.name.startswith("opensearch")
         elif status is None:
+            assert may_end
             assert our_status == 400
-            assert engine.name.startswith("opensearch-3")
         else:
             assert (our_status, our_body) == (status, body)
 
