@@ -41,7 +41,7 @@ class Indices:
         self._clock = clock
         self._foreign: dict[str, float] = {}
         self._learned: LRUCache[tuple[frozenset[str], tuple[str, ...]], Reranker] = LRUCache(_MAX_KEPT)
-        self._last: LRUCache[tuple[str, ...], Weighed] = LRUCache(_MAX_KEPT)
+        self._last: LRUCache[tuple[str, ...], tuple[Reranker, tuple[str, ...] | None]] = LRUCache(_MAX_KEPT)
         self._lock = threading.Lock()
 
     def is_ours(self, index: str) -> bool:
@@ -63,10 +63,11 @@ class Indices:
                 last = self._last.get(search.indices)
             if last is None:
                 continue
+            reranker, languages = last
             with suppress(Exception):  # whatever it is, the ranking meets it again
-                query = last.reranker.weigh_again(search.query, search.language, last.languages)
+                query = reranker.weigh_again(search.query, search.language, languages)
                 _ = query.checked  # with its weights: they are kept
-                search.weighed = last._replace(query=query)
+                search.weighed = Weighed(reranker, languages, query)
 
     def weighed(self, search: Search, indices: Collection[str]) -> Weighed:
         """The search's query, weighed by the idf of these indices.
@@ -90,7 +91,7 @@ class Indices:
             query = reranker.weigh_again(search.query, search.language, languages)
             found = search.weighed = Weighed(reranker, languages, query)
             with self._lock:
-                self._last[search.indices] = found
+                self._last[search.indices] = reranker, languages
         return found
 
     def _learned_reranker(self, idf: IdfTable, indices: frozenset[str], fields: tuple[str, ...]) -> Reranker:

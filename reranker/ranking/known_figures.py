@@ -19,7 +19,7 @@ from reranker.embeddings.hubness import Hubness
 from reranker.text.bags import BagOfWords, WeightedBag, WeightedBags, end_to_end
 from reranker.text.idf import IdfTable
 from reranker.transport.nbow import means_at
-from reranker.transport.problem import OfCandidates, Problem, distinct_terms
+from reranker.transport.problem import Problem, distinct_terms, weighed_problem
 
 
 class _Figures(NamedTuple):
@@ -74,7 +74,7 @@ class KnownFigures:
         np.add.accumulate([len(each) >> 2 for each in of_terms], out=offsets[1:])
         term_ids, weights = end_to_end(of_terms, np.int32), end_to_end(of_weights, np.float64)
         bags = WeightedBags(term_ids, weights, offsets, distinct_terms(term_ids, len(vectors), are_checked=True))
-        problem = Problem(query, bags, vectors, OfCandidates(distinct=bags.distinct))
+        problem = weighed_problem(query, bags, vectors)
         if not figures:
             return problem, None
         means = end_to_end(of_means, np.float32).reshape(len(figures), -1)

@@ -11,11 +11,11 @@ from reranker.embeddings import Embeddings
 from reranker.embeddings.detection import guess_and_tie
 from reranker.embeddings.query_encoder import QueryEncoding
 from reranker.ranking.unknown_terms import unknown_share
-from reranker.text.bags import WeightedBag, WeightedBags
+from reranker.text.bags import WeightedBag
 from reranker.text.idf import IdfTable
 from reranker.text.languages import language_code
 from reranker.text.tokens import letter_tokens, tokenize
-from reranker.transport.problem import weighed_problem
+from reranker.transport.problem import check_weighed_query
 
 # Of a word within a number: `utf8` is about utf, and no `h` is meant by h264.
 _LEAST_LETTERS = 3
@@ -55,9 +55,9 @@ class Query:
         """The same, once the embeddings of these words were looked at.
 
         Raises:
-            EmptyQuery, BadEmbeddings: as `weighed_problem`.
+            EmptyQuery, BadEmbeddings: as `check_weighed_query`.
         """
-        weighed_problem(self.weighted, WeightedBags.join([]), self.embeddings.vectors)
+        check_weighed_query(self.weighted, self.embeddings.vectors)
         return self.weighted
 
     @property
@@ -109,7 +109,7 @@ def check_known_words(query: Query, embeddings: Embeddings, has_language: bool) 
     Raises:
         UnknownWords: no word of the query has an embedding.
     """
-    if any(embeddings.stand_in(query.language, token) is not None for token in query.tokens):
+    if len(query.unknown_words) < len(query.tokens):
         return
     held = ", ".join(embeddings.languages)
     where = f"language {query.language!r}" if has_language else f"any language here ({held})"

@@ -162,7 +162,7 @@ class Reranker:
         else:
             vectors = self.embeddings.vectors
             bags = self.idf.weigh_all(candidates, partial(distinct_terms, n_terms=len(vectors)))
-            problem = weighed_problem(query.weighted, bags, vectors)
+            problem = weighed_problem(query.checked, bags, vectors)
             corrections = Corrections.make(len(candidates))
         ordering = Ordering(problem, corrections, indices, check_method(method), parameters, self.n_threads)
         if method == CORRECTED_METHOD and first_stage_scores is not None and len(candidates):

@@ -166,6 +166,7 @@ def _scaled(problem: Problem, cost: Matrix, method: str, parameters: Parameters)
     of_word = np.repeat(np.arange(n_candidates), np.diff(offsets))
     kernel = np.exp(cost.T / -parameters.epsilon)
     w = np.repeat((np.full(n, 1 / n) if method == "sinkhorn" else a)[None], n_candidates, axis=0)
+    # What has settled keeps the last of these.
     z, reached, sums = np.zeros(len(b)), np.ones(len(b)), np.ones((n_candidates, n))
     before, exact_before = np.full(n_candidates, np.inf), np.ones(n_candidates, np.bool_)
     n_iterations = np.zeros(n_candidates)

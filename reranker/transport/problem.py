@@ -88,15 +88,16 @@ def checked_problem(query: WeightedBag, candidates: WeightedBags, embeddings: ND
 
 def weighed_problem(query: WeightedBag, candidates: WeightedBags, embeddings: NDArray[np.float32]) -> Problem:
     """`checked_problem` of a query and candidates that an `IdfTable` weighed, the candidates by `weigh_all` with
-    `distinct_terms`: their weights are right as they are made, and the candidates' term ids were checked there. Of the
-    query the embeddings are checked.
-
-    Raises:
-        EmptyQuery, BadEmbeddings: as `checked_problem`.
+    `distinct_terms`: their weights are right as they are made, and the candidates' term ids were checked there. The
+    query has passed `check_weighed_query`.
     """
+    return Problem(query, candidates, embeddings, OfCandidates(distinct=candidates.distinct))
+
+
+def check_weighed_query(query: WeightedBag, embeddings: NDArray[np.float32]) -> None:
+    """Raises EmptyQuery and BadEmbeddings, as `checked_problem`, of a query that an `IdfTable` weighed."""
     _check_not_empty(query)
     _check_embeddings_of(query, embeddings)
-    return Problem(query, candidates, embeddings, OfCandidates(distinct=candidates.distinct))
 
 
 def distinct_terms(term_ids: NDArray[np.int32], n_terms: int, *, are_checked: bool = False) -> DistinctTerms:
