@@ -191,7 +191,7 @@ def test_parts_that_cannot_be_had_are_named_with_the_cure(
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     result = run(*PREPARE, english)
     assert "without encoder: all-minilm-l6-v2-q needs the package onnxruntime" in result.stdout
-    assert "pip install 'sinkrank[encoders]'" in result.stdout
+    assert "pip install 'sinkrank[prepare]'" in result.stdout
     assert "without published: the registry does not answer; check the network" in result.stdout
     assert store(empty_home).n_terms > 500
 
