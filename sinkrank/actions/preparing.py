@@ -171,6 +171,7 @@ def described(texts: Texts, plan: Plan) -> dict[str, Any]:
         "documents": texts.n_documents,
         "languages": texts.languages,
         "not_used": texts.used.not_used,
+        "needs_words": texts.used.needs_words,
         "words": {code: len(counter) for code, counter in texts.collection.document_frequencies.items()},
         "aligned_groups": texts.n_aligned,
         "unusable": str(texts.unusable) if texts.unusable.n else None,
@@ -194,7 +195,7 @@ def show_plan(plan: dict[str, Any], console: Console) -> None:
     languages = ", ".join(f"{code} {n:,}" for code, n in plan["languages"].items())
     n_words = sum(plan["words"].values())
     lines = [f"{plan['documents']:,} documents ({languages}), {n_words:,} words"]
-    lines += filter(None, [_not_used(plan["not_used"]), plan["unusable"]])
+    lines += filter(None, [_not_used(plan["not_used"], plan["needs_words"]), plan["unusable"]])
     named: set[str] = set()
     for part in plan["parts"]:
         download = f", {part['download_mb']:,} MB to download" if part["download_mb"] else ""
@@ -208,22 +209,23 @@ def show_plan(plan: dict[str, Any], console: Console) -> None:
         console.print(line, markup=False, soft_wrap=True)
 
 
-def _not_used(languages: Mapping[str, int]) -> str | None:
+def _not_used(languages: Mapping[str, int], needs_words: Sequence[str]) -> str | None:
     if not languages:
         return None
     n = sum(languages.values())
     shown = [f"{code} {count:,}" for code, count in list(languages.items())[:_SHOWN_LANGUAGES]]
     rest = ", …" if len(languages) > len(shown) else ""
+    cure = f"; for {', '.join(needs_words)} run: pip install 'sinkrank[words]'" if needs_words else ""
     return (
         f"{n:,} {'document' if n == 1 else 'documents'} in {len(languages)} other "
-        f"{'language' if len(languages) == 1 else 'languages'} ({', '.join(shown)}{rest}): not used"
+        f"{'language' if len(languages) == 1 else 'languages'} ({', '.join(shown)}{rest}): not used{cure}"
     )
 
 
 def as_json(report: dict[str, Any], texts: Texts) -> dict[str, Any]:
     summary = report["summary"]
     summary |= {"output": str(summary["output"]), "seconds": round(summary["seconds"], 1)}
-    return report | {"summary": summary, "not_used": texts.used.not_used}
+    return report | {"summary": summary, "not_used": texts.used.not_used, "needs_words": texts.used.needs_words}
 
 
 def show_report(report: Report, texts: Texts) -> None:
@@ -250,7 +252,7 @@ def show_report(report: Report, texts: Texts) -> None:
         )
     for note in report.notes:
         console.print(note, markup=False, soft_wrap=True)
-    not_used = _not_used(texts.used.not_used)
+    not_used = _not_used(texts.used.not_used, texts.used.needs_words)
     if not_used is not None:
         console.print(not_used, markup=False, soft_wrap=True)
     for name, reason in report.left_out.items():

@@ -254,6 +254,9 @@ def test_stray_documents_in_other_scripts_are_reported_and_need_no_extra(
     report = json.loads(run(*PREPARE, "pages.jsonl", "--without", "encoder,published", "--json", "--replace").stdout)
     assert report["not_used"] == {"zh": 2, "ru": 1}
     assert store(empty_home).meta["n_documents"] == {"en": 69}
+    write_rows(empty_home / "more.jsonl", [*rows, *({"id": f"more{n}", "text": chinese} for n in range(10))])
+    cure = "13 documents in 2 other languages (zh 12, ru 1): not used; for zh run: pip install 'sinkrank[words]'\n"
+    assert cure in run(*PREPARE, "more.jsonl", "--dry-run").stdout
     refused = run(*PREPARE, "pages.jsonl", "--queries-in", "zh", "--replace", exits=1)
     assert "--queries-in names Chinese, which has no spaces" in refused.stderr
 

@@ -88,7 +88,7 @@ def english_and(*others: str, **fields: str) -> list[dict[str, str]]:
 def test_a_few_documents_in_other_scripts_are_counted_and_not_used_without_an_extra(tmp_path: Path) -> None:
     texts = read(tmp_path, english_and(CHINESE, CHINESE, RUSSIAN))
     assert texts.languages == {"en": 57}
-    assert texts.used.not_used == {"zh": 2, "ru": 1}
+    assert (texts.used.not_used, texts.used.needs_words) == ({"zh": 2, "ru": 1}, [])
     assert list(texts.collection.document_frequencies) == ["en"]
     assert {document.language for document in texts.documents()} == {"en"}
     assert (texts.n_documents, texts.n_pairs) == (57, 57 * 6)
@@ -97,20 +97,28 @@ def test_a_few_documents_in_other_scripts_are_counted_and_not_used_without_an_ex
 
 
 @pytest.mark.usefixtures("without_icu")
-def test_a_few_documents_that_name_a_language_without_spaces_are_not_used_either(tmp_path: Path) -> None:
-    texts = read(tmp_path, english_and(CHINESE, CHINESE, language="zh"))
-    assert (texts.languages, texts.used.not_used) == ({"en": 57}, {"zh": 2})
+@pytest.mark.parametrize("rows", [english_and(*[CHINESE] * 2, language="zh"), english_and(*[CHINESE] * 19)])
+def test_a_second_language_without_spaces_is_not_used_until_the_extra_is_there(
+    rows: list[dict[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n = len(rows) - 57
+    texts = read(tmp_path, rows)
+    assert (texts.languages, texts.used.not_used, texts.used.needs_words) == ({"en": 57}, {"zh": n}, ["zh"])
+    assert open_texts(tmp_path / "work", None).used == texts.used
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match="the words of zh can be found now"):
+        open_texts(tmp_path / "work", None)
+    assert read(tmp_path, rows).languages == {"en": 57, "zh": n}
 
 
-def test_with_the_extra_they_are_used_where_they_name_their_language(tmp_path: Path) -> None:
+def test_a_few_documents_are_not_used_with_the_extra_either(tmp_path: Path) -> None:
     assert read(tmp_path, english_and(CHINESE, CHINESE)).used.not_used == {"zh": 2}
-    assert read(tmp_path, english_and(CHINESE, CHINESE, language="zh")).languages == {"en": 57, "zh": 2}
 
 
 @pytest.mark.usefixtures("without_icu")
-def test_a_used_language_without_spaces_names_the_extra_and_how_many_documents_are_in_it(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"^3 of 60 documents are in Chinese, .*pip install 'sinkrank\[words\]'$"):
-        read(tmp_path, english_and(CHINESE, CHINESE, CHINESE))
+def test_a_main_language_without_spaces_needs_the_extra(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"^58 of 115 documents are in Chinese, .*pip install 'sinkrank\[words\]'$"):
+        read(tmp_path, english_and(*[CHINESE] * 58))
 
 
 def test_a_document_in_the_script_of_the_main_language_belongs_to_it_whatever_was_detected(tmp_path: Path) -> None:

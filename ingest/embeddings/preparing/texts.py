@@ -41,13 +41,16 @@ class UsedLanguages:
 
     Attributes:
         n_documents: number of used documents by language, the most frequent first.
-        not_used: number of other documents by detected language, the most frequent first.
+        not_used: number of other documents by language, the most frequent first.
+        needs_words: languages in `not_used` that are left out only because their words cannot be found without the
+            extra `words`.
         main: the most frequent language.
         script: the script of most documents in `main`.
     """
 
     n_documents: dict[str, int]
     not_used: dict[str, int]
+    needs_words: list[str]
     main: str
     script: str
 
@@ -123,7 +126,8 @@ def read_texts(
         layout: the layout that the records were read with.
 
     Raises:
-        BadInput: no document has words, none has a known language, or the words of a used language cannot be found.
+        BadInput: no document has words, none has a known language, or the words of the most frequent language
+            cannot be found.
     """
     folder.mkdir(parents=True, exist_ok=True)
     n_documents: Counter[_Kind] = Counter()
@@ -165,11 +169,14 @@ def open_texts(folder: Path, group_field: str | None, unusable: Unusable | None 
 
     Raises:
         OSError: it is missing or incomplete.
+        ValueError: the extra `words` was installed since, so that more languages are used.
     """
     path = folder / TEXTS
     path.stat()
     counts = orjson.loads(gzip.decompress((folder / COUNTS).read_bytes()))
     used = UsedLanguages(**counts["used"])
+    if any(map(can_split, used.needs_words)):
+        raise ValueError(f"the words of {', '.join(used.needs_words)} can be found now")
     frequencies = {language: Counter(counted) for language, counted in counts["frequencies"].items()}
     return Texts(
         path=path,
@@ -187,11 +194,10 @@ _Kind = tuple[str, bool, str]
 
 
 def _used_languages(n_documents: Mapping[_Kind, int], unusable: Unusable) -> UsedLanguages:
-    """Uses each language that documents name, or that is detected in enough of them. A few documents in a language
-    whose words cannot be found are not used either.
+    """Uses each language that documents name, or that is detected in enough of them, if its words can be found.
 
     Raises:
-        BadInput: there is no document in a known language, or the words of a used language cannot be found.
+        BadInput: there is no document in a known language, or the words of the most frequent one cannot be found.
     """
     n = sum(n_documents.values())
     known, named = Counter[str](), set[str]()
@@ -202,22 +208,27 @@ def _used_languages(n_documents: Mapping[_Kind, int], unusable: Unusable) -> Use
                 named.add(language)
     if not known:
         raise _no_words(n, unusable)
-    by_count = [code for code, _ in known.most_common()]
+    ((main, n_main),) = known.most_common(1)
+    check_can_split([main], f"{n_main:,} of {n:,} documents are in")
     enough = _LEAST_DETECTED_SHARE * n
-    used = [code for code in by_count if known[code] >= enough or (code in named and can_split(code))] or by_count[:1]
-    refused = [code for code in used if not can_split(code)]
-    check_can_split(refused, f"{sum(known[code] for code in refused):,} of {n:,} documents are in")
+    wanted = [code for code, count in known.items() if code == main or code in named or count >= enough]
+    used = [code for code in wanted if can_split(code)]
     scripts: Counter[str] = Counter()
     for (language, _, script), count in n_documents.items():
-        if language == used[0]:
+        if language == main:
             scripts[script] += count
-    chosen = UsedLanguages(dict.fromkeys(used, 0), {}, used[0], scripts.most_common(1)[0][0])
+    chosen = UsedLanguages(dict.fromkeys(used, 0), {}, [], main, scripts.most_common(1)[0][0])
     as_read: Counter[str] = Counter()
     not_used: Counter[str] = Counter()
     for (language, _, script), count in n_documents.items():
         code = chosen.language_of(language, script)
         (not_used if code is None else as_read)[code or language] += count
-    return replace(chosen, n_documents=dict(as_read.most_common()), not_used=dict(not_used.most_common()))
+    return replace(
+        chosen,
+        n_documents=dict(as_read.most_common()),
+        not_used=dict(not_used.most_common()),
+        needs_words=[code for code in wanted if code in not_used],
+    )
 
 
 def _no_words(n_documents: int, unusable: Unusable) -> BadInput:
