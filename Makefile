@@ -109,7 +109,7 @@ format: .venv/.dev ## Rewrite the code in the one format
 
 lock: .venv/.dev ## Resolve the dependencies anew into the lock files
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
-	  --no-annotate --extra encoders --extra evaluation --extra exact --extra otel --extra words --extra zstd pyproject.toml -o requirements.lock
+	  --no-annotate --extra evaluation --extra exact --extra otel --extra words --extra zstd pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
 	  --no-annotate -c requirements.lock --group dev -o requirements-dev.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \

@@ -1,7 +1,9 @@
-"""Detects the language of a text with py3langid."""
+"""Detects the language of a text with py3langid, and its script."""
 
 from __future__ import annotations
 
+import unicodedata
+from collections import Counter
 from functools import cache
 from typing import Any
 
@@ -26,6 +28,27 @@ def detect_language(text: str, min_confidence: float) -> str:
     code, confidence = _identifier().classify(beginning)
     code = _RENAMED.get(code, code)
     return code if confidence >= min_confidence and code in known_languages() else UNKNOWN_LANGUAGE
+
+
+def main_script(text: str) -> str:
+    """The script of most letters at the beginning of a text, in Unicode's word (`LATIN`); `""` if there are none.
+
+    What Japanese is written in is one script with Chinese: a Japanese title may have no kana.
+
+    >>> main_script("HTMLの使い方の説明"), main_script("12 §")
+    ('CJK', '')
+    """
+    letters = Counter(filter(str.isalpha, unicodedata.normalize("NFKC", text[:_MAX_LETTERS])))
+    scripts: Counter[str] = Counter()
+    for letter, n in letters.items():
+        scripts[_script(letter)] += n
+    return scripts.most_common(1)[0][0] if scripts else ""
+
+
+@cache
+def _script(letter: str) -> str:
+    name = unicodedata.name(letter, "").partition(" ")[0]
+    return "CJK" if name in ("HIRAGANA", "KATAKANA") else name
 
 
 @cache

@@ -91,8 +91,8 @@ ROW = "from ingest.files import Row, parse; "
 
 
 NEEDS = [
-    ("scipy", "import sinkrank; sinkrank.train", "train"),
-    ("scipy", "import sinkrank; sinkrank.sample_embeddings('embeddings')", "train"),
+    ("scipy", "import sinkrank; sinkrank.train", "prepare"),
+    ("scipy", "import sinkrank; sinkrank.sample_embeddings('embeddings')", "prepare"),
     (
         "ot",
         BAG + "bag = WeightedBag(np.array([0], np.int32), np.ones(1)); "
@@ -103,7 +103,7 @@ NEEDS = [
     ("trafilatura", ROW + "parse(Row('a', 1, b'<p>cat</p>', {'id': 'a'}, None, 'html'))", "html"),
     ("lxml", ROW + "parse(Row('a', 1, b'<DOC><DOCNO>1</DOCNO><TEXT>a</TEXT></DOC>', None, None, 'trec'))", "html"),
     ("zstandard", OPEN, "zstd"),
-    ("ir_measures", "import evaluation.judged.comparison", "evaluation"),
+    ("ir_measures", "import evaluation.judged.comparison", "prepare"),
     ("lxml", "import evaluation.corpora", "evaluation"),
 ]
 """The package that is missing, code that needs it, and the extra that has it."""

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from reranker.base.extras import extra
 
-with extra("evaluation", "the evaluation"):
+with extra("prepare", "the evaluation"):
     import ir_measures
     from ir_measures import RR, P, Qrel, R, ScoredDoc, nDCG
 

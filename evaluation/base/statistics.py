@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reranker.base.extras import extra
 
-with extra("evaluation", "the evaluation"):
+with extra("prepare", "the evaluation"):
     from scipy import stats
 
 N_RESAMPLES = 10_000

@@ -15,7 +15,7 @@ from reranker.search.searcher import Searcher, SearchRequest
 from reranker.stores.base.filters import Filters
 from reranker.transport import Parameters
 
-with extra("evaluation", "the evaluation"):
+with extra("prepare", "the evaluation"):
     import ir_measures
     from ir_measures import RR, Judged, P, Qrel, R, ScoredDoc, nDCG
 

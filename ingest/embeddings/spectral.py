@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ingest.progress import Progress, no_progress
 from reranker.base.extras import extra
 
-with extra("train", "training embeddings"):
+with extra("prepare", "training embeddings"):
     from scipy import linalg, sparse
 
 # Halko, Martinsson and Tropp 2011 advise 5 to 10 additional columns, and a few power iterations if the singular values

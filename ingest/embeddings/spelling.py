@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ingest.embeddings.spectral import unit_rows
 from reranker.base.extras import extra
 
-with extra("train", "training embeddings"):
+with extra("prepare", "training embeddings"):
     from scipy import sparse
 
 # fastText's n-gram lengths (Bojanowski et al. 2017, section 3.2).

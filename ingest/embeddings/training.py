@@ -34,7 +34,7 @@ from reranker.base.extras import extra
 from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision, check_output
 from reranker.text.documents import Document
 
-with extra("train", "training embeddings"):
+with extra("prepare", "training embeddings"):
     from scipy import sparse
 
 DIM = 300

@@ -15,7 +15,7 @@ from reranker.base.extras import extra
 from reranker.text.documents import id_hash
 from reranker.text.tokens import letter_tokens
 
-with extra("train", "training embeddings"):
+with extra("prepare", "training embeddings"):
     from scipy import sparse
 
 MAX_TOKENS = 20_000_000

@@ -102,5 +102,5 @@ def imported(package: str, name: str) -> Any:
     except ImportError as error:
         raise NotFound(
             f"{name} needs the package {package}, which is not installed; install it with: "
-            "pip install 'sinkrank[encoders]'"
+            "pip install 'sinkrank[prepare]'"
         ) from error

@@ -7,7 +7,7 @@ import json
 import shlex
 import shutil
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 # An index may change unnoticed, so it is read again after a day.
 _MAX_AGE_S = 86_400
+_SHOWN_LANGUAGES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +170,8 @@ def described(texts: Texts, plan: Plan) -> dict[str, Any]:
     return {
         "documents": texts.n_documents,
         "languages": texts.languages,
+        "not_used": texts.used.not_used,
+        "needs_words": texts.used.needs_words,
         "words": {code: len(counter) for code, counter in texts.collection.document_frequencies.items()},
         "aligned_groups": texts.n_aligned,
         "unusable": str(texts.unusable) if texts.unusable.n else None,
@@ -192,8 +195,7 @@ def show_plan(plan: dict[str, Any], console: Console) -> None:
     languages = ", ".join(f"{code} {n:,}" for code, n in plan["languages"].items())
     n_words = sum(plan["words"].values())
     lines = [f"{plan['documents']:,} documents ({languages}), {n_words:,} words"]
-    if plan["unusable"]:
-        lines.append(plan["unusable"])
+    lines += filter(None, [_not_used(plan["not_used"], plan["needs_words"]), plan["unusable"]])
     named: set[str] = set()
     for part in plan["parts"]:
         download = f", {part['download_mb']:,} MB to download" if part["download_mb"] else ""
@@ -207,12 +209,26 @@ def show_plan(plan: dict[str, Any], console: Console) -> None:
         console.print(line, markup=False, soft_wrap=True)
 
 
-def as_json(report: dict[str, Any]) -> dict[str, Any]:
+def _not_used(languages: Mapping[str, int], needs_words: Sequence[str]) -> str | None:
+    if not languages:
+        return None
+    n = sum(languages.values())
+    shown = [f"{code} {count:,}" for code, count in list(languages.items())[:_SHOWN_LANGUAGES]]
+    rest = ", …" if len(languages) > len(shown) else ""
+    cure = f"; for {', '.join(needs_words)} run: pip install 'sinkrank[words]'" if needs_words else ""
+    return (
+        f"{n:,} {'document' if n == 1 else 'documents'} in {len(languages)} other "
+        f"{'language' if len(languages) == 1 else 'languages'} ({', '.join(shown)}{rest}): not used{cure}"
+    )
+
+
+def as_json(report: dict[str, Any], texts: Texts) -> dict[str, Any]:
     summary = report["summary"]
-    return report | {"summary": summary | {"output": str(summary["output"]), "seconds": round(summary["seconds"], 1)}}
+    summary |= {"output": str(summary["output"]), "seconds": round(summary["seconds"], 1)}
+    return report | {"summary": summary, "not_used": texts.used.not_used, "needs_words": texts.used.needs_words}
 
 
-def show_report(report: Report) -> None:
+def show_report(report: Report, texts: Texts) -> None:
     from rich import box
     from rich.table import Table
 
@@ -236,6 +252,9 @@ def show_report(report: Report) -> None:
         )
     for note in report.notes:
         console.print(note, markup=False, soft_wrap=True)
+    not_used = _not_used(texts.used.not_used, texts.used.needs_words)
+    if not_used is not None:
+        console.print(not_used, markup=False, soft_wrap=True)
     for name, reason in report.left_out.items():
         console.print(f"without {name}: {reason}", markup=False, soft_wrap=True)
     for word, near in report.nearest.items():

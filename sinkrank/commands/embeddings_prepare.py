@@ -82,6 +82,7 @@ def prepare(
     from ingest.embeddings.preparing.run import prepare as run
     from reranker.embeddings import check_output, check_precision
     from reranker.text.languages import language_code
+    from reranker.text.segmentation import check_can_split
     from sinkrank.actions import preparing
     from sinkrank.console import output as shown
 
@@ -90,6 +91,7 @@ def prepare(
     index = loaded.option("index")
     left_out = check_names((without or "").split(","))
     query_languages = [language_code(code) for code in parse_names(queries_in)]
+    check_can_split(query_languages, "--queries-in names")
     kept = check_precision(precision)
     layout = Layout(
         language_field=language_field,
@@ -121,8 +123,8 @@ def prepare(
             )
         work.remove()
     if json_:
-        shown.print_json(preparing.as_json(asdict(report)))
+        shown.print_json(preparing.as_json(asdict(report), texts))
     else:
-        preparing.show_report(report)
+        preparing.show_report(report, texts)
         if loaded.option("embeddings") is None:
             shown.talk().print(preparing.next_step(files or [], described["languages"], settings), markup=False)

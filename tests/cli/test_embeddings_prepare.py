@@ -191,7 +191,7 @@ def test_parts_that_cannot_be_had_are_named_with_the_cure(
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     result = run(*PREPARE, english)
     assert "without encoder: all-minilm-l6-v2-q needs the package onnxruntime" in result.stdout
-    assert "pip install 'sinkrank[encoders]'" in result.stdout
+    assert "pip install 'sinkrank[prepare]'" in result.stdout
     assert "without published: the registry does not answer; check the network" in result.stdout
     assert store(empty_home).n_terms > 500
 
@@ -234,7 +234,31 @@ def test_the_language_is_detected_and_a_stray_one_is_that_of_the_others(empty_ho
     stray = {"id": "stray", "title": "Le chat", "text": "Le chat dort dans la maison pendant que les enfants jouent."}
     write_rows(empty_home / "pages.jsonl", [*pages("en"), stray])
     plan = json.loads(run(*PREPARE, "pages.jsonl", "--dry-run", "--json").stdout)
-    assert plan["languages"] == {"en": 70}
+    assert (plan["documents"], plan["languages"], plan["not_used"]) == (70, {"en": 70}, {})
+
+
+@pytest.mark.usefixtures("offline")
+def test_stray_documents_in_other_scripts_are_reported_and_need_no_extra(
+    empty_home: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reranker.text.segmentation._word_breaker", lambda: None)
+    chinese = "猫在房子里睡觉，孩子们在玩耍。"
+    strays = [*[chinese] * 2, "Кошка спит в доме, пока дети играют."]
+    rows = [*pages("en"), *({"id": f"stray{n}", "text": text} for n, text in enumerate(strays))]
+    write_rows(empty_home / "pages.jsonl", rows)
+    line = "3 documents in 2 other languages (zh 2, ru 1): not used\n"
+    assert line in run(*PREPARE, "pages.jsonl", "--dry-run").stdout
+    made = run(*PREPARE, "pages.jsonl", "--without", "encoder,published")
+    assert line in made.stdout
+    assert f"69 documents (en 69), {store(empty_home).n_terms:,} words\n{line}" in made.stderr
+    report = json.loads(run(*PREPARE, "pages.jsonl", "--without", "encoder,published", "--json", "--replace").stdout)
+    assert report["not_used"] == {"zh": 2, "ru": 1}
+    assert store(empty_home).meta["n_documents"] == {"en": 69}
+    write_rows(empty_home / "more.jsonl", [*rows, *({"id": f"more{n}", "text": chinese} for n in range(10))])
+    cure = "13 documents in 2 other languages (zh 12, ru 1): not used; for zh run: pip install 'sinkrank[words]'\n"
+    assert cure in run(*PREPARE, "more.jsonl", "--dry-run").stdout
+    refused = run(*PREPARE, "pages.jsonl", "--queries-in", "zh", "--replace", exits=1)
+    assert "--queries-in names Chinese, which has no spaces" in refused.stderr
 
 
 class Stopped(Exception):

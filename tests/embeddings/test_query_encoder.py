@@ -15,8 +15,8 @@ from reranker.embeddings.manifest import digest_of_meta
 from reranker.embeddings.query_encoder import QueryModel
 from tests.query_encoder import encoder_files, encoding_embeddings
 
-pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[encoders]'")
-pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[encoders]'")
+pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
+pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[prepare]'")
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def test_without_onnxruntime_the_extra_is_named(embeddings, monkeypatch, caplog)
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with caplog.at_level(logging.WARNING):
         assert vector(embeddings, "feline") is None
-    assert "pip install 'sinkrank[encoders]'" in embeddings.query_encoder.problem
+    assert "pip install 'sinkrank[prepare]'" in embeddings.query_encoder.problem
 
 
 @pytest.mark.parametrize("name", ["query_encoder.onnx", "query_encoder.tokenizer.json", "query_encoder_mean.npy"])

@@ -105,8 +105,8 @@ ROWS = [(0.0, 0.0), (3.0, 0.0), (0.0, 4.0), (-5.0, 12.0)]
 
 
 def made(pooling: str, max_tokens: int = 8, prefix: str = "") -> OnnxEncoder:
-    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[encoders]'")
-    pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[encoders]'")
+    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
+    pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[prepare]'")
     model = OnnxModel("org.example:tiny:1", "", "tiny", pooling, max_tokens, prefix)  # type: ignore[arg-type]
     return OnnxEncoder(model, OnnxSession(model, embedding_model(ROWS), TOKENIZER))
 
@@ -127,8 +127,8 @@ def test_a_model_reads_no_more_than_its_length() -> None:
 
 
 def test_a_model_that_cannot_be_read_is_named() -> None:
-    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[encoders]'")
-    pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[encoders]'")
+    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
+    pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[prepare]'")
     model = OnnxModel("org.example:tiny:1", "", "tiny", "mean", 8)
     with pytest.raises(BadInput, match="the model tiny cannot be read"):
         OnnxSession(model, b"no model", b"{}")
@@ -139,7 +139,7 @@ def test_without_onnxruntime_the_extra_is_named_before_anything_is_fetched(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(NotFound, match=r"needs the package onnxruntime.*pip install 'sinkrank\[encoders\]'"):
+    with pytest.raises(NotFound, match=r"needs the package onnxruntime.*pip install 'sinkrank\[prepare\]'"):
         ENCODERS[name](tmp_path, 1)
 
 

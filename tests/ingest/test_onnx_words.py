@@ -18,8 +18,8 @@ from reranker.base.errors import BadInput
 from reranker.embeddings.onnx_session import OnnxSession
 from tests.evaluation.onnx_model import embedding_model, tokenizer
 
-pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[encoders]'")
-pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[encoders]'")
+pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
+pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[prepare]'")
 
 # Letters are tokens, so that words differ in length.
 LETTERS = "abcdefgh"

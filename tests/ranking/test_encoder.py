@@ -20,8 +20,8 @@ from reranker.text.idf import IdfTable
 from tests.query_encoder import encoder_files, encoding_embeddings
 from tests.stores.samples import make_index, write_documents
 
-pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[encoders]'")
-pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[encoders]'")
+pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
+pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[prepare]'")
 
 ABOVE_FLOOR = 0.98
 TEXTS = ["cat", "dog", "water", "zzz"]

@@ -1,11 +1,12 @@
-"""Reads documents once, copies them into a file for the later steps, and counts their words and languages."""
+"""Reads documents once, copies them into a file for the later steps, chooses the languages to use, and counts the words
+of these languages."""
 
 from __future__ import annotations
 
 import gzip
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -15,15 +16,16 @@ import orjson
 from ingest.documents import Layout, Record
 from ingest.embeddings.building import Collection
 from ingest.embeddings.document_units import GROUP_FIELD, Unusable, group_of
-from ingest.language import UNKNOWN_LANGUAGE
+from ingest.language import UNKNOWN_LANGUAGE, main_script
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadDocument, BadInput
 from reranker.text.documents import Document
+from reranker.text.segmentation import can_split, check_can_split
 from reranker.text.tokens import letter_tokens
 
 TEXTS, COUNTS = "texts.jsonl.gz", "counts.json.gz"
 
-# A language detected in fewer documents is a quotation or a wrong detection, as is common for short texts.
+# A language detected in fewer documents is not used: a few pages, or a wrong detection, as is common for short texts.
 _LEAST_DETECTED_SHARE = 0.05
 # With more terms in a language (some 100 bytes each), terms that occurred once are dropped.
 _MAX_TERMS = 1_000_000
@@ -34,26 +36,59 @@ _PART_OF = "document"
 
 
 @dataclass(frozen=True, slots=True)
+class UsedLanguages:
+    """The languages of the documents that are used.
+
+    Attributes:
+        n_documents: number of used documents by language, the most frequent first.
+        not_used: number of other documents by language, the most frequent first.
+        needs_words: languages in `not_used` that are left out only because their words cannot be found without the
+            extra `words`.
+        main: the most frequent language.
+        script: the script of most documents in `main`.
+    """
+
+    n_documents: dict[str, int]
+    not_used: dict[str, int]
+    needs_words: list[str]
+    main: str
+    script: str
+
+    def language_of(self, language: str, script: str) -> str | None:
+        """The language to read a document in; None: it is not used.
+
+        A wrong detection mostly confuses languages of one script (an English title is taken for Dutch): a document
+        whose language is not used belongs to the main language if it has the script of that language, or no letters.
+        """
+        if language in self.n_documents:
+            return language
+        return self.main if script in ("", self.script) else None
+
+
+@dataclass(frozen=True, slots=True)
 class Texts:
     """Documents in a file, and their counts.
 
     Attributes:
-        languages: number of documents by language, the most frequent first.
+        used: the languages; documents in others are not counted in what follows.
         collection: the words of each language with their document frequencies.
         n_pairs: sum of the numbers of distinct words of the documents.
         n_aligned: number of groups in two or more languages, among the first 200,000 groups.
         group_field: the field with the group's id, or `id`; None: `group`.
-        main_language: language of documents whose own language was detected in too few documents.
     """
 
     path: Path
-    languages: dict[str, int]
+    used: UsedLanguages
     collection: Collection
     n_pairs: int
     n_aligned: int
     group_field: str | None
-    main_language: str
     unusable: Unusable
+
+    @property
+    def languages(self) -> dict[str, int]:
+        """Number of documents by language, the most frequent first."""
+        return self.used.n_documents
 
     @property
     def n_documents(self) -> int:
@@ -64,14 +99,9 @@ class Texts:
 
         Their metadata has only the fields for groups.
         """
-        with gzip.open(self.path) as stream:
-            for line in stream:
-                doc_id, language, title, text, metadata = orjson.loads(line)
-                if language not in self.languages:
-                    language = self.main_language
-                document = Document(doc_id, text, language, title, metadata=metadata)
-                if share >= 1 or self.draw(document) < share:
-                    yield document
+        for document in _documents(self.path, self.used):
+            if share >= 1 or self.draw(document) < share:
+                yield document
 
     def draw(self, document: Document) -> float:
         """A random number from 0 to 1, the same for translations of each other and in every run."""
@@ -96,10 +126,12 @@ def read_texts(
         layout: the layout that the records were read with.
 
     Raises:
-        BadInput: no document has words, or none has a known language.
+        BadInput: no document has words, none has a known language, or the words of the most frequent language
+            cannot be found.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    counter, unusable = _Counter(group_field), Unusable()
+    n_documents: Counter[_Kind] = Counter()
+    unusable = Unusable()
     kept = {name for name in (group_field or GROUP_FIELD, (group_field or "").replace(".", "_"), _PART_OF) if name}
     scratch = folder / f"{TEXTS}.tmp"
     with gzip.open(scratch, "wb", compresslevel=1) as stream:
@@ -111,11 +143,22 @@ def read_texts(
                 unusable.add(f"{_shown(record.row.file)}, line {record.row.line}", str(record.reason))
                 continue
             metadata = {name: document.metadata[name] for name in kept if name in document.metadata}
-            row = [document.doc_id, document.language, document.title, document.text, metadata]
+            script = main_script(document.full_text)
+            row = [document.doc_id, document.language, document.title, document.text, metadata, script]
             stream.write(orjson.dumps(row) + b"\n")
-            counter.add(document, _names_language(record, layout))
-    progress(counter.n_documents, counter.n_documents, "read documents")
-    counts = counter.result(unusable)
+            n_documents[document.language, _names_language(record, layout), script] += 1
+    n = n_documents.total()
+    progress(n, n, "read documents")
+    used = _used_languages(n_documents, unusable)
+    counter = _WordCounter(group_field)
+    for number, document in enumerate(_documents(scratch, used)):
+        if number % _DOCUMENTS_A_REPORT == 0:
+            progress(number, n, "counting words")
+        counter.add(document)
+    progress(n, n, "counted words")
+    if not counter.n_pairs:
+        raise _no_words(n, unusable)
+    counts = {"used": asdict(used), **counter.result()}
     (folder / COUNTS).write_bytes(gzip.compress(orjson.dumps(counts), compresslevel=1))
     scratch.replace(folder / TEXTS)
     return open_texts(folder, group_field, unusable)
@@ -126,86 +169,114 @@ def open_texts(folder: Path, group_field: str | None, unusable: Unusable | None 
 
     Raises:
         OSError: it is missing or incomplete.
+        ValueError: the extra `words` was installed since, so that more languages are used.
     """
     path = folder / TEXTS
     path.stat()
     counts = orjson.loads(gzip.decompress((folder / COUNTS).read_bytes()))
-    languages: dict[str, int] = counts["languages"]
+    used = UsedLanguages(**counts["used"])
+    if any(map(can_split, used.needs_words)):
+        raise ValueError(f"the words of {', '.join(used.needs_words)} can be found now")
     frequencies = {language: Counter(counted) for language, counted in counts["frequencies"].items()}
     return Texts(
         path=path,
-        languages=languages,
-        collection=Collection(frequencies, languages),
+        used=used,
+        collection=Collection(frequencies, used.n_documents),
         n_pairs=counts["n_pairs"],
         n_aligned=counts["n_aligned"],
         group_field=group_field,
-        main_language=counts["main_language"],
         unusable=unusable or Unusable(),
     )
 
 
-class _Counter:
-    """Counts documents and words by language, separately for detected languages."""
+_Kind = tuple[str, bool, str]
+"""The language of a document, whether the document names it, and the script."""
+
+
+def _used_languages(n_documents: Mapping[_Kind, int], unusable: Unusable) -> UsedLanguages:
+    """Uses each language that documents name, or that is detected in enough of them, if its words can be found.
+
+    Raises:
+        BadInput: there is no document in a known language, or the words of the most frequent one cannot be found.
+    """
+    n = sum(n_documents.values())
+    known, named = Counter[str](), set[str]()
+    for (language, is_named, _), count in n_documents.items():
+        if language != UNKNOWN_LANGUAGE:
+            known[language] += count
+            if is_named:
+                named.add(language)
+    if not known:
+        raise _no_words(n, unusable)
+    ((main, n_main),) = known.most_common(1)
+    check_can_split([main], f"{n_main:,} of {n:,} documents are in")
+    enough = _LEAST_DETECTED_SHARE * n
+    wanted = [code for code, count in known.items() if code == main or code in named or count >= enough]
+    used = [code for code in wanted if can_split(code)]
+    scripts: Counter[str] = Counter()
+    for (language, _, script), count in n_documents.items():
+        if language == main:
+            scripts[script] += count
+    chosen = UsedLanguages(dict.fromkeys(used, 0), {}, [], main, scripts.most_common(1)[0][0])
+    as_read: Counter[str] = Counter()
+    not_used: Counter[str] = Counter()
+    for (language, _, script), count in n_documents.items():
+        code = chosen.language_of(language, script)
+        (not_used if code is None else as_read)[code or language] += count
+    return replace(
+        chosen,
+        n_documents=dict(as_read.most_common()),
+        not_used=dict(not_used.most_common()),
+        needs_words=[code for code in wanted if code in not_used],
+    )
+
+
+def _no_words(n_documents: int, unusable: Unusable) -> BadInput:
+    if not n_documents and not unusable.n:
+        return BadInput("there are no documents; check the file or the index that you named")
+    reason = f". {unusable}" if unusable.n else ""
+    return BadInput(
+        f"none of {n_documents:,} documents has words in a known language; name the field of the text with "
+        f"--text-field, and the default language with --lang{reason}"
+    )
+
+
+def _documents(path: Path, used: UsedLanguages) -> Iterator[Document]:
+    """The documents of a file that are used."""
+    with gzip.open(path) as stream:
+        for line in stream:
+            doc_id, detected, title, text, metadata, script = orjson.loads(line)
+            language = used.language_of(detected, script)
+            if language is not None:
+                yield Document(doc_id, text, language, title, metadata=metadata)
+
+
+class _WordCounter:
+    """Counts the words of documents by language, and the groups in several languages."""
 
     def __init__(self, group_field: str | None) -> None:
         self._group_field = group_field
-        self._n: Counter[tuple[str, bool]] = Counter()
-        self._frequencies: dict[tuple[str, bool], Counter[str]] = {}
+        self._frequencies: dict[str, Counter[str]] = {}
         self._languages_of_groups: dict[str, str] = {}
         self._aligned: set[str] = set()
-        self._n_pairs = 0
+        self.n_pairs = 0
 
-    @property
-    def n_documents(self) -> int:
-        return self._n.total()
-
-    def add(self, document: Document, is_named: bool) -> None:
-        key = document.language, is_named
-        self._n[key] += 1
-        words = dict.fromkeys(letter_tokens(document.full_text, document.language, None))
-        counter = self._frequencies.setdefault(key, Counter())
+    def add(self, document: Document) -> None:
+        language = document.language
+        words = dict.fromkeys(letter_tokens(document.full_text, language, None))
+        counter = self._frequencies.setdefault(language, Counter())
         counter.update(words.keys())
-        self._n_pairs += len(words)
+        self.n_pairs += len(words)
         if len(counter) > _MAX_TERMS:
-            self._frequencies[key] = Counter({word: n for word, n in counter.items() if n > 1})
+            self._frequencies[language] = Counter({word: n for word, n in counter.items() if n > 1})
         group = _group(document, self._group_field)
         if group is not None and len(self._languages_of_groups) < _MAX_GROUPS:
-            first = self._languages_of_groups.setdefault(group, document.language)
-            if first != document.language:
+            first = self._languages_of_groups.setdefault(group, language)
+            if first != language:
                 self._aligned.add(group)
 
-    def result(self, unusable: Unusable) -> dict[str, Any]:
-        """
-        Raises:
-            BadInput: nothing was counted.
-        """
-        known = {key: n for key, n in self._n.items() if key[0] != UNKNOWN_LANGUAGE}
-        if not known or not self._n_pairs:
-            if not self._n.total() and not unusable.n:
-                raise BadInput("there are no documents; check the file or the index that you named")
-            reason = f". {unusable}" if unusable.n else ""
-            raise BadInput(
-                f"none of {self._n.total():,} documents has words in a known language; name the field of the text with "
-                f"--text-field, and the default language with --lang{reason}"
-            )
-        totals: Counter[str] = Counter()
-        for (language, is_named), n in known.items():
-            if is_named or n >= _LEAST_DETECTED_SHARE * self._n.total():
-                totals[language] += n
-        main = max(totals or Counter(dict.fromkeys((code for code, _ in known), 1)), key=lambda code: totals[code])
-        languages: Counter[str] = Counter()
-        frequencies: dict[str, Counter[str]] = {}
-        for (language, is_named), n in self._n.items():
-            code = language if language in totals else main
-            languages[code] += n
-            frequencies.setdefault(code, Counter()).update(self._frequencies[language, is_named])
-        return {
-            "languages": dict(languages.most_common()),
-            "frequencies": frequencies,
-            "n_pairs": self._n_pairs,
-            "n_aligned": len(self._aligned),
-            "main_language": main,
-        }
+    def result(self) -> dict[str, Any]:
+        return {"frequencies": self._frequencies, "n_pairs": self.n_pairs, "n_aligned": len(self._aligned)}
 
 
 def _names_language(record: Record, layout: Layout) -> bool:

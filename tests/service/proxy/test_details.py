@@ -68,7 +68,7 @@ def test_hits_without_a_known_word_are_marked_and_keep_the_share_of_the_engines_
 def test_the_sentence_encoder_counts_nearly_half_for_a_short_query(fake: FakeEngine, tmp_path: Path) -> None:
     """By tests/query_encoder.py `cat` points to (0.2, 0.6), which is likest to the dog and least to the bread. The hit
     that is the query word for word is as like as any."""
-    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[encoders]'")
+    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
     client = service_before(fake, encoding_embeddings(tmp_path / "embeddings"), tmp_path)
     found = {hit["first_stage_rank"]: hit["score_parts"] for hit in details(client, size=5, window_size=5)}
     encoder = [found[rank]["encoder"] for rank in range(1, 6)]
