@@ -1,21 +1,26 @@
 """One process of `Workers`, and the connection to it.
 
 The connection is a pair of sockets. It needs no lock or semaphore, so a killed process leaves nothing behind and blocks
-no other. A worker blocks SIGINT, SIGTERM and SIGHUP from its first instruction on: if the whole process group gets a
-signal, the parent decides. A worker ends when the parent closes the connection or dies.
+no other. The process loads our modules alone: one of multiprocessing's would run the caller's script again, which fails
+if that script has no `if __name__ == "__main__"`. A worker blocks SIGINT, SIGTERM and SIGHUP from its first instruction
+on: if the whole process group gets a signal, the parent decides. A worker ends when the parent closes the connection or
+dies.
 """
 
 from __future__ import annotations
 
+import json
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from multiprocessing import resource_tracker
+from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnContext, SpawnProcess
+from multiprocessing.spawn import get_executable
 from queue import SimpleQueue
 from typing import Any
 
@@ -31,22 +36,31 @@ _END_SECONDS = 5.0
 SHARED, FUNCTION, PIECE = b"s", b"f", b"p"
 
 
-class Worker:
-    """A process, as its parent sees it. All methods that send or receive raise SinkrankError if it was killed."""
+# The modules are looked for where the parent looks for them.
+_PROGRAM = """\
+import json, sys
+sys.path[:] = json.loads(sys.argv[2])
+from ingest.worker import serve
+serve(int(sys.argv[1]))
+"""
 
-    def __init__(self, process: SpawnProcess, connection: Connection) -> None:
+
+class Worker:
+    """A process, as its parent sees it. All methods that send or receive raise SinkrankError if it has ended."""
+
+    def __init__(self, process: subprocess.Popen[bytes], connection: Connection) -> None:
         self._process = process
         self._connection = connection
 
     def send(self, kind: bytes, content: Any) -> None:
         """Sends a message, whose first byte is its kind; does not wait for a result."""
         message = kind + pickle.dumps(content)
-        with _killed_if_closed():
+        with self._ended_if_closed():
             self._connection.send_bytes(message)
 
     def receive(self) -> Any:
         """Waits for the result of the first piece that has none yet. Raises what the function raised."""
-        with _killed_if_closed():
+        with self._ended_if_closed():
             answer = self._connection.recv_bytes()
         result, error = pickle.loads(answer)  # noqa: S301 - from our own process
         if error is not None:
@@ -59,38 +73,46 @@ class Worker:
 
     def end(self) -> None:
         """Waits for the end of the process, and kills it after 5 s."""
-        self._process.join(_END_SECONDS)
-        if self._process.is_alive():
+        try:
+            self._process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.join()
+            self._process.wait()
+
+    @contextmanager
+    def _ended_if_closed(self) -> Iterator[None]:
+        try:
+            yield
+        except (EOFError, OSError) as error:
+            self.end()
+            if self._process.returncode > 0:
+                raise SinkrankError(
+                    f"a worker process ended with exit code {self._process.returncode}, and wrote why to standard error"
+                ) from error
+            raise SinkrankError(
+                "a worker process was killed (by the system if memory is short); run the same command again, with "
+                "fewer --workers: it continues where it stopped"
+            ) from error
 
 
-def start_worker(context: SpawnContext) -> Worker:
+def start_worker() -> Worker:
     """Starts a process. Call it in a thread made for this: the process inherits the signals that the thread blocks."""
     signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)
-    resource_tracker.ensure_running()  # unblocks two of them when it starts multiprocessing's own process
-    signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs,), daemon=True)
-    process.start()
-    theirs.close()  # else the connection would outlive the process
+    ours, theirs = Pipe()
+    with theirs:  # else the connection would outlive the process
+        command = [get_executable(), "-c", _PROGRAM, str(theirs.fileno()), json.dumps(sys.path)]
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
     return Worker(process, ours)
 
 
-@contextmanager
-def _killed_if_closed() -> Iterator[None]:
-    try:
-        yield
-    except (EOFError, OSError) as error:
-        raise SinkrankError(
-            "a worker process was killed (by the system if memory is short); run the same command again, with fewer "
-            "--workers: it continues where it stopped"
-        ) from error
-
-
-def _serve(connection: Connection) -> None:
+def serve(handle: int) -> None:
     """Runs in the process until the connection is closed. Threads read and write it, so neither side waits for the
-    other to read."""
+    other to read.
+
+    Args:
+        handle: file descriptor of the connection.
+    """
+    connection = Connection(handle)
     threadpool_limits(1)  # each core has a process already
     closed = threading.Event()
     messages: SimpleQueue[bytes] = SimpleQueue()
@@ -120,7 +142,7 @@ def _read(connection: Connection, messages: SimpleQueue[bytes], closed: threadin
         while True:
             messages.put(connection.recv_bytes())
     closed.set()
-    messages.put(b"")  # wakes `_serve`
+    messages.put(b"")  # wakes `serve`
 
 
 def _write(connection: Connection, answers: SimpleQueue[bytes]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import multiprocessing
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -85,7 +84,7 @@ class Workers(Generic[_Shared]):
     def _start(self) -> None:
         """Starts the processes in a thread. Python runs signal handlers in the main thread, so a handler that raises
         leaves no process half started."""
-        # If a second signal ends `__exit__` early, this runs before multiprocessing waits for its processes.
+        # If a second signal ends `__exit__` early, this ends the processes.
         atexit.register(self._stop)
         self._starting = ThreadPoolExecutor(1)
         self._starting.submit(self._start_all).result()
@@ -93,10 +92,8 @@ class Workers(Generic[_Shared]):
             worker.send(SHARED, self._shared)
 
     def _start_all(self) -> None:
-        # Not forked: a child would inherit the locks of this process's threads without the threads.
-        context = multiprocessing.get_context("spawn")
         for _ in range(self._n_workers):
-            self._started.append(start_worker(context))
+            self._started.append(start_worker())
 
     def _stop(self) -> None:
         if self._starting is None:

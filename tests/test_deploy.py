@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import regex
 import yaml
 
 from reranker.api.openapi import ROUTES
+from reranker.service.missing_embeddings import prepare_command
 from reranker.service.settings import Settings
 from reranker.service.settings_sources import load_settings
 from sinkrank.serving.shared_numbers import MULTIPROCESS_VARIABLE
@@ -167,9 +169,47 @@ def test_nothing_runs_as_root() -> None:
 def test_each_service_has_a_limit_and_a_check_and_no_password_of_its_own() -> None:
     for service in COMPOSE.values():
         assert service["mem_limit"]
-        assert service["healthcheck"]["test"]
+        assert service["healthcheck"].get("test") or service["profiles"] == ["prepare"]  # which is run by hand
         for name, value in service.get("environment", {}).items():
             assert "PASSWORD" not in name or value.startswith("${")
+
+
+def of_volumes(service: str) -> dict[str, str]:
+    """What is mounted in a service of compose, by its place, where nothing else is set."""
+    mounted = [regex.sub(r"\$\{\w+:-(.*?)\}", r"\1", one).split(":", 1) for one in COMPOSE[service]["volumes"]]
+    return {place: source for source, place in mounted}
+
+
+def test_the_advice_to_prepare_can_be_run_in_compose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings, service = settings_of("compose"), COMPOSE["prepare"]
+    advice = "sinkrank embeddings prepare --store https://opensearch:9200 --index INDEX --home /data"
+    assert prepare_command(settings) == advice
+    for file in (ROOT / "docker-compose.yml", ROOT / "docs" / "operations.md"):
+        command = "docker compose run --rm prepare sinkrank embeddings prepare --index NAME"
+        assert command in file.read_text(encoding="utf-8")
+    assert (service["entrypoint"], service["command"][:3]) == ([], ["sinkrank", "embeddings", "prepare"])
+    assert service["environment"] == COMPOSE["sinkrank"]["environment"]
+    # It writes what the service reads.
+    home = str(settings.home)
+    assert of_volumes("prepare")[home] == of_volumes("sinkrank")[f"{home}:ro"] == "sinkrank-data"
+    named = {source for one in COMPOSE for source in of_volumes(one).values() if "/" not in source}
+    assert named == set(read(ROOT / "docker-compose.yml")["volumes"])
+
+
+def test_the_image_of_prepare_has_what_it_runs_and_the_service_is_built_without() -> None:
+    names = regex.findall(r"^FROM \S+(?: AS (\w+))?$", IMAGE, regex.M)
+    assert names == ["build", "service", "prepare", ""]
+    assert COMPOSE["prepare"]["build"]["target"] == "prepare"
+    stage = IMAGE.split(" AS prepare\n")[1].split("\nFROM ")[0]
+    # mvn, npm and pip, which `ingest.fetching` calls, and apt-get with its lists.
+    assert {"maven", "npm", "ensurepip", "update"} <= set(stage.split())
+    assert "/var/lib/apt/lists" not in stage
+    assert regex.findall(r"^USER (\S+)$", stage, regex.M)[-1] == "10001:10001"
+    locked = set(regex.findall(r"^([\w.-]+)==", (ROOT / "requirements.lock").read_text(encoding="utf-8"), regex.M))
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    needed = {regex.match(r"[\w.-]+", one).group() for extra in ("encoders", "train") for one in extras[extra]}
+    assert needed <= locked
 
 
 def test_what_is_mounted_or_copied_is_there() -> None:
@@ -250,7 +290,7 @@ def test_systemd_takes_the_unit(tmp_path: Path) -> None:
 @needs("docker", "compose", "version")
 def test_compose_takes_its_file() -> None:
     shown = accepted(
-        "docker", "compose", "-f", ROOT / "docker-compose.yml", "--profile", "monitoring", "config",
+        "docker", "compose", "-f", ROOT / "docker-compose.yml", "--profile", "*", "config",
         OPENSEARCH_INITIAL_ADMIN_PASSWORD="Secret-1", GRAFANA_PASSWORD="Secret-2",
     )  # fmt: skip
     assert set(yaml.safe_load(shown)["services"]) == set(COMPOSE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +16,12 @@ from reranker.base.errors import BadInput, NotFound
 Pooling = Literal["mean", "cls"]
 
 PACKAGES = ("onnxruntime", "tokenizers")
+
+# From 1.29 on onnxruntime sends telemetry, which it also keeps in a database in the home folder. It decides when it is
+# imported. Who wants it sets the variable to 0.
+_DISABLE_TELEMETRY = "ORT_DISABLE_TELEMETRY"
+# onnxruntime writes its own lines, in colour, between those of a JSON log. What fails raises an error besides.
+_FATAL = 4
 
 
 class EncoderModel(Protocol):
@@ -53,6 +60,7 @@ class OnnxSession:
         runtime, tokenizers = (imported(package, model.name) for package in PACKAGES)
         options = runtime.SessionOptions()
         options.intra_op_num_threads = n_threads
+        options.log_severity_level = _FATAL
         source = str(content) if isinstance(content, Path) else content
         try:
             self._session = runtime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
@@ -97,6 +105,7 @@ def imported(package: str, name: str) -> Any:
     Raises:
         NotFound: it is not installed.
     """
+    os.environ.setdefault(_DISABLE_TELEMETRY, "1")
     try:
         return import_module(package)
     except ImportError as error:

@@ -224,17 +224,18 @@ def look_up(request: SearchRequest, bodies: Sequence[tuple[Search, bytes]]) -> l
 
 def fetch_refused(request: SearchRequest) -> None:
     """Asks for those searches of a multi-search whose windows the engine refused as they came: it may refuse the window
-    alone, and its errors are to be about what the caller wrote. The same for those whose page was lost.
+    alone, and its errors are to be about what the caller wrote. The same for those whose page was lost, and those that
+    only the engine can go on with.
     """
     refused = [
         search
         for search in request.searches
-        if search.is_lost or (search.answer is not None and search.answer.hits is None)
+        if search.is_lost or search.is_passed_on or (search.answer is not None and search.answer.hits is None)
     ]
     if refused:
         bodies = [(search.header, search.as_it_came) for search in refused]
         for search, answer in zip(refused, ask(request, bodies, request.calls.search, ()).answers, strict=True):
-            if not search.is_lost or not search.status:
+            if not search.status:
                 search.failed("engine_refused", "the engine refused the search for the window")
             search.is_refused, search.answer = True, answer
 

@@ -333,6 +333,8 @@ def _look_up_body(search: Search, hits: Sequence[Hit]) -> bytes:
         "size": min(_MAX_LOOKED_UP, len(ids) * n_indices),
         "_source": list(search.text_fields) or _WITHOUT_VECTOR,
     }
+    if "pit" in search.body.raw.parsed:  # which names the indices
+        body["pit"] = search.body.raw.parsed["pit"]
     return json.dumps(body).encode()
 
 

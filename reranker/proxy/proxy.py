@@ -119,6 +119,10 @@ class Proxy:
                 rank_ms = (time.perf_counter() - answered) * 1000
                 if is_multi:
                     fetch_refused(read)
+                elif (search := read.searches[0]).status != "applied" and search.is_passed_on:
+                    if search.status == "fallback":
+                        raise Fallback(search.reason, search.message)
+                    raise Skip(search.reason, new_body)
                 body = write_answer(read, fetched, rank_ms)
                 engine_ms = (answered - started + read.more_engine_s) * 1000
                 rerank_ms = (time.perf_counter() - started) * 1000 - engine_ms

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +16,8 @@ from reranker.proxy.guard import Turn
 from reranker.proxy.hit_texts import HitTexts
 from reranker.proxy.indices import Indices
 from reranker.proxy.search import Search, SearchRequest
-from reranker.ranking.ranked import Reranking
+from reranker.query_dsl.sort import TieKey, in_order_of_ties
+from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.service.text_bags import Bag
 from reranker.text.exact_text import exact_key
 from reranker.upstream.calls import Fallback
@@ -85,7 +89,32 @@ class WindowRanker:
             feedback=search.feedback,
             first_stage_share=search.first_stage_share,
         )
+        sorts = [hit.get("sort") for hit in hits]
+        if search.ties:
+            ranking = replace(ranking, documents=_in_order_of_ties(ranking.documents, sorts, search.ties))
+        if search.page.after is not None:
+            ranks = [rank for rank, one in enumerate(ranking.documents, 1) if sorts[one.index] == search.page.after]
+            if not ranks:
+                return Outcome("skipped", "search_after")
+            search.page.offset = ranks[-1]
         return Outcome("applied", "translated" if is_translated else "", "", ranking)
+
+
+def _in_order_of_ties(
+    documents: Sequence[RankedDocument], sorts: Sequence[Any], ties: Sequence[TieKey]
+) -> Sequence[RankedDocument]:
+    """Puts documents of the same score in the order of the caller's keys.
+
+    Args:
+        sorts: `sort` of each hit, in the engine's order.
+    """
+    if not all(isinstance(sort, list) and len(sort) > len(ties) for sort in sorts):
+        return documents
+    ordered: list[RankedDocument] = []
+    for _, group in groupby(documents, attrgetter("score")):
+        same = list(group)
+        ordered += in_order_of_ties([sorts[one.index][1:] for one in same], ties, same)
+    return ordered
 
 
 def _scores(hits: Sequence[Mapping[str, Any]]) -> NDArray[np.float64] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from reranker.proxy.search import MAX_TEXT_FIELDS, PagePlan, Search, SearchBody,
 from reranker.query_dsl.answer_filters import read_source_filter
 from reranker.query_dsl.field_types import CallerMappings, FieldTypeCache
 from reranker.query_dsl.scoring import FieldTypes, no_field_types, read_query
+from reranker.query_dsl.sort import TieKey, read_ties, url_sort
 from reranker.ranking.corrections import start_encoding
 from reranker.ranking.evidence import check_first_stage_share
 from reranker.service.json_text import json_bytes
@@ -47,13 +48,10 @@ _MAX_FILTER_PATHS = 100
 # What is a number to us alone (`1_000`, other scripts' digits) is the engine's to refuse.
 _number = regex.compile(r"\+?[0-9]{1,9}").fullmatch
 _TOO_LARGE = 10**9
-_FALLING_SCORES: tuple[Any, ...] = (
-    "_score",
-    "_score:desc",
-    {"_score": "desc"},
-    {"_score": {"order": "desc"}},
-    {"_score": {}},
-)
+# The engines' own limit on `from` and `size` together.
+_MAX_HITS = 10_000
+# The engines refuse them beside `search_after`; `knn` finds other hits in a larger window.
+_NOT_WITH_AFTER = ("collapse", "knn", "rescore", "retriever")
 _NO = ("false", "0", "no", "off")
 _YES = ("true", "1", "yes", "on")
 # Of a hit; they are asked for with each window.
@@ -307,18 +305,18 @@ def _read_body(data: bytes, parameters: Mapping[str, str]) -> tuple[SearchBody, 
     return SearchBody(text, raw, None, json_bytes(write_object(text, raw, drop=("ext",)))), read
 
 
-def check_form(body: Mapping[str, Any], parameters: Mapping[str, str]) -> None:
-    """Raises Skip where the engine's own order or form has to stay."""
+def check_form(body: Mapping[str, Any], parameters: Mapping[str, str]) -> tuple[TieKey, ...]:
+    """The keys that order hits of the same score. Raises Skip where the engine's own order or form has to stay."""
     stored = parameters.get("stored_fields", body.get("stored_fields"))
-    sort = parameters["sort"] if "sort" in parameters else body.get("sort")
-    keys = sort if isinstance(sort, list) else [] if sort is None else [sort]
+    is_sorted = "sort" in body or "sort" in parameters or "retriever" in body
+    ties = _ties(body, parameters) if is_sorted else ()
     seq_no = parameters.get("seq_no_primary_term", body.get("seq_no_primary_term", False))
     reasons = {
-        # Walks through all hits: each step goes on where the one before ended, in the engine's order.
+        # Walks through all hits, in the engine's order.
         "scroll": "scroll" in parameters,
-        "search_after": "search_after" in body,
-        "point_in_time": "pit" in body,
-        "sorted": bool(keys) and not (len(keys) == 1 and keys[0] in _FALLING_SCORES),
+        "search_after": "search_after" in body and not _is_cursor(body, parameters, ties),
+        "point_in_time": "pit" in body and (ties is None or "slice" in body),
+        "sorted": ties is None,
         "not_json": parameters.get("format", "json") not in ("", "json"),
         "long_filter_path": parameters.get("filter_path", "").count(",") >= _MAX_FILTER_PATHS,
         # Hits without names: nothing could be fetched besides, and the engine refuses `_source` with it.
@@ -329,6 +327,27 @@ def check_form(body: Mapping[str, Any], parameters: Mapping[str, str]) -> None:
     for reason, holds in reasons.items():
         if holds:
             raise Skip(reason)
+    return ties or ()
+
+
+def _ties(body: Mapping[str, Any], parameters: Mapping[str, str]) -> tuple[TieKey, ...] | None:
+    """As `read_ties`."""
+    if "sort" in parameters:
+        return read_ties(url_sort(parameters["sort"]))
+    retriever = body.get("retriever")
+    inner = retriever.get("standard") if isinstance(retriever, dict) and "sort" not in body else None
+    if isinstance(inner, dict):
+        return read_ties(inner.get("sort")) or ()  # sorted by anything else its score is the caller's own
+    return read_ties(body.get("sort"))
+
+
+def _is_cursor(body: Mapping[str, Any], parameters: Mapping[str, str], ties: Sequence[TieKey] | None) -> bool:
+    """Whether `search_after` may name a hit of a window that is sorted by score: hits have their `sort` where there are
+    further keys, and in Elasticsearch's points in time."""
+    has_sort = bool(ties) or (ties is not None and "pit" in body)
+    is_first = parameters.get("from", body.get("from", 0)) in (0, "0")
+    is_taken = isinstance(body["search_after"], list) and not any(name in body for name in _NOT_WITH_AFTER)
+    return has_sort and is_first and is_taken
 
 
 def _read(
@@ -341,7 +360,7 @@ def _read(
     header: bytes,
 ) -> Search:
     ext, values, settings = section or _NO_SECTION, body.raw.parsed, service.settings
-    check_form(values, parameters)
+    ties = check_form(values, parameters)
     method = ext.method or settings.method
     if method == "none":
         raise Skip("method_none")
@@ -395,6 +414,7 @@ def _read(
         languages=languages,
         is_translated_at_once=translate != "never" and (bool(languages) or translate == "always"),
         bare_plan=plan,
+        ties=ties,
     )
 
 
@@ -409,11 +429,14 @@ def _page(body: Mapping[str, Any], parameters: Mapping[str, str], window: int) -
         numbers.append(int(value))
     if numbers[1] == 0:
         raise Skip("no_hits_wanted")
+    after = body.get("search_after")
+    if after is not None and window + numbers[1] > _MAX_HITS:
+        raise Skip("search_after")
     # The depths of the body's outermost fusion: a retriever, or `rank`.
     fusions = [one for part in ("retriever", "rank") if isinstance(body.get(part), dict) for one in body[part].values()]
     depths = [one.get(name) for one in fusions if isinstance(one, dict) for name in _FUSION_WINDOWS]
     window = min([window, *(depth for depth in depths if isinstance(depth, int) and depth > 0)])
-    return PagePlan(numbers[0], numbers[1], window)
+    return PagePlan(numbers[0], numbers[1], window, after)
 
 
 def _languages(service: Service, names: Iterable[str]) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from reranker.proxy.bare_windows import BARE_MEMBERS, PAGE_ONLY, BarePlan
 from reranker.query_dsl.answer_filters import SourceFilter
 from reranker.query_dsl.clauses import Field
 from reranker.query_dsl.scoring import ALL_FIELDS, FieldTypes
+from reranker.query_dsl.sort import TieKey
 from reranker.ranking.query import Query
 from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.ranking.reranker import Reranker
@@ -43,8 +44,10 @@ class PagePlan:
         from + size ≤ W     fetch the window, re-rank it, cut the page out
         from < W < …        fetch up to the page's end, re-rank the first W, leave the rest behind them
         from ≥ W            fetch the page and leave its order: behind the window both orders are the same
+        search_after        fetch the window and a page behind it, and cut out what follows the named hit
 
     Attributes:
+        after: `sort` of the hit that the page follows; its `offset` is known once the window is ranked.
         is_behind: whether no hit of the page is in the window, so that nothing is re-ranked.
         fetched_from, n_fetch: the `from` and `size` that the engine is asked for.
     """
@@ -52,6 +55,7 @@ class PagePlan:
     offset: int
     size: int
     window: int
+    after: Sequence[Any] | None = None
     is_behind: bool = field(init=False)
     fetched_from: int = field(init=False)
     n_fetch: int = field(init=False)
@@ -60,6 +64,8 @@ class PagePlan:
         self.is_behind = self.offset >= self.window
         self.fetched_from = self.offset if self.is_behind else 0
         self.n_fetch = self.size if self.is_behind else max(self.window, self.offset + self.size)
+        if self.after is not None:
+            self.n_fetch = self.window + self.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +164,7 @@ class Search:
         languages: of the documents, where the caller names them.
         is_translated_at_once: whether the engine may be asked in translation before it was asked as the caller wrote.
         bare_plan: how it can be asked for a window without its text.
+        ties: keys that order hits of the same score.
 
     Added by the later steps:
 
@@ -201,6 +208,7 @@ class Search:
     languages: tuple[str, ...]
     is_translated_at_once: bool
     bare_plan: BarePlan
+    ties: tuple[TieKey, ...] = ()
 
     weighed: Weighed | None = None
     bare_kind: str | None = None
@@ -242,6 +250,11 @@ class Search:
         return () if self.answer is None else self.answer.found
 
     @property
+    def is_passed_on(self) -> bool:
+        """Whether the page follows a hit whose new place is not known: only the engine can go on from there."""
+        return self.page.after is not None and self.ranking is None
+
+    @property
     def is_empty(self) -> bool:
         """Whether it found nothing, on any page; without a total a later page cannot tell."""
         if self.answer is None or self.answer.hits is None or self.found:
@@ -270,7 +283,7 @@ class Search:
             changed["ext"] = self.body.other_ext
         if translation is not None:
             changed["query"] = translation.query
-        return self.changed_body(changed, () if bare_kind is None else PAGE_ONLY)
+        return self.changed_body(changed, ("search_after",) if bare_kind is None else PAGE_ONLY)
 
     def changed_body(self, changed: Mapping[str, Any], dropped: Sequence[str]) -> bytes:
         """The caller's body with other members in place of his, and without some."""

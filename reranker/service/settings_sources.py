@@ -7,9 +7,11 @@ where a value came from.
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,6 +88,17 @@ def load_settings(
         return LoadedSettings(Settings(**values), origins)
     except ValidationError as error:
         raise WrongParameter(_invalid_value(error, origins)) from None
+
+
+def where_to_set(name: str, value: str | Sequence[str]) -> str:
+    """How to set a setting: its line of the settings file, and its variable.
+
+    >>> where_to_set("proxy_text_fields", ["title", "text"])
+    '`proxy_text_fields = ["title", "text"]` in sinkrank.toml, or SINKRANK_PROXY_TEXT_FIELDS=title,text'
+    """
+    in_file = json.dumps(value, ensure_ascii=False)  # TOML writes texts and lists of them alike
+    in_environment = shlex.quote(value if isinstance(value, str) else ",".join(value))
+    return f"`{name} = {in_file}` in {SETTINGS_FILE}, or {ENVIRONMENT_PREFIX}{name.upper()}={in_environment}"
 
 
 def _read_file(path: Path, *, is_required: bool) -> dict[str, Any]:

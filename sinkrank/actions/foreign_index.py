@@ -13,6 +13,7 @@ from reranker.embeddings import Embeddings
 from reranker.proxy.index_figures import MIN_DOCUMENTS, SAMPLE_DOCUMENTS, SampleFigures, sample_figures
 from reranker.query_dsl.source_texts import named_strings, source_text
 from reranker.service.settings import Settings
+from reranker.service.settings_sources import where_to_set
 from reranker.stores.engine.fields import TEXT_TYPES, mapped_fields
 from reranker.stores.engine.store import EngineStore
 from sinkrank.actions import in_process_proxy
@@ -21,6 +22,7 @@ from sinkrank.actions import in_process_proxy
 _MOST_UNKNOWN = 0.5
 _MANY_UNKNOWN = 0.2
 _SHOWN_FIELDS = 8
+_TEXT_FIELDS = "proxy_text_fields"
 _LEAST_SHARE = 0.01
 # A probe may have to compile the kernels first.
 _PROBE_BUDGET_MS = 120_000
@@ -97,6 +99,7 @@ def _advice(
     has_sources: bool,
 ) -> Iterator[str]:
     """Advice, the most important first."""
+    prose = [name for name in letters if name in texts]
     if not has_sources:
         yield (
             "its words come from term vectors, and none can be sampled to weigh words by"
@@ -104,18 +107,18 @@ def _advice(
             else "keep `_source`, or store term vectors of a field whose analyzer does not stem (`term_vector: yes`)"
         )
     elif not figures.n_documents:
-        named = ", ".join(sorted(texts & letters.keys())) or ", ".join(letters) or "none"
-        yield f"no document has text in the fields that are read: set proxy_text_fields to some of {named}"
+        named = prose or list(letters)
+        cure = f"set {where_to_set(_TEXT_FIELDS, named[:_SHOWN_FIELDS])}" if named else "add documents with text"
+        yield f"no document has text in the fields that are read: {cure}"
     elif figures.unknown_share > _MANY_UNKNOWN:
         yield (
             f"many words are unknown: these embeddings know {', '.join(embeddings.languages)}; import or train some "
-            "for the index's language and subject (`sinkrank embeddings import`), or name the fields of its prose in "
-            "proxy_text_fields"
+            "for the index's language and subject (`sinkrank embeddings import`), or name the fields of its prose, "
+            f"such as {where_to_set(_TEXT_FIELDS, (prose or list(letters))[:1])}"
         )
     others = [name for name, n in letters.items() if name not in texts and n >= _LEAST_SHARE * letters.total()]
-    prose = [name for name in letters if name in texts]
     if not fields and others and prose:
-        yield f"set proxy_text_fields = {','.join(prose[:_SHOWN_FIELDS])} to leave out {', '.join(others)}"
+        yield f"to leave out {', '.join(others)}, set {where_to_set(_TEXT_FIELDS, prose[:_SHOWN_FIELDS])}"
     if figures.n_documents and not figures.idf.languages:
         yield f"under {MIN_DOCUMENTS} documents of a language are too few to learn how rare words are"
 
@@ -138,6 +141,7 @@ def _search(app: Flask, index: str, embeddings: Embeddings, headers: Mapping[str
     body = {"query": {"match_all": {}}, "size": 10, "ext": {"rerank": rerank}}
     response = app.test_client().post(f"/{index}/_search", json=body, headers=headers)
     if response.status_code != 200:
-        return f"refused with {response.status_code}; give store_username and store_password, or store_api_key"
+        cure = f"set {where_to_set('store_username', 'NAME')} (and store_password; or store_api_key alone)"
+        return f"refused with {response.status_code}; {cure}"
     found = [response.headers.get(name, "") for name in ("X-Rerank-Status", "X-Rerank-Reason")]
     return " ".join(filter(None, found))

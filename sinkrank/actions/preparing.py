@@ -237,19 +237,15 @@ def show_report(report: Report, texts: Texts) -> None:
     console = output.results()
     asked = "translations" if report.across else "titles" if report.has_titles else "first words"
     table = Table(
-        "part", "words", f"MRR, {report.n_questions} {asked}", "unknown words", box=box.SIMPLE_HEAD, pad_edge=False
+        "part", "words", f"MRR, {report.n_questions} {asked}", "unknown words", "", box=box.SIMPLE_HEAD, pad_edge=False
     )
     rows = [(one.name, one.n_words, one.figures) for one in report.made]
     if len(report.made) > 1 or report.joined != report.made[0].figures:
-        rows.append(("joined", sum(report.summary.languages.values()), report.joined))
+        rows.append((_JOINED, sum(report.summary.languages.values()), report.joined))
     for name, n_words, figures in rows:
         shown = "" if figures.mrr is None else f"{figures.mrr:.3f}"
-        table.add_row(name, f"{n_words:,}", shown, f"{figures.unknown_share:.1%}")
+        table.add_row(name, f"{n_words:,}", shown, f"{figures.unknown_share:.1%}", _remark(name, report))
     console.print(table)
-    if any(one.name == "training" for one in report.made):
-        console.print(
-            "training has seen these documents: its figure is too optimistic for other queries", soft_wrap=True
-        )
     for note in report.notes:
         console.print(note, markup=False, soft_wrap=True)
     not_used = _not_used(texts.used.not_used, texts.used.needs_words)
@@ -267,6 +263,25 @@ def show_report(report: Report, texts: Texts) -> None:
         markup=False,
         soft_wrap=True,
     )
+
+
+_JOINED, _TRAINING = "joined", "training"
+
+
+def _remark(name: str, report: Report) -> str:
+    """What to know of a row's figure: why that of the whole may be below one of its parts."""
+    if name == _TRAINING:
+        return "has seen these documents: too high for other queries"
+    mrr = report.joined.mrr
+    if name != _JOINED or mrr is None:
+        return ""
+    better = [one.name for one in report.made if one.figures.mrr is not None and one.figures.mrr > mrr]
+    reasons = []
+    if _TRAINING in better:
+        reasons.append("training, which has seen these documents")
+    if others := [each for each in better if each != _TRAINING]:
+        reasons.append(f"{', '.join(others)} on these few texts; compare them by sinkrank evaluate")
+    return f"below {', and below '.join(reasons)}" if reasons else ""
 
 
 def next_step(files: Sequence[str], languages: Collection[str], settings: Settings) -> str:

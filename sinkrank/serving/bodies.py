@@ -74,10 +74,17 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
 
     def parse_header(self, header_plus: bytes) -> None:
         """Refuses other versions with 400, as engines do, and closes the connection. waitress takes a request line
-        without a version (HTTP/0.9), or with another one, for HTTP/1.0."""
+        without a version (HTTP/0.9), or with another one, for HTTP/1.0.
+
+        After a request whose body has two lengths, or a coding that HTTP/1.0 does not have, the connection is closed:
+        a server in front may have seen another end of it (RFC 9112, 6.1).
+        """
         super().parse_header(header_plus)
         if self.version not in _VERSIONS:
             raise ParsingError("The request line names no version of HTTP that is served here: use HTTP/1.1")
+        # waitress has taken the coding out of the headers where it reads the body by it.
+        if "TRANSFER_ENCODING" in self.headers or (self.chunked and "CONTENT_LENGTH" in self.headers):
+            self.headers["CONNECTION"] = "close"
 
     def received(self, data: bytes) -> int:
         n_bytes: int = super().received(data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from evaluation.corpora.shipped import load_parallel_texts
 from ingest.embeddings import joining
 from ingest.embeddings.onnx_model import OnnxModel
-from ingest.embeddings.preparing import parts, passages, published_part
+from ingest.embeddings.preparing import check, parts, passages, published_part
 from ingest.embeddings.preparing import run as running
 from ingest.embeddings.selection import Source
 from ingest.embeddings.word_encoder import Encoder
@@ -117,6 +118,36 @@ def test_all_parts_are_joined_and_their_figures_shown(empty_home: Path, run: Run
     assert found.document_frequencies[found.n_terms - 1] == 0
     assert found.meta["n_documents"] == {"en": 69}
     assert left_over(empty_home) == []
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("encoder", "published")
+@pytest.mark.parametrize(
+    ("mrr", "remark"),
+    [
+        ((0.9, 0.5, 0.4, 0.95), ""),
+        ((0.9, 0.5, 0.4, 0.8), "below training, which has seen these documents"),
+        ((0.7, 0.8, 0.4, 0.7), "below encoder on these few texts; compare them by sinkrank evaluate"),
+        (
+            (0.9, 0.8, 0.8, 0.7),
+            "below training, which has seen these documents, and below encoder, published on these few texts; "
+            "compare them by sinkrank evaluate",
+        ),
+    ],
+)
+def test_a_joined_figure_below_one_of_its_parts_is_explained_in_its_row(
+    empty_home: Path, run: Run, english: str, monkeypatch: pytest.MonkeyPatch, mrr: Sequence[float], remark: str
+) -> None:
+    figures = iter([check.Figures(each, 0.25) for each in mrr])
+    monkeypatch.setattr(running, "check", lambda *arguments: next(figures))
+    lines = run(*PREPARE, english).stdout.splitlines()
+    rows = {line.split()[0]: " ".join(line.split()[4:]) for line in lines if " 25.0%" in line}
+    assert rows == {
+        "training": "has seen these documents: too high for other queries",
+        "encoder": "",
+        "published": "",
+        "joined": remark,
+    }
 
 
 def test_the_plan_is_shown_and_nothing_made(empty_home: Path, run: Run, english: str) -> None:

@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import pickle
+import subprocess
 import sys
 
 import numpy as np
@@ -156,3 +157,33 @@ def test_once_the_model_could_not_be_loaded_no_query_has_an_encoding(tmp_path):
     broken = encoding_embeddings(tmp_path / "store", encoder_files(onnx=b"no model"))
     assert vector(broken, "feline") is None
     assert broken.query_encoder.query("vessel", "en") is None
+
+
+@pytest.mark.slow
+def test_onnxruntime_writes_no_file_and_no_line_of_its_own(embeddings, tmp_path):
+    """It keeps a telemetry database in the home folder, and warns in colour where it cannot."""
+    code = (
+        "import sys\n"
+        "from reranker.embeddings import Embeddings\n"
+        "encoder = Embeddings.open(sys.argv[1]).query_encoder\n"
+        "print(*encoder.query('vessel', 'en').vector().round(3))\n"
+        "from reranker.embeddings.onnx_session import OnnxSession\n"
+        "try:\n"
+        "    OnnxSession(encoder.model, b'no model', b'')\n"
+        "except Exception as error:\n"
+        "    print(type(error).__name__)\n"
+    )
+    # On a build machine, or where a variable forbids it, it sends nothing anyway.
+    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "TMPDIR", "LANG") if name in os.environ}
+    home = tmp_path / "home"
+    home.mkdir()
+    for where in (home, tmp_path / "missing"):
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(embeddings.path)],
+            env={**kept, "HOME": str(where)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert (done.stdout, done.stderr) == ("-0.514 0.857\nBadInput\n", "")  # (-0.6, 1) at length 1
+    assert list(home.rglob("*")) == []

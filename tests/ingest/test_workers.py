@@ -81,6 +81,39 @@ def test_a_worker_that_is_killed_is_said_so() -> None:
         list(workers.map(kill_at_ten, range(50)))
 
 
+def exit_at_ten(shared: int, piece: int) -> int:
+    if piece == 10:
+        os._exit(3)
+    return piece
+
+
+def test_a_worker_that_ends_by_itself_is_not_taken_for_a_killed_one() -> None:
+    with Workers(0, 2) as workers, pytest.raises(SinkrankError, match="ended with exit code 3"):
+        list(workers.map(exit_at_ten, range(50)))
+
+
+def test_a_script_needs_no_guard_of_its_main_module(embeddings: Embeddings, tmp_path: Path) -> None:
+    """A process that ran the script again would fail, or do twice what the script does before it indexes."""
+    write_rows(tmp_path / "in.jsonl", [{"id": str(n), "lang": "fr", "text": "chat chien"} for n in range(2_500)])
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import pathlib, sys\n"
+        "from ingest.files import open_sources\n"
+        "from ingest.pipeline import Options, ingest\n"
+        "from reranker.embeddings import Embeddings\n"
+        "from reranker.stores import open_store\n"
+        "print('once')\n"
+        "here = pathlib.Path(sys.argv[1])\n"
+        "embeddings, store = Embeddings.open(sys.argv[2]), open_store(str(here / 'store'))\n"
+        "with open_sources([str(here / 'in.jsonl')]) as sources:\n"
+        "    options = Options(rejects=here / 'rejects.jsonl', n_workers=2)\n"
+        "    print(ingest(sources, store, 'pages', embeddings, options).indexed)\n"
+    )
+    command = [sys.executable, str(script), str(tmp_path), str(embeddings.path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "once\n2500\n", "")
+
+
 def test_an_error_in_a_worker_comes_out() -> None:
     with Workers(0, 2) as workers, pytest.raises(ValueError, match="ten"):
         list(workers.map(fail_at_ten, range(50)))

@@ -264,6 +264,12 @@ def test_who_asks_for_re_ranking_gets_it_by_the_text_within(kind: str) -> None:
         ({"query": MATCH, "indices_boost": []}, "", "wool cap"),
         ({"retriever": {"standard": {"query": MATCH, "filter": TERM}}}, "", "wool cap"),
         ({"retriever": {"standard": {"query": MATCH, "sort": ["n"]}}}, "caller_scoring", ""),
+        ({"retriever": {"standard": {"query": MATCH, "sort": ["_score", "n"]}}}, "", "wool cap"),
+        (
+            {"retriever": {"standard": {"query": MATCH, "sort": ["_score", "n"], "search_after": [1, 2]}}},
+            "caller_scoring",
+            "",
+        ),
         ({"retriever": {"standard": {"query": CALLERS["script_score"]}}}, "caller_scoring", ""),
         (
             {"retriever": {"rrf": {"retrievers": [{"standard": {"query": MATCH}}, {"knn": {"field": "v"}}]}}},

@@ -118,12 +118,22 @@ def test_a_source_filter_is_widened_and_our_section_out_in_both_bodies(service: 
         (b'{"query": ' + b'{"bool": {"must": [' * 450 + b"]}}" * 450 + b"}", "", "unknown_query"),
         ({"query": QUERY, "sort": [{"year": "desc"}]}, "", "sorted"),
         ({"query": QUERY, "sort": "year"}, "", "sorted"),
-        ({"query": QUERY, "sort": ["_score", "year"]}, "", "sorted"),
+        ({"query": QUERY, "sort": ["year", "_score"]}, "", "sorted"),
+        ({"query": QUERY, "sort": [{"_score": "asc"}, "year"]}, "", "sorted"),
         ({"query": QUERY, "sort": {"_score": "asc"}}, "", "sorted"),
         ({"query": QUERY}, "sort=year:asc", "sorted"),
+        ({"query": QUERY, "sort": "_score,year"}, "", "sorted"),  # the name of a field
+        ({"query": QUERY, "sort": "_score"}, "sort=year,_score", "sorted"),
+        ({"query": QUERY, "sort": ["year"], "search_after": [1]}, "", "search_after"),
+        ({"query": QUERY, "sort": ["_score"], "search_after": [1]}, "", "search_after"),
+        ({"query": QUERY, "sort": ["_score", "n"], "search_after": None}, "", "search_after"),
+        ({"query": QUERY, "sort": ["_score", "n"], "search_after": [1, 2], "from": 1}, "", "search_after"),
+        ({"query": QUERY, "sort": ["_score", "n"], "search_after": [1, 2], "size": 9_981}, "", "search_after"),
+        ({"query": QUERY, "sort": ["_score", "n"], "search_after": [1, 2], "collapse": {}}, "", "search_after"),
         ({"query": QUERY}, "scroll=1m", "scroll"),
         ({"query": QUERY, "search_after": [1]}, "", "search_after"),
-        ({"query": QUERY, "pit": {"id": "x"}}, "", "point_in_time"),
+        ({"query": QUERY, "pit": {"id": "x"}, "sort": ["year"]}, "", "point_in_time"),
+        ({"query": QUERY, "pit": {"id": "x"}, "slice": {"id": 0, "max": 2}}, "", "point_in_time"),
         ({"query": QUERY}, "format=yaml", "not_json"),
         ({"query": QUERY, "stored_fields": "_none_"}, "", "no_ids"),
         ({"query": QUERY}, f"filter_path={'a,' * 100}b", "long_filter_path"),
@@ -207,7 +217,40 @@ def test_the_method_none_keeps_the_engines_order(service: Service) -> None:
 
 @pytest.mark.parametrize("sort", [[], "_score", ["_score"], [{"_score": "desc"}], {"_score": {"order": "desc"}}])
 def test_an_order_by_score_is_the_usual_one(service: Service, sort: Any) -> None:
-    assert read(service, {"query": QUERY, "sort": sort}).query.text == "cat"
+    search = read(service, {"query": QUERY, "sort": sort})
+    assert (search.query.text, search.ties) == ("cat", ())
+
+
+@pytest.mark.parametrize(
+    ("more", "query_string", "descending"),
+    [
+        ({"sort": ["_score", "year"]}, "", [False]),
+        ({"sort": ["_score", {"year": "DESC"}, {"id": {"order": "asc"}}]}, "", [True, False]),
+        ({"sort": [{"_score": {"order": "desc"}}, {"year": {"order": "desc", "missing": "_first"}}]}, "", [True]),
+        ({"sort": {"_score": "desc", "year": "asc"}}, "", [False]),
+        ({"sort": ["_score", "_doc"]}, "", [False]),
+        ({"sort": ["_score", {"_geo_distance": {"place": [1, 2], "order": "desc"}}]}, "", [True]),
+        ({}, "sort=_score:desc,year:desc,id", [True, False]),
+        ({"sort": ["year"]}, "sort=_score,year", [False]),
+        ({"pit": {"id": "x"}, "sort": ["_score", "year"]}, "", [False]),
+        ({"pit": {"id": "x"}}, "", []),
+    ],
+)
+def test_an_order_by_score_may_have_keys_for_hits_of_the_same_score(
+    service: Service, more: Any, query_string: str, descending: list[bool]
+) -> None:
+    search = read(service, {"query": QUERY, **more}, query_string)
+    assert [one.is_descending for one in search.ties] == descending
+    asked = json.loads(search.window_body(None, None))
+    assert asked == {"query": QUERY, **more, **WINDOW}
+
+
+def test_a_page_that_follows_a_hit_is_asked_for_as_the_window_and_a_page_behind_it(service: Service) -> None:
+    body = {"query": QUERY, "sort": ["_score", "n"], "search_after": [1.5, 3], "size": 4}
+    search = read(service, body)
+    asked = json.loads(search.window_body(None, None))
+    assert asked == {"query": QUERY, "sort": ["_score", "n"], **WINDOW, "size": 24}
+    assert json.loads(search.as_it_came) == body
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ def test_a_filter_path_filters_the_re_ranked_answer(
     ("more", "parameters", "reason"),
     [
         ({"sort": ["n"]}, "", "sorted"),
-        ({"sort": ["_score", "n"]}, "", "sorted"),
+        ({"sort": ["n", "_score"]}, "", "sorted"),
         ({}, "sort=n:desc", "sorted"),
         ({"sort": ["n"], "search_after": [3]}, "", "search_after"),
         ({}, "scroll=1m", "scroll"),

@@ -14,9 +14,12 @@ Start = Callable[[str, list[tuple[str, str]]], object]
 
 
 def application(environ: dict[str, Any], start: Start) -> Iterable[bytes]:
-    """Answers in two parts of unknown length; `/empty` with 204, `/broken` in one part and an error."""
+    """Answers in two parts of unknown length; `/known` in one of known length, `/empty` with 204, `/broken` in one part
+    and an error."""
     path = environ["PATH_INFO"]
     start("204 No Content" if path == "/empty" else "200 OK", [("Content-Type", "text/plain")])
+    if path == "/known":
+        return [b"one two"]
     return parts(path) if environ["REQUEST_METHOD"] != "HEAD" and path != "/empty" else []
 
 
@@ -90,3 +93,33 @@ def test_an_answer_that_breaks_off_does_not_look_whole(connection: socket.socket
     ask(connection, "GET /broken HTTP/1.1")
     until(connection, b"\r\n\r\n")
     assert until(connection, b"no such end") == b"4\r\none \r\n"
+
+
+TWO_LENGTHS = {
+    "length first": ("HTTP/1.1", "Content-Length: 3", "Transfer-Encoding: chunked"),
+    "length last": ("HTTP/1.1", "Transfer-Encoding: chunked", "Content-Length: 5", "Connection: keep-alive"),
+    "old client": ("HTTP/1.0", "Content-Length: 5", "Transfer-Encoding: chunked", "Connection: keep-alive"),
+    "old client, no length": ("HTTP/1.0", "Transfer-Encoding: chunked", "Connection: keep-alive"),
+}
+
+
+@pytest.mark.parametrize("kind", TWO_LENGTHS)
+def test_after_a_body_with_two_lengths_the_connection_is_closed(connection: socket.socket, kind: str) -> None:
+    """RFC 9112, 6.1: what follows may be the body to a server in front, and a request to us."""
+    version, *headers = TWO_LENGTHS[kind]
+    another = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    lines = [f"POST /known {version}", "Host: localhost", *headers, "", "0", "", another]
+    connection.sendall("\r\n".join(lines).encode())
+    answer = until(connection, b"no such end")
+    assert answer.startswith(f"{version} 200 OK".encode())
+    assert b"\r\nConnection: close\r\n" in answer
+    assert answer.endswith(b"\r\n\r\none two")  # and no other answer
+
+
+@pytest.mark.parametrize(
+    "body", ["Content-Length: 3\r\n\r\nabc", "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"]
+)
+def test_after_a_body_with_one_length_the_next_request_is_read(connection: socket.socket, body: str) -> None:
+    for _ in range(2):
+        connection.sendall(f"POST /known HTTP/1.1\r\nHost: localhost\r\n{body}".encode())
+        assert b"Connection" not in until(connection, b"one two")
