@@ -241,6 +241,10 @@ class Search:
         """The hits in the engine's order."""
         return () if self.answer is None else self.answer.found
 
+    def doc_id(self, place: int) -> str:
+        """The id of a hit of the window."""
+        return str(self.found[place].get("_id")) if self.bare_kind is None else self.doc_ids[place]
+
     @property
     def is_empty(self) -> bool:
         """Whether it found nothing, on any page; without a total a later page cannot tell."""

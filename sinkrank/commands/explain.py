@@ -33,9 +33,10 @@ def explain(
     """Explain the score of a document for a query, word by word.
 
     The table shows for each query word the document words that its mass goes to, the cost of each, and its share of
-    the distance. Mass times cost sums to the distance; the shares sum to 100 %. With the method auto the last line
-    lists the parts of the score. Give the same options as for the search, because the parts are scaled over its
-    candidates.
+    the distance. Mass times cost sums to the distance; the shares sum to 100 %. With the method auto a second table
+    shows what each document word adds to the sentence encoder's part, and the lines below it list the parts of the
+    score, and the words and documents behind feedback and neighbours. Give the same options as for the search,
+    because the parts are scaled over its candidates.
 
     Example: [bold]sinkrank explain "asiakirjan tulostaminen" el/text/swriter/guide/print_preview --lang fi[/bold]
     """
@@ -59,6 +60,9 @@ def explain(
         return
     console = output.results()
     console.print(tables.explanation_table(explanation))
+    sources = explanation.score_sources
+    if sources is not None and sources.encoder is not None:
+        console.print(tables.encoder_table(sources.encoder))
     console.print(tables.explanation_footer(explanation), markup=False)
     pairs = tables.telling_pairs(explanation, 5)
     if pairs:
