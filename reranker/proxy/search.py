@@ -24,6 +24,7 @@ from reranker.ranking.query import Query
 from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.ranking.reranker import Reranker
 from reranker.service.json_text import json_bytes
+from reranker.service.text_bags import Bag
 from reranker.translation import WordGroup
 from reranker.transport import Parameters
 from reranker.upstream.answers import SearchAnswer
@@ -173,6 +174,7 @@ class Search:
         was_misread: known bags were those of other documents, as of an index that was deleted and made anew.
         translation: that it was asked in; None where it was asked as the caller wrote it.
         answer: the engine's.
+        bags: of the hits of the window; none before they are collected.
         is_refused: the engine refused the window, and the answer is to the search as it came.
         ranking: of the hits in the window; None where the engine's order stays.
         status: `applied`, `skipped` (it was not to be re-ranked) or `fallback` (it could not be); empty until then.
@@ -212,6 +214,7 @@ class Search:
     was_misread: bool = False
     translation: TranslatedQuery | None = None
     answer: SearchAnswer | None = None
+    bags: Sequence[Bag] = ()
     is_refused: bool = False
     ranking: Reranking | None = None
     status: str = ""

@@ -124,10 +124,15 @@ def _details(answer: SearchAnswer, place: Place, search: Search) -> str:
     ranked, ranking = place.ranked, search.ranking
     if ranked is None or ranking is None:  # the engine's order
         how: dict[str, Any] = {"method": "none", "precision": "none", "has_feedback": False}
-        how |= {"without_known_word": False, "score_parts": None, "score_sources": None}
+        how |= {"without_known_word": False, "distance": None, "order_distance": None, "hubness": None}
+        how |= {"lacking_words": [], "score_parts": None, "score_sources": None}
     else:
         how = {"method": ranking.method, "precision": ranking.precision, "has_feedback": ranking.has_feedback}
+        is_known = not ranked.without_known_word
         how["without_known_word"] = ranked.without_known_word
+        how["distance"] = ranked.distance if is_known else None
+        how["order_distance"] = ranked.order_distance if is_known else None
+        how["hubness"], how["lacking_words"] = ranked.correction.hubness, list(ranked.correction.lacking_words)
         how["score_parts"] = ranked.parts
         how["score_sources"] = ranked.sources(search.query.embeddings, search.doc_id)
     if search.translation is not None:
