@@ -16,9 +16,9 @@ from evaluation.judged.comparison import Run, Way, measures_of
 from evaluation.judged.judgments import JudgedQuery
 from evaluation.judged.query_template import QueryTemplate
 from ingest.progress import Progress, no_progress
-from reranker.base.errors import BadInput, NotFound, SinkrankError, StoreUnavailable
+from reranker.base.errors import BadInput, SinkrankError
 from reranker.proxy import PROXY_EXTENSION, Proxy
-from reranker.stores.engine.client import describe_failure
+from reranker.proxy.explain import refusal
 
 FIRST_STAGE = "engine"
 """Name of the first stage of a `Way` whose candidates are the hits of the caller's own query."""
@@ -88,31 +88,19 @@ class ProxySearches:
         return tuple(dict.fromkeys(str(hit["_id"]) for hit in hits)), " ".join(filter(None, outcome))
 
     def _body(self, way: Way, query: JudgedQuery) -> dict[str, Any]:
-        body = self._template.filled(query.text)
-        ext = dict(body.get("ext") or {})
-        rerank = {**(ext.pop("rerank", None) or {}), "method": way.method, "window_size": way.depth}
-        rerank |= {"epsilon": way.parameters.epsilon, "n_iterations": way.parameters.n_iterations}
-        if way.parameters.tau is not None:
-            rerank["tau"] = way.parameters.tau
-        if query.language is not None:
-            rerank["language"] = query.language
+        rerank: dict[str, Any] | None = None
         if way.method != "none":
-            ext["rerank"] = rerank
-        body |= {"from": 0, "size": _N_HITS, "ext": ext}
-        return body if ext else {name: value for name, value in body.items() if name != "ext"}
+            rerank = {"method": way.method, "window_size": way.depth, "epsilon": way.parameters.epsilon}
+            rerank["n_iterations"] = way.parameters.n_iterations
+            if way.parameters.tau is not None:
+                rerank["tau"] = way.parameters.tau
+            if query.language is not None:
+                rerank["language"] = query.language
+        return self._template.search(query.text, rerank) | {"from": 0, "size": _N_HITS}
 
 
 def _error(response: TestResponse, query: JudgedQuery) -> SinkrankError:
     answer = response.get_json(silent=True)
     details = answer.get("error", answer.get("detail")) if isinstance(answer, dict) else None
-    status = response.status_code
-    reason = f"{status}: {describe_failure(details or response.status)}"
-    if status in (401, 403):
-        return StoreUnavailable(
-            f"the engine refuses the credentials ({reason}); give store_username and store_password, or store_api_key"
-        )
-    if status == 404:
-        return NotFound(f"the engine has no such index ({reason}); name another with --index")
-    if status < 500:
-        return BadInput(f"the search of query {query.query_id!r} is refused ({reason}); change the template")
-    return StoreUnavailable(f"the engine failed ({reason}); its log says why")
+    what = f"the search of query {query.query_id!r}"
+    return refusal(response.status_code, details or response.status, what, "change the template")

@@ -21,6 +21,15 @@ from reranker.answers.operations import Alive, Check, Readiness
 from reranker.answers.reading import NotThisAnswer, read_answer
 from reranker.answers.rerank import ApiVersion, RankedText, RerankAnswer, RerankMeta, RerankResult, Usage
 from reranker.answers.search import Hit, ScoreParts, SearchAnswer
+from reranker.answers.sources import (
+    DocumentShare,
+    EncoderSource,
+    EncoderWord,
+    FeedbackSource,
+    GainedWord,
+    NeighboursSource,
+    ScoreSources,
+)
 
 __all__ = [
     "Alive",
@@ -28,13 +37,19 @@ __all__ = [
     "ApiVersion",
     "Check",
     "CohereError",
+    "DocumentShare",
     "DocumentWord",
+    "EncoderSource",
+    "EncoderWord",
     "ExplainAnswer",
     "ExplainedDocument",
+    "FeedbackSource",
+    "GainedWord",
     "Hit",
     "Match",
     "MatchedText",
     "MatchesAnswer",
+    "NeighboursSource",
     "NotThisAnswer",
     "OrderParts",
     "Problem",
@@ -44,6 +59,7 @@ __all__ = [
     "RerankMeta",
     "RerankResult",
     "ScoreParts",
+    "ScoreSources",
     "SearchAnswer",
     "TextsError",
     "TranslatedWord",

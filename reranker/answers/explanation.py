@@ -9,6 +9,7 @@ from annotated_types import Interval
 
 from reranker.answers.answer import Answer
 from reranker.answers.search import Score, ScoreParts
+from reranker.answers.sources import ScoreSources
 
 # Start and end, in characters.
 Place = list[int]
@@ -130,6 +131,8 @@ class ExplainAnswer(Answer):
     """As the search gives it."""
     score_parts: ScoreParts | None
     """Null where the score is of the distance alone."""
+    score_sources: ScoreSources | None
+    """Null where `score_parts` is."""
     translations: list[TranslatedWord]
     """Of the query's words, by which the first stage searched documents in this language."""
     words: list[WordTransport]

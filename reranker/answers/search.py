@@ -15,7 +15,8 @@ Rank = Annotated[int, Ge(1)]
 Count = Annotated[int, Ge(0)]
 # The arithmetic of the distances; `none` where nothing was re-ranked.
 Precision = Literal["float32", "float64", "log", "none"]
-FoundBy = Literal["knn", "bm25", "translated", "hybrid"]
+# `engine`: by a query of the engine's own, in an index that Sinkrank did not make (`sinkrank search` alone).
+FoundBy = Literal["knn", "bm25", "translated", "hybrid", "engine"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,8 +94,8 @@ class SearchAnswer(Answer):
     """The method used; `none` for the order of the first stage."""
     precision: Precision
     """The arithmetic of the distances; `none` where nothing was re-ranked."""
-    n_converged: Count
-    """Candidates whose transport met its tolerance."""
+    n_converged: Count | None
+    """Candidates whose transport met its tolerance; null where the first stage is `engine`."""
     has_feedback: bool
     """The candidates were scored again by the query moved towards the best of them."""
     unknown_words: list[str]

@@ -1,19 +1,26 @@
-"""`POST /v1/search` and `POST /v1/explain`: our own search in two stages, and why a hit stands where it does."""
+"""`POST /v1/search` and `POST /v1/explain`: our own search in two stages, and why a hit stands where it does, in an
+index of any kind."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from flask import Blueprint, Response
+from flask import Blueprint, Response, current_app, request
 
+from reranker.answers import ExplainAnswer
 from reranker.api.callers import check_may_read
+from reranker.base.errors import NotOurIndex, WrongParameter
 from reranker.base.request_context import caller_credentials, note
+from reranker.proxy import PROXY_EXTENSION, Proxy
+from reranker.proxy.explain import window_search
 from reranker.search.request import SearchRequest
-from reranker.service.errors import json_response
+from reranker.service.errors import BadBody, json_response
 from reranker.service.requests import ExplainBody, SearchBody, parse, read_object
 from reranker.service.service import Service, current_service
 from reranker.stores.base.filters import Filters
+from reranker.upstream.incoming import Incoming
 
 blueprint = Blueprint("search", __name__)
 
@@ -35,8 +42,52 @@ def explain() -> Response:
     """Takes the score of one document of a search apart: its parts, and the transport word by word."""
     service = current_service()
     body = parse(ExplainBody, read_object())
-    wanted = _search_request(service, body)
-    return json_response(service.searcher.explain(wanted, body.doc_id))
+    if body.search is not None:
+        return json_response(_explained_by_proxy(service, body, body.search))
+    if "query" not in body.model_fields_set:
+        raise BadBody("the key 'query' is missing; this request needs it, or 'search'")
+    try:
+        return json_response(service.searcher.explain(_search_request(service, body), body.doc_id))
+    except NotOurIndex:
+        if PROXY_EXTENSION not in current_app.extensions:
+            raise
+        return json_response(_explained_by_proxy(service, body, _search_of_all_fields(body)))
+
+
+def _explained_by_proxy(service: Service, body: ExplainBody, search: Mapping[str, Any]) -> ExplainAnswer:
+    """Of a search by the engine's own words, in an index of any kind.
+
+    Raises:
+        BadBody: there are options beside the search.
+        StoreUnavailable: there is no engine.
+    """
+    beside = sorted(body.model_fields_set - {"doc_id", "index", "search"}) if body.search is not None else []
+    if beside:
+        raise BadBody(f"{beside[0]!r} stands beside 'search'; put it into the search: its query, or its ext.rerank")
+    proxy: Proxy | None = current_app.extensions.get(PROXY_EXTENSION)
+    if proxy is None:
+        raise WrongParameter("'search' is for an engine, and the store is a folder; send 'query' instead")
+    caller_credentials()  # refuses strangers before they learn which indices there are
+    index = service.searcher.choose_index(body.index or service.settings.index)
+    check_may_read(service, index)
+    headers = Incoming.read(request.environ, "", service.settings.max_body_bytes).headers
+    return proxy.explain(Incoming.of_search(index, window_search(search), headers), body.doc_id)
+
+
+def _search_of_all_fields(body: ExplainBody) -> dict[str, Any]:
+    """The search that stands for a text, in an index that Sinkrank did not make.
+
+    Raises:
+        BadBody: an option is for an index that Sinkrank made.
+    """
+    ours = sorted(body.model_fields_set & {"filters", "first_stage", "knn_weight"})
+    if ours:
+        raise BadBody(f"{ours[0]!r} is for an index that Sinkrank made; send the engine's own query as 'search'")
+    names = ("language", "method", "epsilon", "tau", "n_iterations", "feedback", "first_stage_share", "languages")
+    section = {name: value for name in names if (value := getattr(body, name)) is not None}
+    if body.depth is not None:
+        section["window_size"] = body.depth
+    return {"query": {"multi_match": {"query": body.query}}, "ext": {"rerank": section}}
 
 
 def _facts(wanted: SearchRequest) -> dict[str, Any]:

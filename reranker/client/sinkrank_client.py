@@ -131,9 +131,10 @@ class SinkrankClient:
 
     def explain(
         self,
-        query: str,
+        query: str | None,
         doc_id: str,
         *,
+        search: Mapping[str, Any] | None = None,
         index: str | None = None,
         language: str | None = None,
         languages: Sequence[str] | None = None,
@@ -148,10 +149,16 @@ class SinkrankClient:
         feedback: bool | None = None,
         first_stage_share: float | None = None,
     ) -> ExplainAnswer:
-        """Takes the score of a document for a search apart; arguments as of `search`."""
+        """Takes the score of a document for a search apart; arguments as of `search`.
+
+        Args:
+            query: None with `search`.
+            search: the body of a search of the engine, as it is sent to the proxy; its options stand in it.
+        """
         body = {
             "query": query,
             "id": doc_id,
+            "search": None if search is None else dict(search),
             "index": index,
             "language": language,
             "languages": None if languages is None else list(languages),

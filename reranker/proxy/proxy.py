@@ -6,16 +6,23 @@ counted, and logged in one line.
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
+from http.client import HTTPException
 from itertools import chain
+from typing import Any
 
-from reranker.base.errors import SinkrankError
+from reranker.answers import ExplainAnswer
+from reranker.base.errors import BadInput, Busy, SinkrankError, StoreUnavailable
+from reranker.base.http_connections import Answer
 from reranker.proxy.bare_windows import WindowMemory
+from reranker.proxy.explain import explain_hit, not_reranked, refusal
 from reranker.proxy.fetch import fetch, fetch_refused, fetch_whole, try_bare_windows
 from reranker.proxy.guard import BREAKER_FAILURES, BREAKER_REST_S, CircuitBreaker, Guard, NotNow, Turn
 from reranker.proxy.hit_texts import HitTexts
@@ -28,6 +35,7 @@ from reranker.proxy.search import Search, SearchRequest, Skipped
 from reranker.proxy.translation import SearchTranslator
 from reranker.proxy.write import write_answer
 from reranker.query_dsl.field_types import FieldTypeCache
+from reranker.ranking.explanation import PAIRS_PER_WORD
 from reranker.service.service import Service
 from reranker.stores.base.addresses import EngineAddress
 from reranker.upstream.answers import Fetched
@@ -40,6 +48,7 @@ STATUS_HEADER = "X-Rerank-Status"
 REASON_HEADER = "X-Rerank-Reason"
 
 _SEARCHES = frozenset(["_search", "_msearch"])
+_MOST_OF_ERROR = 100_000  # bytes that are read of an engine's error
 _SOURCE_PARAMETERS = ("source", "source_content_type")
 
 _log = logging.getLogger(__name__)
@@ -148,6 +157,36 @@ class Proxy:
             _log_fallback(incoming, "rerank_failed", f"{type(error).__name__}: {error}")
             return self._unranked(incoming, "fallback", "rerank_failed", new_body)
 
+    def explain(self, incoming: Incoming, doc_id: str, pairs_per_word: int = PAIRS_PER_WORD) -> ExplainAnswer:
+        """Takes the score of one hit of a search apart. The search is run as `search` runs it.
+
+        Args:
+            incoming: the search (`Incoming.of_search`, of a body by `window_search`).
+
+        Raises:
+            NotFound, NotAllowed, BadInput, StoreUnavailable: the hit is not found, or cannot be explained.
+        """
+        settings = self._service.settings
+        deadline = Deadline(time.monotonic() + settings.proxy_budget_ms / 1000)
+        calls = EngineCalls(self.upstream, incoming, deadline, settings.proxy_max_answer_bytes)
+        try:
+            read, ranking = read_request(self._service, calls, self._field_types, is_multi=False), self.ranking
+            with self._guard.turn() as turn:
+                prepare = partial(ranking.indices.prepare, read.searches)
+                fetch(read, ranking.translator, WindowMemory(kinds=()), turn, prepare)
+                ranking.ranker.rank(read, read.searches, turn)
+        except Skip as skip:
+            raise not_reranked(skip.reason) from None
+        except NotNow as not_now:
+            raise Busy(f"too many searches are re-ranked, or re-ranking fails ({not_now.reason}); try again") from None
+        except Refused as refused:
+            raise refusal(refused.response.status, _error_of(refused.response)) from refused
+        except Fallback as failed:
+            if failed.reason == "engine_refused":
+                raise BadInput(f"{failed}; send it as a search to see what is wrong with it") from failed
+            raise StoreUnavailable(f"the search could not be re-ranked ({failed.reason}): {failed}") from failed
+        return explain_hit(read.searches[0], doc_id, pairs_per_word)
+
     def _complete(self, read: SearchRequest, fetched: Fetched, ranker: WindowRanker, turn: Turn) -> Fetched:
         """Fetches the pages of bare windows, and does searches again whose bare windows were of no use.
 
@@ -213,6 +252,14 @@ class Proxy:
         else:
             reply = send_on(self.upstream, incoming, target, headers, body or None, len(body) or None, is_safe=True)
         return _marked(reply, status, reason)
+
+
+def _error_of(response: Answer) -> Any:
+    """What an answer of the engine says is wrong."""
+    with closing(response), suppress(OSError, HTTPException, ValueError, RecursionError):
+        answer = json.loads(response.read(_MOST_OF_ERROR))
+        return answer.get("error", answer) if isinstance(answer, dict) else answer
+    return "no reason"
 
 
 def _marked(reply: Reply, status: str, reason: str) -> Reply:

@@ -46,6 +46,7 @@ class WindowRanker:
             for search, own in zip(searches, bags, strict=True):
                 if not calls.deadline.left_s:
                     return  # nobody waits any more
+                search.bags = own or ()
                 done.append(None if own is None else self.order(search, own))
 
         failed = Outcome("fallback", "rerank_failed", "no result")

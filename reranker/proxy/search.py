@@ -25,6 +25,7 @@ from reranker.ranking.query import Query
 from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.ranking.reranker import Reranker
 from reranker.service.json_text import json_bytes
+from reranker.service.text_bags import Bag
 from reranker.translation import WordGroup
 from reranker.transport import Parameters
 from reranker.upstream.answers import SearchAnswer
@@ -180,6 +181,7 @@ class Search:
         was_misread: known bags were those of other documents, as of an index that was deleted and made anew.
         translation: that it was asked in; None where it was asked as the caller wrote it.
         answer: the engine's.
+        bags: of the hits of the window; none before they are collected.
         is_refused: the engine refused the window, and the answer is to the search as it came.
         ranking: of the hits in the window; None where the engine's order stays.
         status: `applied`, `skipped` (it was not to be re-ranked) or `fallback` (it could not be); empty until then.
@@ -220,6 +222,7 @@ class Search:
     was_misread: bool = False
     translation: TranslatedQuery | None = None
     answer: SearchAnswer | None = None
+    bags: Sequence[Bag] = ()
     is_refused: bool = False
     ranking: Reranking | None = None
     status: str = ""
@@ -248,6 +251,10 @@ class Search:
     def found(self) -> Sequence[dict[str, Any]]:
         """The hits in the engine's order."""
         return () if self.answer is None else self.answer.found
+
+    def doc_id(self, place: int) -> str:
+        """The id of a hit of the window."""
+        return str(self.found[place].get("_id")) if self.bare_kind is None else self.doc_ids[place]
 
     @property
     def is_passed_on(self) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from reranker.base.raw_json import (
@@ -125,17 +124,23 @@ def _details(answer: SearchAnswer, place: Place, search: Search) -> str:
     ranked, ranking = place.ranked, search.ranking
     if ranked is None or ranking is None:  # the engine's order
         how: dict[str, Any] = {"method": "none", "precision": "none", "has_feedback": False}
-        how |= {"without_known_word": False, "score_parts": None}
+        how |= {"without_known_word": False, "distance": None, "order_distance": None, "hubness": None}
+        how |= {"lacking_words": [], "score_parts": None, "score_sources": None}
     else:
         how = {"method": ranking.method, "precision": ranking.precision, "has_feedback": ranking.has_feedback}
+        is_known = not ranked.without_known_word
         how["without_known_word"] = ranked.without_known_word
-        how["score_parts"] = None if ranked.parts is None else asdict(ranked.parts)
+        how["distance"] = ranked.distance if is_known else None
+        how["order_distance"] = ranked.order_distance if is_known else None
+        how["hubness"], how["lacking_words"] = ranked.correction.hubness, list(ranked.correction.lacking_words)
+        how["score_parts"] = ranked.parts
+        how["score_sources"] = ranked.sources(search.query.embeddings, search.doc_id)
     if search.translation is not None:
         how["translations"] = _shown(search.translation.groups)
     score = _member_text(answer, place, "_score")
     return (
         f'{{"rank":{place.rank},"first_stage_rank":{place.first_stage_rank},"first_stage_score":{score},'
-        f"{json.dumps(how, ensure_ascii=False, separators=(',', ':'))[1:]}"
+        f"{json.dumps(how, ensure_ascii=False, separators=(',', ':'), default=dict)[1:]}"
     )
 
 

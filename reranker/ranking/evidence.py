@@ -117,6 +117,7 @@ class Evidence:
         lacks_score = np.isnan(first_stage)
         self._has_score = ~lacks_score if lacks_score.any() else None
         self._columns: NDArray[np.float64] | None = None
+        self._cosines: NDArray[np.float64] | None = None
         nearness, self._slope = self._nearness(distances)
         # From 0 to 1, by the names of `Shares`.
         self._scaled = {"first_stage": self._scaled_first_stage(first_stage), "transport": nearness}
@@ -132,6 +133,7 @@ class Evidence:
     def add_encoder(self, cosines: NDArray[np.float64]) -> None:
         """Adds the cosines (n,) between the encoded query and the candidates' nBOW embeddings, NaN for a candidate
         without a known word."""
+        self._cosines = cosines
         likeness = scaled(cosines, ~np.isnan(cosines))
         self._scaled["encoder"] = likeness if self._exact is None else np.where(self._exact, 1.0, likeness)
 
@@ -153,6 +155,14 @@ class Evidence:
         if self._columns is None:
             self._columns = self._made_columns()
         return self._columns
+
+    def encoder_scaling(self, place: int) -> tuple[float, float]:
+        """How a candidate's cosine becomes its part `encoder`, once there are cosines: by how much the part rises with
+        the cosine, and what the part would be if no field were the query word for word."""
+        assert self._cosines is not None  # noqa: S101 - the caller has added them
+        likeness, spread = _scaled_and_spread(self._cosines, ~np.isnan(self._cosines))
+        share = float(np.broadcast_to(self._shares()["encoder"], likeness.shape)[place])
+        return share / spread if spread > 0 else share, share * float(likeness[place])
 
     def _made_columns(self) -> NDArray[np.float64]:
         shares, columns = self._shares(), np.zeros((8, len(self._scaled["transport"])))

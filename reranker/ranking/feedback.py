@@ -49,8 +49,7 @@ def moved_query(query: WeightedBag, candidates: WeightedBags, scores: NDArray[np
     Args:
         scores: (n_candidates,) of the first order, above 0; higher is better.
     """
-    best = np.argsort(-scores, kind="stable")[:N_BEST]
-    counts = (scores[best] / scores[best[0]]) ** _POWER
+    best, counts = _best(scores)
     term_ids, terms = distinct_of(candidates)
     words = term_ids, terms, candidates.offsets, candidates.weights, best, counts, query.term_ids, query.weights
     if not compilation.is_ready():
@@ -58,3 +57,30 @@ def moved_query(query: WeightedBag, candidates: WeightedBags, scores: NDArray[np
     from reranker.transport.kernels.feedback import moved_words  # Numba takes a second to import
 
     return WeightedBag(*moved_words(*words, N_WORDS, _SHARE))
+
+
+def gained_words(query: WeightedBag, moved: WeightedBag) -> WeightedBag:
+    """The words that a moved query has and the query has not, the heaviest first, with their weights in it."""
+    is_new = ~np.isin(moved.term_ids, query.term_ids)
+    term_ids, weights = moved.term_ids[is_new], moved.weights[is_new]
+    heaviest = np.argsort(-weights, kind="stable")
+    return WeightedBag(term_ids[heaviest], weights[heaviest])
+
+
+def brought_by(
+    gained: WeightedBag, candidates: WeightedBags, scores: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The places of the best candidates, and what each adds to the weight of the gained words, but for one factor.
+
+    Args:
+        scores: as `moved_query` takes them.
+    """
+    best, counts = _best(scores)
+    bags = [candidates[place] for place in best.tolist()]
+    return best, counts * [float(bag.weights[np.isin(bag.term_ids, gained.term_ids)].sum()) for bag in bags]
+
+
+def _best(scores: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The candidates that a query is moved towards, and by how much the words of each count."""
+    best = np.argsort(-scores, kind="stable")[:N_BEST]
+    return best, (scores[best] / scores[best[0]]) ** _POWER

@@ -27,8 +27,7 @@ def neighbour_scores(bags: WeightedBags, scores: NDArray[np.float64]) -> NDArray
     Args:
         scores: (n,) of the candidates so far.
     """
-    best = np.argsort(-scores, kind="stable")[:N_BEST]
-    n_nearest = min(N_NEAREST, len(scores) - 1)
+    best, n_nearest = _best(scores)
     if n_nearest < 1:
         return scores
     term_ids, terms = distinct_of(bags)
@@ -38,3 +37,27 @@ def neighbour_scores(bags: WeightedBags, scores: NDArray[np.float64]) -> NDArray
     from reranker.transport.kernels.likeness import neighbour_means  # Numba takes a second to import
 
     return neighbour_means(*shared)
+
+
+def neighbours_of(
+    place: int, bags: WeightedBags, scores: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The places of those that may be neighbours of one candidate, and what each adds to its mean score, but for one
+    factor: 0 for those that do not count.
+
+    Args:
+        scores: as `neighbour_scores` takes them.
+    """
+    best, n_nearest = _best(scores)
+    if n_nearest < 1:
+        return best, np.zeros(len(best))
+    term_ids, terms = distinct_of(bags)
+    likeness = plain.likeness_to(place, terms, bags.offsets, np.sqrt(bags.weights), len(term_ids))[best]
+    likeness[best == place] = 0.0
+    (weights,) = plain.weights_of_nearest(likeness[None], n_nearest)
+    return best, weights * scores[best]
+
+
+def _best(scores: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
+    """The candidates among which neighbours are looked for, and how many count."""
+    return np.argsort(-scores, kind="stable")[:N_BEST], min(N_NEAREST, len(scores) - 1)

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.answers.search import Precision
-from reranker.embeddings.query_encoder import QueryEncoding
+from reranker.embeddings.query_encoder import QueryEncoding, Vector
 from reranker.ranking.corrections import Corrections, order_distance
 from reranker.ranking.evidence import Evidence, translated_share
 from reranker.ranking.feedback import moved_query
 from reranker.ranking.neighbours import neighbour_scores
 from reranker.ranking.ranked import RankedDocuments, Reasons, Reranking
+from reranker.ranking.sources import Sources
 from reranker.transport import Distances, Parameters
 from reranker.transport.methods import part_shares, solve_problem
 from reranker.transport.nbow import candidate_means
@@ -94,30 +95,30 @@ class Ordering:
             translated=translated,
             translated_share=translated_share(len(problem.query)),
         )
+        sources = Sources(problem, evidence, self._indices)
         if with_feedback:
-            moved = self._solve(problem.with_moved_query(moved_query(problem.query, bags, evidence.scores())))
+            sources.moved_by = evidence.scores()
+            sources.moved_query = moved_query(problem.query, bags, sources.moved_by)
+            moved = self._solve(problem.with_moved_query(sources.moved_query))
             evidence.add_feedback(moved.values)
-        cosines = None if encoding is None else self._encoder_cosines(encoding)
-        if cosines is not None:
-            evidence.add_encoder(cosines)
+        sources.encoded = None if encoding is None else encoding.vector()
+        if sources.encoded is not None:
+            evidence.add_encoder(self._encoder_cosines(sources.encoded))
         if with_neighbours:
-            evidence.add_neighbours(neighbour_scores(bags, evidence.scores()))
+            sources.neighbours_by = evidence.scores()
+            evidence.add_neighbours(neighbour_scores(bags, sources.neighbours_by))
         totals = evidence.scores()
         # What rounding leaves between equal candidates must not order them.
         order = np.argsort(-totals.round(_DECIMALS), kind="stable")
-        reasons = Reasons(self._corrections, evidence)
+        reasons = Reasons(self._corrections, evidence, sources)
         documents = RankedDocuments(order, found.values[order], totals[order], self._indices, reasons)
         return self._reranking(documents, found, len(bags) - self._n_empty, moved)
 
     def _solve(self, problem: Problem) -> Distances:
         return solve_problem(problem, self._method, self._parameters, self._n_threads, shares=self._shares)
 
-    def _encoder_cosines(self, encoding: QueryEncoding) -> NDArray[np.float64] | None:
-        """Between the encoded query and each candidate (n,), NaN for one without a known word; None where the query
-        cannot be encoded."""
-        vector = encoding.vector()
-        if vector is None:
-            return None
+    def _encoder_cosines(self, vector: Vector) -> NDArray[np.float64]:
+        """Between the encoded query and each candidate (n,), NaN for one without a known word."""
         # Not by BLAS, which may start threads.
         cosines = np.einsum("ij,j->i", candidate_means(self._problem, self._n_threads), vector)
         return np.where(np.diff(self._problem.candidates.offsets) > 0, cosines, np.nan).astype(np.float64)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.answers import ScoreParts
+from reranker.answers import ScoreParts, ScoreSources
 from reranker.answers.search import Precision
+from reranker.embeddings import Embeddings
 from reranker.ranking.corrections import NO_CORRECTION, Correction, Corrections
 from reranker.ranking.evidence import Evidence
 from reranker.ranking.scores import rounded
+from reranker.ranking.sources import Sources
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,10 +26,12 @@ class Reasons:
     Attributes:
         corrections: of the candidates.
         evidence: of the candidates; None where the order goes by the distance alone.
+        sources: what this evidence came from; None where `evidence` is.
     """
 
     corrections: Corrections
     evidence: Evidence | None = None
+    sources: Sources | None = None
 
 
 @dataclass(slots=True)  # a frozen one takes three times as long to make
@@ -62,6 +66,17 @@ class RankedDocument:
         if self.reasons is None or self.reasons.evidence is None:
             return None
         return ScoreParts(*self.reasons.evidence.columns()[:, self.place].tolist())
+
+    def sources(self, embeddings: Embeddings, name: Callable[[int], str] = str) -> ScoreSources | None:
+        """What the parts came from, word by word and document by document; None where there are no parts.
+
+        Args:
+            embeddings: those that it was ranked by.
+            name: the id of a candidate, from its `index`.
+        """
+        if self.reasons is None or self.reasons.sources is None:
+            return None
+        return self.reasons.sources.of(self.place, embeddings, name)
 
     @property
     def order_distance(self) -> float:

@@ -11,6 +11,7 @@ from reranker.answers import (
     Hit,
     OrderParts,
     ScoreParts,
+    ScoreSources,
     SearchAnswer,
     TranslatedWord,
     Translation,
@@ -96,6 +97,7 @@ def explain_answer(
     explained: Explanation,
     correction: Correction = NO_CORRECTION,
     parts: ScoreParts | None = None,
+    sources: ScoreSources | None = None,
     groups: Sequence[WordGroup] = (),
 ) -> ExplainAnswer:
     """A score taken apart.
@@ -103,6 +105,7 @@ def explain_answer(
     Args:
         correction: what moves the document besides its distance.
         parts: what its score among the candidates of the search is the sum of; None where it is of the distance alone.
+        sources: what these parts came from.
         groups: translations of the query's words, by which the first stage searched documents in this language.
     """
     order_distance = correction.order_distance(explained.distance)
@@ -125,6 +128,7 @@ def explain_answer(
         hubness=correction.hubness,
         score=score(order_distance) if parts is None else score_of(parts),
         score_parts=parts,
+        score_sources=sources,
         translations=[_translated(group) for group in groups],
         words=explained.words,
         document=ExplainedDocument(document.title, document.url, document.language, document.text),

@@ -100,7 +100,10 @@ class Searcher:
         place = next(i for i, each in enumerate(window.candidates) if each.doc_id == doc_id)
         ranked = next(each for each in reranking.documents if each.index == place)
         groups = window.groups.get(document.language, ())
-        return explain_answer(request.index, query, document, explained, ranked.correction, ranked.parts, groups)
+        sources = ranked.sources(self.embeddings, lambda index: window.candidates[index].doc_id)
+        return explain_answer(
+            request.index, query, document, explained, ranked.correction, ranked.parts, sources, groups
+        )
 
     def choose_index(self, index: str | None) -> str:
         """The index that was named, or the store's only one.

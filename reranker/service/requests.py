@@ -85,8 +85,12 @@ class SearchBody(_Search):
 class ExplainBody(_Search):
     """The body of `POST /v1/explain`: a search, and the `id` of the document to explain."""
 
+    query: QueryText = ""
+    """The text to search for; required without `search`."""
     doc_id: str = Field(alias="id")
     """Id of the document to explain."""
+    search: dict[str, Any] | None = None
+    """The body of a search of the engine, as it is sent to the proxy, in place of `query` and its options."""
 
 
 class MatchesBody(BaseModel):

@@ -67,16 +67,23 @@ def neighbour_means(
     terms: NDArray[np.int32], offsets: Ints, roots: Vector, n_terms: int, best: Ints, scores: Vector, n_nearest: int
 ) -> Vector:
     """As `kernels.likeness.neighbour_means`."""
-    likeness = np.zeros((len(scores), len(best)))
-    for column, document in enumerate(best):
-        words = slice(offsets[document], offsets[document + 1])
-        of_best = np.bincount(terms[words], roots[words], n_terms)
-        likeness[:, column] = segment_sums(of_best[terms] * roots, offsets)
+    likeness = np.array([likeness_to(document, terms, offsets, roots, n_terms) for document in best.tolist()]).T
     likeness[best, np.arange(len(best))] = 0.0
-    least = np.partition(likeness, -n_nearest, axis=1)[:, -n_nearest]
-    weights = np.where(likeness >= least[:, None], likeness, 0.0) ** 4
+    weights = weights_of_nearest(likeness, n_nearest)
     totals = weights.sum(axis=1)
     return np.where(totals > 0, weights @ scores[best] / np.where(totals > 0, totals, 1.0), scores)
+
+
+def likeness_to(document: int, terms: NDArray[np.int32], offsets: Ints, roots: Vector, n_terms: int) -> Vector:
+    """The likeness of each document and one of them (n_documents,)."""
+    words = slice(offsets[document], offsets[document + 1])
+    return segment_sums(np.bincount(terms[words], roots[words], n_terms)[terms] * roots, offsets)
+
+
+def weights_of_nearest(likeness: NDArray[np.float64], n_nearest: int) -> NDArray[np.float64]:
+    """By how much each neighbour counts, (n_documents, n_best) as their likeness: 0 but for the nearest."""
+    least = np.partition(likeness, -n_nearest, axis=1)[:, -n_nearest]
+    return np.where(likeness >= least[:, None], likeness, 0.0) ** 4
 
 
 def segment_sums(values: NDArray[np.float64], offsets: Ints) -> NDArray[np.float64]:

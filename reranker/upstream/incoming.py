@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from io import BytesIO
 from typing import IO, Any
-from urllib.parse import parse_qsl, unquote_plus
+from urllib.parse import parse_qsl, quote, unquote_plus
 
 import regex
 from werkzeug.wsgi import get_content_length, get_input_stream
@@ -20,6 +21,7 @@ from reranker.base.http_connections import Headers
 _HOP_BY_HOP = frozenset(
     ["connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"]
 )
+_OF_ANOTHER_BODY = ("accept", "accept-encoding", "content-type", "content-encoding")
 _OURS_TO_SEND = frozenset(["host", "content-length", "expect"])
 
 # In WSGI they have no prefix; who sends `Content_Type` does not send them a second time.
@@ -99,6 +101,25 @@ class Incoming:
             get_input_stream(environ, max_content_length=limit) if has_body else BytesIO(),
             get_content_length(environ) if has_body else None,
             environ.get("CONTENT_TYPE"),
+        )
+
+    @classmethod
+    def of_search(cls, index: str, body: Mapping[str, Any], headers: Headers) -> Incoming:
+        """A search of an index that nobody has sent, with the headers of whoever it is made for."""
+        data = json.dumps(body).encode()
+        kept = end_to_end(headers, *_OF_ANOTHER_BODY)
+        return cls(
+            environ={},
+            method="POST",
+            path=f"/{quote(index, safe='')}/_search",
+            has_query=False,
+            query_string="",
+            headers=[*kept, ("Content-Type", "application/json")],
+            stream=BytesIO(data),
+            n_body_bytes=len(data),
+            content_type="application/json",
+            body=data,
+            caller=caller_key(headers),
         )
 
     @property

@@ -24,8 +24,6 @@ _MANY_UNKNOWN = 0.2
 _SHOWN_FIELDS = 8
 _TEXT_FIELDS = "proxy_text_fields"
 _LEAST_SHARE = 0.01
-# A probe may have to compile the kernels first.
-_PROBE_BUDGET_MS = 120_000
 
 
 def look_at(settings: Settings, store: EngineStore, index: str, embeddings: Embeddings) -> tuple[bool, str]:
@@ -129,7 +127,7 @@ def _probe(settings: Settings, store: EngineStore, index: str, embeddings: Embed
         in_process_proxy.check_engine(settings, store)
     except SinkrankError as error:
         return str(error)
-    patient = settings.model_copy(update={"proxy_budget_ms": _PROBE_BUDGET_MS, "proxy_learn_weights": False})
+    patient = settings.model_copy(update={"proxy_budget_ms": in_process_proxy.PATIENT_MS, "proxy_learn_weights": False})
     app = in_process_proxy.app_of(patient, store, embeddings)
     return _search(app, index, embeddings, in_process_proxy.caller_headers(settings))
 

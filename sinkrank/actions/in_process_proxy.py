@@ -1,23 +1,31 @@
 """Opens the proxy in this process, in front of the engine of the settings.
 
-`evaluate`, `tune` and `doctor` use it for an index that Sinkrank did not make.
+`search`, `explain`, `evaluate`, `tune` and `doctor` use it for an index that Sinkrank did not make.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sinkrank.console import resources
+from sinkrank.console import output, resources
 
 if TYPE_CHECKING:
     from flask import Flask
 
+    from evaluation.judged.query_template import QueryTemplate
     from reranker.embeddings import Embeddings
     from reranker.service.settings import Settings
     from reranker.stores.base.protocol import Store
     from reranker.stores.engine.store import EngineStore
+
+# A query over more fields is slow, and most of so many fields are not text that people search.
+_MAX_FIELDS = 100
+
+PATIENT_MS = 120_000
+"""A time limit of searches for who has no service running: the first one may have to compile or load much."""
 
 
 def engine_of(store: Store) -> EngineStore | None:
@@ -27,8 +35,8 @@ def engine_of(store: Store) -> EngineStore | None:
     return store if isinstance(store, EngineStore) else None
 
 
-def is_foreign(settings: Settings) -> bool:
-    """Whether the index of the settings exists and was not made by Sinkrank.
+def is_foreign(store: Store, index: str | None) -> bool:
+    """Whether the index exists and was not made by Sinkrank.
 
     Raises:
         StoreUnavailable: the engine does not answer.
@@ -36,40 +44,66 @@ def is_foreign(settings: Settings) -> bool:
     """
     from reranker.base.errors import BadInput, NotFound, NotOurIndex, WrongParameter
 
-    with resources.opened_store(settings) as store:
-        if engine_of(store) is None:
-            return False
-        if settings.index is None:
-            if not store.indices():
-                raise WrongParameter(f"{store.address} holds no index that Sinkrank made; name yours with --index NAME")
-            return False
-        try:
-            store.describe(settings.index)
-        except NotOurIndex:
-            return True
-        except (BadInput, NotFound):
-            return False
+    if engine_of(store) is None:
+        return False
+    if index is None:
+        if not store.indices():
+            raise WrongParameter(f"{store.address} holds no index that Sinkrank made; name yours with --index NAME")
+        return False
+    try:
+        store.describe(index)
+    except NotOurIndex:
+        return True
+    except (BadInput, NotFound):
+        return False
     return False
 
 
 @contextmanager
-def opened_proxy(settings: Settings) -> Iterator[tuple[Flask, EngineStore]]:
-    """The service's app with compiled kernels, and its store.
+def opened_proxy(
+    settings: Settings, store: Store, embeddings: Embeddings, template: Path | None, *, is_compiled: bool = True
+) -> Iterator[tuple[Flask, str, QueryTemplate]]:
+    """The service's app over an open store, the index of the settings, and the query that stands for a text.
+
+    Args:
+        template: file of that query; None: a `multi_match` over the text fields of the index.
+        is_compiled: whether to load the compiled kernels first, for more than a few searches.
 
     Raises:
-        WrongParameter: the store is not an engine.
+        WrongParameter: no index is named, or the store is not an engine.
+        BadInput, NotFound: the template or the index cannot be used.
     """
+    from evaluation.judged.query_template import QueryTemplate
     from reranker.api.app import stop, warm_up
+    from reranker.base.errors import WrongParameter
 
-    embeddings = resources.open_embeddings(settings)
-    with resources.opened_store(settings) as store:
-        engine = check_engine(settings, store)
-        app = app_of(settings, engine, embeddings)
+    if settings.index is None:
+        raise WrongParameter("a search through the proxy needs the name of the index; give --index NAME")
+    read = None if template is None else QueryTemplate.read(template)
+    engine = check_engine(settings, store)
+    app = app_of(settings, engine, embeddings)
+    if is_compiled:
         warm_up(app)
-        try:
-            yield app, engine
-        finally:
-            stop(app)
+    try:
+        yield app, settings.index, read or _plain_template(engine, settings.index)
+    finally:
+        stop(app)
+
+
+def _plain_template(engine: EngineStore, index: str) -> QueryTemplate:
+    """A query over all text fields of the index."""
+    from evaluation.judged.query_template import QueryTemplate
+    from reranker.base.errors import BadInput
+    from reranker.stores.engine.fields import text_fields
+
+    fields = sorted({name for mappings in engine.mappings(index) for name in text_fields(mappings)})
+    if not 0 < len(fields) <= _MAX_FIELDS:
+        raise BadInput(
+            f"index {index!r} has {len(fields)} text fields; say which to search with --template FILE, the body of a "
+            'search with {{text}} in the place of the query: {"query": {"match": {"body": "{{text}}"}}}'
+        )
+    output.talk().print(f"searching the text fields {', '.join(fields)}; --template asks another way", markup=False)
+    return QueryTemplate.over(fields)
 
 
 def check_engine(settings: Settings, store: Store) -> EngineStore:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from evaluation.judged.comparison import QueryMove, Run, Summary, Way
     from evaluation.judged.judgments import JudgedQuery
     from ingest.progress import Progress
+    from reranker.search.searcher import Searcher
     from reranker.service.settings import Settings
 
 _SHOWN_MOVES = 5
@@ -72,18 +73,16 @@ class Searching:
     outcomes: Mapping[str, Counter[str]] | None = None
 
 
-@contextmanager
-def opened(settings: Settings) -> Iterator[Searching]:
+def searching(settings: Settings, searcher: Searcher) -> Searching:
     """Searches in an index that Sinkrank made."""
     from evaluation.judged.comparison import run_way
 
-    with resources.opened_searcher(settings) as searcher:
-        index = searcher.choose_index(settings.index)
-        yield Searching(
-            index,
-            lambda method: way_of(settings, method),
-            lambda way, queries, progress: run_way(way, searcher, index, queries, progress),
-        )
+    index = searcher.choose_index(settings.index)
+    return Searching(
+        index,
+        lambda method: way_of(settings, method),
+        lambda way, queries, progress: run_way(way, searcher, index, queries, progress),
+    )
 
 
 def compare(

@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from reranker.service.settings import Settings
+from reranker.service.settings_sources import LoadedSettings
 from sinkrank.console import options
 
 
 @options.takes_settings("first_stage", "depth", "method", "epsilon", "tau", "feedback", *options.SEARCHABLE)
 def search(
-    settings: Settings,
+    loaded: LoadedSettings,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The query.")],
     lang: options.QueryLanguage = None,
     to: options.DocumentLanguages = None,
@@ -27,11 +27,13 @@ def search(
     ] = None,
     offset: Annotated[int, typer.Option("--from", help="Number of hits to skip.")] = 0,
     size: Annotated[int, typer.Option("--size", help="Number of hits to show.")] = 10,
+    template: options.Template = None,
     json_: options.Json = False,
 ) -> None:
     """Search an index: the first stage fetches candidates, transport between words re-ranks them.
 
-    The method none keeps the order of the first stage.
+    The method none keeps the order of the first stage. An index of an engine that Sinkrank did not make is searched
+    through the proxy: the first stage is the engine's own query.
 
     Example: [bold]sinkrank search "asiakirjan tulostaminen" --lang fi --to el[/bold]
     """
@@ -44,19 +46,35 @@ def search(
 
     from dataclasses import replace
 
+    from reranker.base.errors import WrongParameter
     from reranker.stores.base.filters import Filters
     from reranker.transport import compilation
+    from sinkrank.actions import engine_search
     from sinkrank.console import output, resources, tables
 
+    settings = loaded.settings
     # Loading the compiled code takes longer than one search without it.
-    with compilation.deferred(), resources.opened_searcher(settings) as searcher:
-        index = searcher.choose_index(settings.index)
-        request = resources.search_request(settings, text, index, lang, Filters.parse(to, conditions))
-        request = replace(request, offset=offset, size=size)
-        with output.talk().status(output.LOADING):
+    with (
+        compilation.deferred(),
+        resources.opened_searcher(settings) as searcher,
+        engine_search.opened(loaded, searcher, template) as engine,
+        output.talk().status(output.LOADING) as status,
+    ):
+        if engine is not None and conditions:
+            raise WrongParameter("--filter is for an index that Sinkrank made; put the filter into --template FILE")
+        if engine is not None:
+            engine.learn(text)
+            loading_ms = (time.perf_counter() - started) * 1000
+            status.stop()
+            answer = engine.search(text, lang, to, offset, size)
+        else:
+            index = searcher.choose_index(settings.index)
+            request = resources.search_request(settings, text, index, lang, Filters.parse(to, conditions))
+            request = replace(request, offset=offset, size=size)
             searcher.reranker(request.index)  # a service opens the index once
-        loading_ms = (time.perf_counter() - started) * 1000
-        answer = searcher.search(request)
+            loading_ms = (time.perf_counter() - started) * 1000
+            status.stop()
+            answer = searcher.search(request)
     answer = replace(answer, took_ms={**answer.took_ms, "loading": round(loading_ms, 3)})
     if json_:
         output.print_json(answer)

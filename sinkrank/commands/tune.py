@@ -21,14 +21,7 @@ def tune(
     qrels: Annotated[
         Path, typer.Option("--qrels", metavar="FILE", help="Judgments as TREC qrels: QUERY 0 DOCUMENT RELEVANCE.")
     ],
-    template: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Search body with {{text}} in place of the query, sent through the proxy. An index that Sinkrank did "
-            "not make is always searched through the proxy; default: a multi_match over its text fields.",
-        ),
-    ] = None,
+    template: options.Template = None,
     json_: options.Json = False,
 ) -> None:
     """Choose epsilon, tau, depth and the weight of kNN on half of the judged queries, and test them on the other half.

@@ -107,6 +107,14 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON
 QueryLanguage = Annotated[
     str | None, typer.Option("--lang", metavar="CODE", help="Language of the query; default: detected.")
 ]
+Template = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Search body with {{text}} in place of the query, sent through the proxy. An index that Sinkrank did not "
+        "make is always searched that way; default: a multi_match over its text fields.",
+    ),
+]
 DocumentLanguages = Annotated[
     list[str] | None, typer.Option("--to", metavar="CODE", help="Language of the documents; may be repeated.")
 ]

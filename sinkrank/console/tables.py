@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from reranker.answers import ExplainAnswer, Hit, ScoreParts, SearchAnswer
+from reranker.answers import (
+    DocumentShare,
+    EncoderSource,
+    ExplainAnswer,
+    Hit,
+    ScoreParts,
+    ScoreSources,
+    SearchAnswer,
+)
 from reranker.ranking import explanation as transport
 from reranker.ranking.corrections import HUBNESS_WEIGHT
 from sinkrank.console.output import counted
@@ -119,6 +127,37 @@ def explanation_table(explanation: ExplainAnswer) -> Table:
     return table
 
 
+def encoder_table(encoder: EncoderSource) -> Table:
+    """The words that carry the part `encoder` of a score, and what else is in it. The last line is the part."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_footer=True)
+    rows = [(plain(word.word), word.part) for word in encoder.words]
+    others = {
+        "all others": encoder.other_words,
+        "counted from the least cosine of all candidates": encoder.window_offset,
+        "a field is the query word for word": encoder.exact_match,
+    }
+    rows += [(Text(told, style="dim"), part) for told, part in others.items() if abs(part) >= 5e-5]
+    table.add_column("document word", footer="the sentence encoder's part")
+    table.add_column("part", justify="right", footer=f"{sum(part for _, part in rows):z.4f}")
+    for told, part in rows:
+        table.add_row(told, f"{part:z.4f}")
+    return table
+
+
+def _source_lines(sources: ScoreSources) -> Iterator[str]:
+    """What feedback and neighbours came from."""
+
+    def named(documents: Sequence[DocumentShare]) -> str:
+        return ", ".join(f"{plain(each.id).plain} ({each.share:.0%})" for each in documents)
+
+    feedback, neighbours = sources.feedback, sources.neighbours
+    if feedback is not None and feedback.words:
+        words = ", ".join(f"{plain(each.word).plain} {each.weight:.3f}" for each in feedback.words)
+        yield f"Feedback: the query gained {words}, … from {named(feedback.documents)}, …"
+    if neighbours is not None and neighbours.documents:
+        yield f"Neighbours: it resembles {named(neighbours.documents)}"
+
+
 def explanation_footer(explanation: ExplainAnswer) -> str:
     """The lines below the table: the meaning of the costs, and the sum that orders the candidates if that is not the
     distance alone."""
@@ -128,6 +167,8 @@ def explanation_footer(explanation: ExplainAnswer) -> str:
         lines.append(f"words without an embedding, not part of the distance: {named}")
     if explanation.score_parts is not None:
         lines.append(_score_line(explanation.score, explanation.score_parts))
+        if explanation.score_sources is not None:
+            lines += _source_lines(explanation.score_sources)
     elif explanation.order_distance != explanation.distance:
         of = explanation.order_parts
         parts = [f"{of.words:.4f} (known words: {1.0 - explanation.unknown_share:.4f} · the distance)"]

@@ -1,4 +1,4 @@
-"""`evaluate`, `tune` and `doctor` on an index of a real engine that Sinkrank did not make."""
+"""`search`, `explain`, `evaluate`, `tune` and `doctor` on an index of a real engine that Sinkrank did not make."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ import pytest
 import regex
 import urllib3
 
+from reranker.api.app import create_app
+from reranker.embeddings import Embeddings
+from reranker.proxy import PROXY_EXTENSION
+from reranker.service.settings import Settings
+from reranker.stores import open_store
 from tests.cli.conftest import MakeForeign, Run
 from tests.cli.test_doctor import checks
 from tests.engines.sources import Engine
@@ -230,3 +235,128 @@ def test_without_embeddings_doctor_says_that_searches_pass_and_what_makes_them(
     command = f"sinkrank embeddings prepare --store {engine.url} --index {index} --output none"
     assert command in found["embeddings"]["message"]
     assert "passes its searches to the engine" in found[f"index {index}"]["message"]
+
+
+@pytest.fixture
+def of_store(engine: Engine) -> list[str]:
+    return ["--store", engine.url.replace("http://", "opensearch://")]
+
+
+def proxied(engine: Engine, index: str, home: Path, body: dict[str, Any]) -> list[dict[str, Any]]:
+    """The hits of a service before the engine, once it has learned the index's words."""
+    store = open_store(engine.url)
+    app = create_app(Settings(home=home / ".sinkrank", store=engine.url, proxy_budget_ms=60_000), store, tiny(home))
+    for _ in range(2):
+        answer = app.test_client().post(f"/{index}/_search", json=body)
+        app.extensions[PROXY_EXTENSION].ranking.figures.wait(60)
+    store.close()
+    assert answer.headers["X-Rerank-Status"] == "applied"
+    hits: list[dict[str, Any]] = answer.get_json()["hits"]["hits"]
+    return hits
+
+
+def tiny(home: Path) -> Embeddings:
+    return Embeddings.open(home / ".sinkrank" / "embeddings")
+
+
+def test_search_and_explain_show_what_callers_of_the_proxy_get(
+    run: Run, make: MakeIndex, engine: Engine, home: Path, of_store: list[str]
+) -> None:
+    index, text = make(), "cat dog water bread"
+    query = {"multi_match": {"query": text, "fields": ["text", "title"]}}
+    rerank = {"language": "en", "details": True, "window_size": 30}
+    expected = proxied(engine, index, home, {"query": query, "from": 1, "size": 3, "ext": {"rerank": rerank}})
+    options = ["--index", index, *of_store, "--lang", "en", "--depth", "30"]
+    result = run("search", text, *options, "--from", "1", "--size", "3", "--json")
+    assert "searching the text fields text, title; --template asks another way" in result.stderr
+    answer = json.loads(result.stdout)
+    assert [hit["id"] for hit in answer["hits"]] == [hit["_id"] for hit in expected]
+    for hit, other in zip(answer["hits"], expected, strict=True):
+        details = other["_rerank"]
+        assert hit["score"] == pytest.approx(other["_score"], abs=2e-6)  # one of the two without the compiled loops
+        assert hit["score_parts"] == pytest.approx(details["score_parts"], abs=1e-5)
+        assert (hit["rank"], hit["first_stage_rank"]) == (details["rank"], details["first_stage_rank"])
+        assert hit["first_stage_score"] == details["first_stage_score"]
+        document = DOCUMENTS[int(hit["id"])]
+        assert (hit["title"], hit["metadata"], hit["language"]) == (document["title"], document, "en")
+    found = urllib3.request("POST", f"{engine.url}/{index}/_count", json={"query": query}, timeout=60).json()["count"]
+    assert (answer["n_candidates"], answer["first_stage"], answer["method"]) == (found, "engine", "auto")
+    assert (answer["language"], answer["unknown_words"], answer["has_feedback"]) == ("en", [], True)
+
+    first = expected[0]
+    explained = json.loads(run("explain", text, first["_id"], *options, "--json").stdout)
+    assert explained["score_parts"] == pytest.approx(first["_rerank"]["score_parts"], abs=1e-5)
+    neighbours = first["_rerank"]["score_sources"]["neighbours"]["documents"]
+    assert [each["id"] for each in explained["score_sources"]["neighbours"]["documents"]] == [
+        each["id"] for each in neighbours
+    ]
+    assert explained["document"]["text"] == "{text}\n{title}".format(**DOCUMENTS[int(first["_id"])])
+    assert sum(word["distance"] for word in explained["words"]) == pytest.approx(explained["distance"], abs=1e-9)
+
+
+def test_a_person_reads_the_hits_and_why_the_first_is_there(
+    run: Run, make: MakeIndex, of_store: list[str], tmp_path: Path
+) -> None:
+    options = ["--index", make(), *of_store, "--lang", "en"]
+    shown = run("search", "bread", *options, "--method", "emd").stdout
+    (first,) = [line.split() for line in shown.splitlines() if line.split()[:1] == ["1"]]
+    assert first[-1] == str(DOCUMENTS.index({"title": "bread", "text": "bread bread", "sku": "zzz"}))
+    assert first[4:6] == ["en", "bread"]
+    assert "61 candidates by engine in" in shown  # of 125, (4/5)³ = 64 have no bread
+    assert "re-ranked by emd (float64) in" in shown
+    plot = tmp_path / "out.svg"
+    # Eight documents have no other words than these two: the others of the twenty best bring theirs.
+    why = run("explain", "bread cat qqq www", first[-1], *options, "--plot", str(plot)).stdout
+    assert "auto distance" in why
+    assert "Neighbours: it resembles" in why
+    (gained,) = [line for line in why.splitlines() if line.startswith("Feedback: the query gained")]
+    assert all(word in gained for word in ("dog", "water", "car"))
+    assert f"bread cat qqq www → {first[-1]}" in plot.read_text(encoding="utf-8")
+
+
+def test_the_engines_order_is_shown_where_it_stays(run: Run, make: MakeIndex, of_store: list[str]) -> None:
+    options = ["--index", make(), *of_store]
+    result = run("search", "zzz cat", *options, "--method", "none", "--json")
+    answer = json.loads(result.stdout)
+    assert (answer["method"], answer["took_ms"]["rerank"], answer["unknown_words"]) == ("none", 0, ["zzz"])
+    assert [hit["rank"] for hit in answer["hits"]] == list(range(1, 11))
+    scores = [hit["score"] for hit in answer["hits"]]
+    assert scores == sorted(scores, reverse=True)
+    assert "the engine's order stays" not in result.stderr
+    assert "the engine's order stays: unknown_words" in run("search", "qqq", *options).stderr
+
+
+def test_a_template_asks_in_the_callers_way_also_in_an_index_of_ours(
+    run: Run, make: MakeIndex, engine: Engine, of_store: list[str], tmp_path: Path
+) -> None:
+    template = tmp_path / "template.json"
+    only = {"query": {"bool": {"must": {"match": {"title": "{{text}}"}}, "filter": {"term": {"sku": "zzz"}}}}}
+    template.write_text(json.dumps(only), encoding="utf-8")
+    options = ["--index", make(), *of_store, "--template", str(template)]
+    result = run("search", "cat", *options, "--json")
+    assert "searching the text fields" not in result.stderr
+    assert json.loads(result.stdout)["n_candidates"] == 25
+    assert json.loads(run("explain", "cat", "0", *options, "--json").stdout)["id"] == "0"
+
+
+@pytest.mark.parametrize(
+    ("command", "more", "code", "told"),
+    [
+        (["search", "cat"], ["--filter", "sku=zzz"], 2, "--filter is for an index that Sinkrank made"),
+        (["search", "cat"], ["--first-stage", "bm25"], 2, "--first-stage is for an index that Sinkrank made"),
+        (["search", "cat"], ["--template", "gone.json"], 1, "no file 'gone.json'"),
+        (["explain", "cat", "nowhere"], [], 1, "document 'nowhere' is not among the first 61 hits"),
+        (["explain", "qqq", "1"], [], 1, "keeps the engine's order (unknown_words)"),
+        (["explain", "cat", "0"], ["--method", "none"], 1, "keeps the engine's order (method_none)"),
+    ],
+)
+def test_a_search_or_explanation_that_cannot_be_says_why(
+    run: Run, make: MakeIndex, of_store: list[str], command: list[str], more: list[str], code: int, told: str
+) -> None:
+    result = run(*command, "--index", make(), *of_store, *more, exits=code)
+    assert told in result.stderr.splitlines()[-1]
+
+
+def test_without_a_name_the_error_says_how_to_give_one(run: Run, make: MakeIndex, of_store: list[str]) -> None:
+    make()
+    assert "name yours with --index NAME" in run("search", "cat", *of_store, exits=2).stderr

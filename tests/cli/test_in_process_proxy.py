@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,8 @@ def test_an_engine_without_an_index_of_ours_asks_for_a_name(run: Run, home: Path
     with serve(lambda *request: (200, {})) as node:
         result = run("evaluate", "--queries", "queries", "--qrels", "qrels", "--store", node.address, exits=2)
         assert "name yours with --index NAME" in result.stderr
-        assert not is_foreign(Settings(store=str(home / "store"), index="pages"))
+    with closing(open_store(str(home / "store"))) as folder:
+        assert not is_foreign(folder, "pages")
 
 
 @pytest.mark.parametrize(
@@ -72,5 +74,5 @@ def test_an_index_is_foreign_where_no_meta_says_that_it_is_ours(mapping: Any, an
     def mapped(method: str, path: str, body: str) -> tuple[int, object]:
         return 200, {"pages": {"mappings": mapping}} if mapping else {}
 
-    with serve(mapped) as node:
-        assert is_foreign(Settings(store=node.address, index="pages")) is answer
+    with serve(mapped) as node, closing(open_store(node.address)) as store:
+        assert is_foreign(store, "pages") is answer

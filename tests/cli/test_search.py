@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from io import StringIO
-from math import log, sqrt
+from math import hypot, log, sqrt
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from sinkrank.console.tables import search_table
 from tests.cli.conftest import DOCUMENTS, Run, assert_one_line, write_rows
 from tests.cli.test_commands import python
 from tests.engines.nodes import free_ports
+from tests.query_encoder import encoding_embeddings
 from tests.tiny import TRANSLATION_COST
 
 pytestmark = pytest.mark.usefixtures("indexed")
@@ -170,6 +171,26 @@ def test_explain_prints_the_pairs_and_the_sum(run: Run) -> None:
     assert ["chat", "0.2933", "0.2828", "0.0830", "11.6", "%"] in lines
     assert ["emd", "distance", "1.0000", "0.7150", "100.0", "%"] in lines
     assert "What brought it nearest: cat → chat (mass 0.29, cost 0.28)" in shown
+
+
+def test_explain_shows_what_each_word_adds_to_the_encoders_part(run: Run, empty_home: Path) -> None:
+    """The encoded query is (0.2, 0.6) / sqrt(0.4); its products with cat, dog and bread are 0.2, 0.52 and -0.2, by that
+    root. Of three documents cat stands in one and dog in two, so their idf is log(2) and log(4/3)."""
+    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[encoders]'")
+    encoding_embeddings(empty_home / "encoding")
+    rows = [{"id": text, "language": "en", "text": text} for text in ("dog cat", "dog", "bread")]
+    options = ("--embeddings", "encoding", "--store", "other")
+    run("ingest", str(write_rows(empty_home / "in.jsonl", rows)), "--index", "pets", *options)
+    shown = run("explain", "cat", "dog cat", "--lang", "en", *options).stdout
+    lines = [" ".join(line.split()) for line in shown.splitlines()]
+    dog = log(4 / 3) / (log(4 / 3) + log(2))
+    length = hypot(0.8 * dog + (1 - dog), 0.6 * dog)  # of the mean of (0.8, 0.6) and (1, 0)
+    of_dog, of_cat = 0.52 * dog / length, 0.2 * (1 - dog) / length
+    slope = 0.98 * 0.45 / (0.52 + 0.2)  # from the bread to the document that is a dog alone
+    assert f"dog {slope * of_dog:.4f}" in lines
+    assert f"cat {slope * of_cat:.4f}" in lines
+    assert f"counted from the least cosine of all candidates {slope * 0.2:.4f}" in lines
+    assert f"the sentence encoder's part {slope * (of_dog + of_cat + 0.2):.4f}" in lines
 
 
 def test_explain_draws_the_transport_into_a_file(run: Run, tmp_path: Path) -> None:

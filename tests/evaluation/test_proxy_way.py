@@ -15,7 +15,7 @@ from evaluation.judged.judgments import JudgedQuery
 from evaluation.judged.proxy_way import FIRST_STAGE, ProxySearches
 from evaluation.judged.query_template import QueryTemplate
 from reranker.api.app import create_app, warm_up
-from reranker.base.errors import BadInput, NotFound, StoreUnavailable
+from reranker.base.errors import BadInput, NotFound, StoreUnavailable, Unauthenticated
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from reranker.transport import Parameters
@@ -117,8 +117,8 @@ def test_parameters_language_and_window_are_the_ways(app: Flask, monkeypatch: py
     ("status", "error", "told"),
     [
         (400, BadInput, "query 'q' is refused .*parsing_exception: unknown query.*change the template"),
-        (401, StoreUnavailable, "store_username"),
-        (404, NotFound, "--index"),
+        (401, Unauthenticated, "store_username"),
+        (404, NotFound, "no such index.*check its name"),
         (503, StoreUnavailable, "its log says why"),
     ],
 )

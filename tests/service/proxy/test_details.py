@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,42 @@ def test_the_sentence_encoder_counts_nearly_half_for_a_short_query(fake: FakeEng
     assert encoder == pytest.approx([0.0, 0.98 * 0.45, 0.0, 0.98 * 0.45, 0.0], abs=1e-6)
     assert found[1]["first_stage"] == pytest.approx(0.98 * 0.33)
     assert [hit["score_parts"]["encoder"] for hit in details(client, size=5, language="fr")] == [0.0] * 5
+
+
+def test_the_words_that_carry_the_encoders_part_sum_to_it(fake: FakeEngine, tmp_path: Path) -> None:
+    """The encoded query is (0.2, 0.6) / sqrt(0.4). The products are 0.949 with the dog, and -0.316 with the bread, the
+    least of the window; the cat's, 0.316, is half the way between, and the match of its whole text adds the other."""
+    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[encoders]'")
+    client = service_before(fake, encoding_embeddings(tmp_path / "embeddings"), tmp_path)
+    found = {hit["first_stage_rank"]: hit["score_sources"] for hit in details(client, size=7, window_size=5)}
+    share = 0.98 * 0.45
+    least, cat, dog = -0.2 / sqrt(0.4), 0.2 / sqrt(0.4), 0.52 / sqrt(0.4)
+    slope = share / (dog - least)
+    assert found[2]["encoder"]["words"] == [{"word": "dog", "language": "en", "part": pytest.approx(slope * dog)}]
+    assert found[4]["encoder"] == {
+        "cosine": pytest.approx(cat),
+        "words": [{"word": "cat", "language": "en", "part": pytest.approx(slope * cat)}],
+        "other_words": pytest.approx(0, abs=1e-9),
+        "window_offset": pytest.approx(-slope * least, abs=1e-6),
+        "exact_match": pytest.approx(share - slope * (cat - least), abs=1e-6),
+    }
+    assert found[1] == {"encoder": None, "feedback": None, "neighbours": None}  # it has no known word
+    assert found[6] is None  # behind the window
+    assert [hit["score_sources"] for hit in details(client, size=5, window_size=5, method="nbow")] == [None] * 5
+
+
+def test_details_name_the_documents_by_their_ids(client: FlaskClient) -> None:
+    """Of a query of four words over 100 hits: every fifth hit has the same word, so each copy resembles the others."""
+    query = {"match": {"body": "cat dog water bread"}}
+    body = {"query": query, "size": 100, "ext": {"rerank": {"details": True, "language": "en"}}}
+    hits = client.post("/pages/_search", json=body).get_json()["hits"]["hits"]
+    for hit in hits:
+        sources, kind = hit["_rerank"]["score_sources"], int(hit["_id"]) % 5
+        neighbours = sources["neighbours"]["documents"]
+        assert len(neighbours) == (0 if TEXTS[kind] in ("zzz", "qqq") else 3)
+        assert {int(each["id"]) % 5 for each in neighbours} <= {kind}
+        assert hit["_id"] not in [each["id"] for each in neighbours]
+        assert sources["feedback"] == {"words": [], "documents": []}  # the best hits have the query's own words alone
 
 
 def test_a_search_may_say_how_much_the_engines_score_counts(client: FlaskClient) -> None:

@@ -1,0 +1,183 @@
+"""Searches an index of the engine that Sinkrank did not make, and explains its hits: through the proxy in this process,
+so that the hits, their order and their scores are those that callers of the proxy get."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sinkrank.actions import in_process_proxy
+from sinkrank.console import output
+
+if TYPE_CHECKING:
+    from evaluation.judged.query_template import QueryTemplate
+    from reranker.answers import ExplainAnswer, Hit, SearchAnswer
+    from reranker.embeddings import Embeddings
+    from reranker.proxy import Proxy
+    from reranker.search.searcher import Searcher
+    from reranker.service.settings import Settings
+    from reranker.service.settings_sources import LoadedSettings
+
+# In `_source`; the first that holds a text.
+_TITLES = ("title", "name", "headline", "heading", "subject", "label")
+_LEARNING_S = 60.0
+_DURATION = re.compile(r"(\w+);dur=([\d.]+)")
+
+
+@contextmanager
+def opened(loaded: LoadedSettings, searcher: Searcher, template: Path | None) -> Iterator[EngineSearch | None]:
+    """What searches the index of the settings through the proxy; None where no template is given and Sinkrank made the
+    index.
+
+    Raises:
+        StoreUnavailable, WrongParameter, BadInput, NotFound: as `in_process_proxy.is_foreign` and `opened_proxy`; or an
+            option is for an index that Sinkrank made.
+    """
+    from reranker.base.errors import WrongParameter
+    from reranker.proxy import PROXY_EXTENSION
+
+    settings = loaded.settings
+    if template is None and not in_process_proxy.is_foreign(searcher.store, settings.index):
+        yield None
+        return
+    if loaded.option("first_stage") is not None:
+        raise WrongParameter("--first-stage is for an index that Sinkrank made; here it is the engine's own query")
+    # A service keeps no method `none`: single searches do.
+    patient = settings.model_copy(update={"proxy_budget_ms": in_process_proxy.PATIENT_MS, "method": "auto"})
+    with in_process_proxy.opened_proxy(patient, searcher.store, searcher.embeddings, template, is_compiled=False) as (
+        app,
+        index,
+        read,
+    ):
+        window = loaded.option("depth") or settings.proxy_window_size
+        yield EngineSearch(settings, app.extensions[PROXY_EXTENSION], searcher.embeddings, index, read, window)
+
+
+class EngineSearch:
+    """Searches one index."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        proxy: Proxy,
+        embeddings: Embeddings,
+        index: str,
+        template: QueryTemplate,
+        window: int,
+    ) -> None:
+        """Args: window: number of hits that are re-ranked."""
+        self._settings = settings
+        self._proxy = proxy
+        self._embeddings = embeddings
+        self._index = index
+        self._template = template
+        self._window = window
+        self._has_learned = False
+        self._headers = list(in_process_proxy.caller_headers(settings).items())
+
+    def learn(self, text: str) -> None:
+        """Learns how rare the words of the index are, as a running service has; once."""
+        if self._settings.method != "none" and not self._has_learned:
+            self._has_learned = True
+            self._ask({**self._body(text), "size": 1})
+            self._proxy.ranking.figures.wait(_LEARNING_S)
+
+    def search(
+        self, text: str, language: str | None, languages: Sequence[str] | None, offset: int, size: int
+    ) -> SearchAnswer:
+        """A page of hits, once it has learned. If the engine's order stays, standard error says why.
+
+        Raises:
+            SinkrankError: the engine or the proxy refuses the search.
+        """
+        from reranker.answers import SearchAnswer
+        from reranker.ranking.query import read_query
+        from reranker.text.idf import IdfTable
+
+        self.learn(text)
+        body = self._body(text, language, languages) | {"from": offset, "size": size}
+        answer, headers = self._ask(body)
+        if headers.get("x-rerank-status") != "applied" and self._settings.method != "none":
+            reason = headers.get("x-rerank-reason", "not re-ranked")
+            output.talk().print(f"the engine's order stays: {reason}", markup=False)
+        found = answer["hits"]
+        hits = [self._hit(hit, rank) for rank, hit in enumerate(found["hits"], start=offset + 1)]
+        shown: Mapping[str, Any] = next((hit["_rerank"] for hit in found["hits"] if "_rerank" in hit), {})
+        durations = {name: float(ms) for name, ms in _DURATION.findall(headers.get("server-timing", ""))}
+        engine_ms, rerank_ms = durations.get("engine", float(answer["took"])), durations.get("rerank", 0.0)
+        query = read_query(text, language, self._embeddings, IdfTable(), ())
+        total = found.get("total", len(hits))
+        return SearchAnswer(
+            hits=hits,
+            index=self._index,
+            n_candidates=total["value"] if isinstance(total, dict) else total,
+            language=query.language,
+            first_stage="engine",
+            method=shown.get("method", "none"),
+            precision=shown.get("precision", "none"),
+            n_converged=None,
+            has_feedback=shown.get("has_feedback", False),
+            unknown_words=list(query.unknown_words),
+            took_ms={"first_stage": engine_ms, "rerank": rerank_ms, "total": round(engine_ms + rerank_ms, 3)},
+        )
+
+    def explain(
+        self, text: str, language: str | None, languages: Sequence[str] | None, doc_id: str, pairs_per_word: int
+    ) -> ExplainAnswer:
+        """Raises SinkrankError: as `Proxy.explain`."""
+        from reranker.proxy.explain import window_search
+        from reranker.upstream.incoming import Incoming
+
+        self.learn(text)
+        body = window_search(self._body(text, language, languages))
+        return self._proxy.explain(Incoming.of_search(self._index, body, self._headers), doc_id, pairs_per_word)
+
+    def _body(self, text: str, language: str | None = None, languages: Sequence[str] | None = None) -> dict[str, Any]:
+        """The other parameters are the settings', which the proxy has too."""
+        section = {"method": self._settings.method, "window_size": self._window, "details": True}
+        named = {"language": language, "languages": list(languages or ()) or None}
+        return self._template.search(text, section | {name: value for name, value in named.items() if value})
+
+    def _ask(self, body: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+        """The proxy's answer to a search, and its headers, with their names in lower case."""
+        from reranker.proxy.explain import refusal
+        from reranker.upstream.incoming import Incoming
+
+        reply = self._proxy.search(Incoming.of_search(self._index, body, self._headers), is_multi=False)
+        data = b"".join(reply.body)
+        answer, status = json.loads(data), int(reply.status[:3])
+        if status != 200:
+            raise refusal(status, answer.get("error", answer))
+        return answer, {name.lower(): value for name, value in reply.headers}
+
+    def _hit(self, hit: Mapping[str, Any], rank: int) -> Hit:
+        from reranker.answers import Hit, ScoreParts, read_answer
+        from reranker.embeddings.detection import guess_language
+        from reranker.query_dsl.source_texts import source_text
+        from reranker.ranking.scores import scores_by_rank
+
+        source, details = hit.get("_source") or {}, hit.get("_rerank") or {}
+        text = source_text(source, self._settings.proxy_text_fields)
+        parts = details.get("score_parts")
+        return Hit(
+            id=str(hit["_id"]),
+            title=next((source[name] for name in _TITLES if isinstance(source.get(name), str)), ""),
+            url=source["url"] if isinstance(source.get("url"), str) else "",
+            language=guess_language(text, self._embeddings),
+            text=text,
+            metadata=source,
+            score=hit["_score"] if details else scores_by_rank(rank, 1)[0],
+            distance=details.get("distance"),
+            rank=details.get("rank", rank),
+            first_stage_score=details.get("first_stage_score", hit.get("_score")) or 0.0,
+            first_stage_rank=details.get("first_stage_rank", rank),
+            without_known_word=details.get("without_known_word", False),
+            score_parts=None if parts is None else read_answer(ScoreParts, parts),
+            order_distance=details.get("order_distance"),
+            hubness=details.get("hubness"),
+            lacking_words=details.get("lacking_words", []),
+        )
