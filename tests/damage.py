@@ -181,7 +181,7 @@ def embeddings_answers(embeddings: Embeddings) -> Any:
     """What embeddings say to questions of every kind."""
     words = [embeddings.term(term_id)[1] for term_id in range(0, embeddings.n_terms, 61)]
     bags = [embeddings.bag(" ".join(words), language) for language in ("en", "fr")]
-    misspelled = [embeddings.stand_in("en", f"{word[:3]}x{word[3:]}") for word in words]
+    misspelled = [embeddings.stand_ins("en", f"{word[:3]}x{word[3:]}") for word in words]
     idf = embeddings.idf.languages
     return [
         embeddings.version,

@@ -41,7 +41,7 @@ def order_distances(task: Task, embeddings: Embeddings, hubness: NDArray[np.floa
     by_hubness = [Correction(hubness=hub) for hub in (hubness.tolist() if hubness is not None else [None] * len(held))]
     corrected = np.empty_like(found)
     for row, tokens in enumerate(task.queries.values()):
-        unknown = [token for token in tokens if embeddings.stand_in(language, token) is None]
+        unknown = [token for token in tokens if not embeddings.stand_ins(language, token)]
         share = unknown_share(tokens, unknown)
         if share == 1.0:
             corrected[row] = found[row]  # it has no known word, and finds nothing

@@ -82,7 +82,7 @@ class Trial:
                 holding[token].append(place)
         shares, lacking = np.zeros((len(task.queries), 1)), np.zeros((len(task.queries), len(task.documents)))
         for row, tokens in enumerate(task.queries.values()):
-            unknown = [token for token in tokens if embeddings.stand_in(task.direction.query_language, token) is None]
+            unknown = [token for token in tokens if not embeddings.stand_ins(task.direction.query_language, token)]
             shares[row] = unknown_share(tokens, unknown)
             distinct = set(unknown)
             for token in distinct:

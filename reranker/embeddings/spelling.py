@@ -14,6 +14,7 @@ Hunt and Stiller 2007 for one edit. Each hit is checked by its Levenshtein dista
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -71,14 +72,17 @@ class Spellings:
         Of several terms it is the one with the lowest id, which is the most frequent. None for words of fewer than 4 or
         more than 64 letters.
         """
+        return next(self.neighbours(language, word), None)
+
+    def neighbours(self, language: str, word: str) -> Iterator[int]:
+        """The ids of all terms of which `nearest` gives the first, ascending."""
         offset = self._offsets.get(language)
         if offset is None or not MIN_LETTERS <= len(word) <= MAX_LETTERS:
-            return None
+            return
         keys = _keys(_letters(word) @ _factors(len(word)), offset)
         for term_id in sorted(set(self._filed_under(keys))):
             if self._is_neighbour(language, word, term_id):
-                return term_id
-        return None
+                yield term_id
 
     def _filed_under(self, keys: NDArray[np.uint64]) -> list[int]:
         """The term ids of the entries with these keys, unordered and with duplicates."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,14 +28,13 @@ from reranker.text.normalization import normalize_term
 from reranker.text.segmentation import check_can_split
 from reranker.text.tokens import LONGEST_CACHED_TOKEN, has_digit, tokenize
 
-# Some 100 bytes an entry, so at most 20 MB a language. Running text has fewer common terms.
+# Some 150 bytes an entry, so at most 30 MB a language. Running text has fewer common terms.
 _MAX_CACHED_TERMS = 200_000
 _LONGEST_CACHED_NUMBER = 4  # years; there are too many longer numbers
 _CHUNK_ROWS = 16_384  # 20 MB of vectors at 300 dimensions
 # In float32, unit vectors that cancel out leave a mean of about 1e-8.
 _VANISHING_NORM = 1e-6
 _MAX_SPELLINGS = 3
-_NO_TERM = -1
 
 
 class Embeddings:
@@ -75,7 +75,7 @@ class Embeddings:
         self.version: str = meta["version"]
         self.precision: Precision = meta["precision"]
         self.document_frequencies = document_frequencies
-        self._taken: dict[str, dict[str, int]] = {language: {} for language in self.languages}
+        self._taken: dict[str, dict[str, tuple[int, ...]]] = {language: {} for language in self.languages}
         self.unknown_words = check_rule(unknown_words)
         self.query_encoder = query_encoder
         self._stand_ins = StandIns(vocabulary, path, self.unknown_words)
@@ -137,16 +137,25 @@ class Embeddings:
         found = self.vocabulary.find(language, term)
         return found if found >= 0 else None
 
-    def stand_in(self, language: str, token: str) -> int | None:
-        """The row that gives a normalised token its embedding: its own, or one by the rule `unknown_words`. None if
-        there is no such row, for numbers, and for languages that the store does not contain."""
+    def stand_ins(self, language: str, token: str) -> tuple[int, ...]:
+        """The rows that give a normalised token its embeddings: its own, or by the rule `unknown_words` another one or
+        those of its parts. None if there is no such row, for numbers, and for languages that the store does not
+        contain."""
         taken = self._taken.get(language)
         if taken is None:
-            return None
+            return ()
         found = taken.get(token)
-        if found is None:
-            found = self._take(language, token, taken)
-        return found if found >= 0 else None
+        return self._take(language, token, taken) if found is None else found
+
+    def with_parts(self, tokens: Iterable[str], language: str) -> list[str]:
+        """The tokens in order, each compound followed by its parts."""
+        found = []
+        for token in tokens:
+            found.append(token)
+            term_ids = self.stand_ins(language, token)
+            if len(term_ids) > 1:
+                found += [self.term(term_id)[1] for term_id in term_ids]
+        return found
 
     def term(self, term_id: int) -> tuple[str, str]:
         """The (language, term) of a row.
@@ -161,17 +170,19 @@ class Embeddings:
         return self.bag_of_tokens(tokenize(text, language), language)
 
     def bag_of_tokens(self, tokens: Iterable[str], language: str) -> BagOfWords:
-        """The bag of tokens of one language, each counted as the term of `stand_in`. Tokens without one are unknown
-        words; in a language that the store does not contain, all are."""
+        """The bag of tokens of one language, each counted as the terms of `stand_ins`: a compound counts as if its
+        parts were written apart. Tokens without a term are unknown words; in a language that the store does not
+        contain, all are."""
         tokens = list(tokens)
         taken = self._taken.get(language)
-        found = [_NO_TERM] * len(tokens) if taken is None else list(map(taken.get, tokens))
+        found: list[tuple[int, ...] | None] = [()] * len(tokens) if taken is None else list(map(taken.get, tokens))
         if taken is not None and None in found:
-            for place in [place for place, one in enumerate(found) if one is None]:
+            for place in [place for place, each in enumerate(found) if each is None]:
                 found[place] = self._take(language, tokens[place], taken)
-        counts = Counter(cast(list[int], found))
-        n_unknown = counts.pop(_NO_TERM, 0)
-        unknown = (token for token, one in zip(tokens, found, strict=True) if one == _NO_TERM) if n_unknown else ()
+        terms = cast(list[tuple[int, ...]], found)
+        counts = Counter(chain.from_iterable(terms))
+        n_unknown = terms.count(())
+        unknown = (token for token, each in zip(tokens, terms, strict=True) if not each) if n_unknown else ()
         term_ids = sorted(counts)
         return BagOfWords(
             np.array(term_ids, dtype=np.int32),
@@ -180,14 +191,13 @@ class Embeddings:
             unknown_hashes(unknown),
         )
 
-    def _take(self, language: str, token: str, taken: dict[str, int]) -> int:
-        """`stand_in` of a token that is not cached yet; `_NO_TERM` if there is none."""
-        term_id = None
+    def _take(self, language: str, token: str, taken: dict[str, tuple[int, ...]]) -> tuple[int, ...]:
+        """`stand_ins` of a token that is not cached yet."""
+        found: tuple[int, ...] = ()
         is_number = has_digit(token)
         if not is_number:  # 8601 and 8602 are one edit apart but unrelated
-            term_id = None if self._stand_ins.replaces_known else self.term_id(language, token)
-            term_id = self._stand_ins.find(language, token) if term_id is None else term_id
-        found = _NO_TERM if term_id is None else term_id
+            own = None if self._stand_ins.replaces_known else self.term_id(language, token)
+            found = self._stand_ins.find(language, token) if own is None else (own,)
         if len(token) <= (_LONGEST_CACHED_NUMBER if is_number else LONGEST_CACHED_TOKEN):
             if len(taken) >= _MAX_CACHED_TERMS:
                 taken.clear()  # another thread that reads now looks the term up again

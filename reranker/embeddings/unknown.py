@@ -1,6 +1,7 @@
-"""Finds the term whose embedding stands for a token without one (Balikas et al. 2018, section 3.3, the `+` systems).
+"""Finds the terms whose embeddings stand for a token without one: one term (Balikas et al. 2018, section 3.3, the `+`
+systems), or those of its parts.
 
-The result depends only on the store and the rule, so all processes find the same term.
+The result depends only on the store and the rule, so all processes find the same terms.
 """
 
 from __future__ import annotations
@@ -12,23 +13,27 @@ from typing import Literal, get_args
 import numpy as np
 
 from reranker.base.errors import WrongParameter
+from reranker.embeddings.compounds import COMPOUNDING, Compounds
 from reranker.embeddings.spelling import Spellings
 from reranker.embeddings.vocabulary import Vocabulary
 
-UnknownWordsRule = Literal["skip", "nearest", "same", "both", "paper"]
-"""Which embedding a token without one gets:
+UnknownWordsRule = Literal["skip", "nearest", "same", "both", "parts", "paper"]
+"""Which embeddings a token without one gets:
 
     skip      none; the token is left out
     nearest   that of the most frequent term of its language at Levenshtein distance 1
     same      that of the term with the same spelling in another language, the larger dictionary first
     both      `same`, or else `nearest`
+    parts     as `both`; and in six languages (`reranker.embeddings.compounds`) before it that of the same word with
+              `ä` for `ae` and so on, and after it those of the words that it consists of, or of which it is a form
     paper     as `both`; and a term of several languages always gets the embedding of the largest dictionary
 """
 
 UNKNOWN_WORDS_RULES: tuple[UnknownWordsRule, ...] = get_args(UnknownWordsRule)
 
-# The best rule, or within 0.005 MRR of the best, on every task of LibreOffice, also development (docs/methods.md).
-DEFAULT_RULE: UnknownWordsRule = "both"
+# `both` is the best rule for one term, or within 0.005 MRR of the best, on every task of LibreOffice, also development
+# (docs/methods.md).
+DEFAULT_RULE: UnknownWordsRule = "parts"
 
 
 def check_rule(name: str) -> UnknownWordsRule:
@@ -58,19 +63,22 @@ class StandIns:
         # Equally large dictionaries keep the order of the store.
         self._largest_first = [vocabulary.languages[place] for place in np.argsort(-n_terms, kind="stable")]
 
-    def find(self, language: str, token: str) -> int | None:
-        """The id of the term that stands for a normalised token of a language of the store, or None. Unless
-        `replaces_known`, the caller has looked for the token's own embedding before."""
+    def find(self, language: str, token: str) -> tuple[int, ...]:
+        """The ids of the terms that stand for a normalised token of a language of the store; none if nothing does.
+        Unless `replaces_known`, the caller has looked for the token's own embedding before."""
         if self.rule == "skip":
-            return None
-        found = None
-        if self.rule != "nearest":
+            return ()
+        compounds = self._compounds.get(language) if self.rule == "parts" else None
+        found = None if compounds is None else compounds.respelled(token)
+        if found is None and self.rule != "nearest":
             found = self._spelled_the_same(token)
         if found is None and self.rule != "same":
             found = self._spellings.nearest(language, token)
             if found is not None and self.rule == "paper":
                 found = self._spelled_the_same(self._vocabulary.term(found)[1])
-        return found
+        if found is not None:
+            return (found,)
+        return () if compounds is None else compounds.parts(token)
 
     def _spelled_the_same(self, token: str) -> int | None:
         for language in self._largest_first:
@@ -82,3 +90,8 @@ class StandIns:
     @cached_property
     def _spellings(self) -> Spellings:
         return Spellings.open(self._folder, self._vocabulary)
+
+    @cached_property
+    def _compounds(self) -> dict[str, Compounds]:
+        languages = COMPOUNDING.keys() & set(self._vocabulary.languages)
+        return {language: Compounds(self._vocabulary, self._spellings, language) for language in languages}

@@ -32,8 +32,9 @@ def lexical_scores(
     candidate from another: none is in the query's language, or none of these holds a word of the query.
 
     The formula is Lucene's: the sum over the query's tokens of ln(1 + (N - df + 0.5) / (df + 0.5)) · tf / (tf + 1.2 ·
-    (0.25 + 0.75 · length / mean length)). Terms count by their stems. A token without an embedding counts once where
-    the bag holds its hash. The mean length is that of the candidates in the query's language.
+    (0.25 + 0.75 · length / mean length)). Terms count by their stems, and compounds by their parts. A token without an
+    embedding counts once where the bag holds its hash. The mean length is that of the candidates in the query's
+    language.
 
     Args:
         tokens: of the query, normalised, with repetitions.
@@ -77,17 +78,17 @@ class _QueryStems:
 
     def __init__(self, tokens: Sequence[str], language: str, embeddings: Embeddings) -> None:
         self._stem_keys = embeddings.stem_keys
-        found = {token: embeddings.stand_in(language, token) for token in tokens}
-        self.term_ids = np.array([each for each in found.values() if each is not None], dtype=np.int32)
-        known = self._stem_keys.of_terms(self.term_ids).tolist()
-        key_of = dict(zip([token for token, each in found.items() if each is not None], known, strict=True))
-        unknown = [token for token, each in found.items() if each is None]
-        key_of |= {token: self._stem_keys.of_word(token, language) for token in unknown}
-        n_times = Counter(key_of[token] for token in tokens)
+        found = {token: embeddings.stand_ins(language, token) for token in tokens}
+        self.term_ids = np.array([term_id for each in found.values() for term_id in each], dtype=np.int32)
+        key_of_term = dict(zip(self.term_ids.tolist(), self._stem_keys.of_terms(self.term_ids).tolist(), strict=True))
+        keys_of = {token: [key_of_term[term_id] for term_id in each] for token, each in found.items()}
+        unknown = {token: self._stem_keys.of_word(token, language) for token, each in found.items() if not each}
+        keys_of |= {token: [key] for token, key in unknown.items()}
+        n_times = Counter(key for token in tokens for key in keys_of[token])
         self._keys = np.array(sorted(n_times), dtype=np.uint64)
         self.n_times = np.array([n_times[key] for key in self._keys.tolist()], dtype=np.float64)
         self._unknown = [
-            (unknown_hash(token), int(np.searchsorted(self._keys, np.uint64(key_of[token])))) for token in unknown
+            (unknown_hash(token), int(np.searchsorted(self._keys, np.uint64(key)))) for token, key in unknown.items()
         ]
 
     def __len__(self) -> int:

@@ -21,7 +21,8 @@ _WORDS_A_QUERY_WORD = 3
 def find_matches(query: Query, text: str, language: str, embeddings: Embeddings) -> list[Match]:
     """The matches in the first 500 words of a text, in reading order.
 
-    Each query word takes the same word or stem, and at most three words near to it.
+    Each query word, and each part of a compound, takes the same word or stem, and at most three words near to it. A
+    compound of the text is as near as the nearest of its parts.
 
     Args:
         language: of the text.
@@ -40,7 +41,7 @@ def find_matches(query: Query, text: str, language: str, embeddings: Embeddings)
 
 def _likeness(query: Query, tokens: list[str], language: str, embeddings: Embeddings) -> dict[str, tuple[str, float]]:
     """By matching token of the text: the query's token that it is nearest to, and how near."""
-    words = list(dict.fromkeys(query.tokens))
+    words = list(dict.fromkeys(embeddings.with_parts(query.tokens, query.language)))
     table = _cosines(words, query.language, tokens, language, embeddings)
     stems = [stem(token, language) for token in tokens]
     found: dict[str, tuple[str, float]] = {}
@@ -59,16 +60,25 @@ def _likeness(query: Query, tokens: list[str], language: str, embeddings: Embedd
 def _cosines(
     words: list[str], language: str, others: list[str], other_language: str, embeddings: Embeddings
 ) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
-    """(len(words), len(others)); 0 where one of the two has no embedding."""
-    return _vectors(words, language, embeddings) @ _vectors(others, other_language, embeddings).T
+    """(len(words), len(others)); 0 where one of the two has no embedding. A compound among the words has none, for its
+    parts are words too; of one among the others the nearest part counts."""
+    if not words or not others:
+        return np.zeros((len(words), len(others)), dtype=np.float32)
+    own = [embeddings.stand_ins(language, word) for word in words]
+    theirs = [embeddings.stand_ins(other_language, other) for other in others]
+    table = _vectors([each if len(each) == 1 else () for each in own], embeddings) @ _vectors(theirs, embeddings).T
+    starts = np.cumsum([0, *(max(1, len(each)) for each in theirs[:-1])])
+    found: np.ndarray[tuple[int, int], np.dtype[np.float32]] = np.maximum.reduceat(table, starts, axis=1)
+    return found
 
 
 def _vectors(
-    tokens: list[str], language: str, embeddings: Embeddings
+    term_ids: list[tuple[int, ...]], embeddings: Embeddings
 ) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
-    found = np.zeros((len(tokens), embeddings.dim), dtype=np.float32)
-    for row, token in enumerate(tokens):
-        term_id = embeddings.stand_in(language, token)
+    """The embeddings of the terms of each token, one after the other; a row of zeros for a token without terms."""
+    flat = [term_id for each in term_ids for term_id in each or (None,)]
+    found = np.zeros((len(flat), embeddings.dim), dtype=np.float32)
+    for row, term_id in enumerate(flat):
         if term_id is not None:
             found[row] = embeddings.vectors[term_id]
     return found

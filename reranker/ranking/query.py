@@ -91,7 +91,7 @@ def read_query(
     tokens = tokenize(text, language) or tokenize(text, language, with_stop_words=True)
     if not tokens:
         raise EmptyQuery("the query has no word or number; give it at least one")
-    unknown = tuple(token for token in tokens if embeddings.stand_in(language, token) is None)
+    unknown = tuple(token for token in tokens if not embeddings.stand_ins(language, token))
     if len(unknown) == len(tokens) and language in embeddings.languages:
         # Rather than find nothing: the words within its numbers (`internet2`).
         tokens += [word for word in letter_tokens(text, language) if _is_known_part(language, word, embeddings)]

@@ -33,7 +33,7 @@ def lacking_terms(
     """Which of a query's unknown tokens each candidate does not hold, (n_candidates, n_unknown); None where a bag was
     packed without what tells.
 
-    A word that the document's own language knows is found among its terms.
+    A word that the document's own language knows is found among its terms: by all of its parts, if it has several.
 
     Args:
         unknown: normalised tokens, each once.
@@ -50,10 +50,10 @@ def lacking_terms(
     for place, token in enumerate(unknown):
         lacking[np.searchsorted(ends, np.flatnonzero(every_hash == unknown_hash(token)), side="right"), place] = False
     for language in {language for _, language in candidates}:
-        for place, term_id in enumerate(embeddings.stand_in(language, token) for token in unknown):
-            if term_id is None:
+        for place, term_ids in enumerate(embeddings.stand_ins(language, token) for token in unknown):
+            if not term_ids:
                 continue
             for row, (bag, other) in enumerate(candidates):
-                if other == language and term_id in bag.term_ids:
+                if other == language and all(term_id in bag.term_ids for term_id in term_ids):
                     lacking[row, place] = False
     return lacking

@@ -19,18 +19,16 @@ class WordPlaces:
 
 
 def word_places(document: Document, embeddings: Embeddings) -> dict[int, WordPlaces]:
-    """By term id: the places of the words that take the embedding of that term.
+    """By term id: the places of the words that take the embedding of that term, or have it as a part.
 
     Only the words that are read of a text (`reranker.text.tokens.MAX_TOKENS`) have places.
     """
     text_start = len(document.full_text) - len(document.text)
     found: dict[int, WordPlaces] = defaultdict(WordPlaces)
     for token, start, end in token_places(document.full_text, document.language):
-        term_id = embeddings.stand_in(document.language, token)
-        if term_id is None:
-            continue
-        if start < text_start:
-            found[term_id].in_title.append([start, end])
-        else:
-            found[term_id].in_text.append([start - text_start, end - text_start])
+        for term_id in dict.fromkeys(embeddings.stand_ins(document.language, token)):
+            if start < text_start:
+                found[term_id].in_title.append([start, end])
+            else:
+                found[term_id].in_text.append([start - text_start, end - text_start])
     return found

@@ -55,7 +55,8 @@ class Translator:
 
     def groups(self, query: TokenizedQuery, language: str) -> tuple[WordGroup, ...]:
         """One group for each distinct token of the query, in reading order: the nearest terms of the documents'
-        language, and the token itself with weight 1, since names, numbers and loan words are spelled alike.
+        language, and the token itself with weight 1, since names, numbers and loan words are spelled alike. A compound
+        that is known by its parts alone has only itself in its group, and a group for each part follows.
 
         The weight of a translation is b² · (c / b)⁴, where c is its cosine with the token and b that of the nearest. So
         a token without a near translation counts less, and so does a translation farther than the nearest.
@@ -71,7 +72,7 @@ class Translator:
                 f"the embeddings hold no {language!r}, only {', '.join(self._embeddings.languages)}; search documents "
                 "in one of these languages, or load embeddings that hold it"
             )
-        counts = Counter(query.tokens)
+        counts = Counter(self._embeddings.with_parts(query.tokens, query.language))
         found = self._translations(list(counts), query.language, language)
         return tuple(WordGroup(token, n_times, found[token]) for token, n_times in counts.items())
 
@@ -98,9 +99,9 @@ class Translator:
         self, tokens: Sequence[str], query_language: str, language: str
     ) -> dict[str, tuple[Translation, ...]]:
         embeddings = self._embeddings
-        term_ids = {token: embeddings.stand_in(query_language, token) for token in tokens}
-        known = [token for token in tokens if term_ids[token] is not None]
-        vectors = np.asarray(embeddings.vectors[np.array([term_ids[token] for token in known], dtype=np.int64)])
+        term_ids = {token: embeddings.stand_ins(query_language, token) for token in tokens}
+        known = [token for token in tokens if len(term_ids[token]) == 1]
+        vectors = np.asarray(embeddings.vectors[np.array([term_ids[token][0] for token in known], dtype=np.int64)])
         nearest, cosines = nearest_terms(embeddings.vectors, self._searched(language), vectors, N_TRANSLATIONS)
         weights = _weights(cosines.astype(np.float64))
         rows = {token: (nearest[row], weights[row]) for row, token in enumerate(known)}

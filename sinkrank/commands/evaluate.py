@@ -75,9 +75,9 @@ def evaluate(
         typer.Option(
             "--unknown-words",
             metavar="RULE",
-            help="Rule for words without an embedding: skip, nearest, same, both, paper.",
+            help="Rule for words without an embedding: skip, nearest, same, both, parts, paper.",
         ),
-    ] = "both",
+    ] = "parts",
     development: Annotated[
         bool,
         typer.Option("--development", help="Measure on a part of the training pages, to choose parameters."),

@@ -26,6 +26,7 @@ SHARES = {
     "nearest": (2 / 6, 1 / 6),
     "same": (2 / 6, 2 / 6),
     "both": (1 / 6, 1 / 6),
+    "parts": (1 / 6, 1 / 6),
     "paper": (1 / 6, 1 / 6),
 }
 
@@ -70,15 +71,15 @@ def evaluate(home, *arguments):
     return CliRunner().invoke(app, ["evaluate", "--corpus", "texts", "--home", str(home), *few, *arguments])
 
 
-def test_the_command_takes_the_rule_and_has_both_by_default(tmp_path):
+def test_the_command_takes_the_rule_and_has_parts_by_default(tmp_path):
     rules = {
         rule: json.loads(evaluate(tmp_path, *arguments).stdout)
         for rule, arguments in {
             "default": (),
-            "both": ("--unknown-words", "both"),
+            "parts": ("--unknown-words", "parts"),
             "skip": ("--unknown-words", "skip"),
         }.items()
     }
-    assert rules["default"] == rules["both"]
+    assert rules["default"] == rules["parts"]
     assert rules["skip"]["plan"]["unknown_words"] == "skip"
-    assert rules["skip"]["tasks"][0]["unknown_shares"] > rules["both"]["tasks"][0]["unknown_shares"]
+    assert rules["skip"]["tasks"][0]["unknown_shares"] > rules["parts"]["tasks"][0]["unknown_shares"]

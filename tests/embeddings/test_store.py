@@ -288,7 +288,7 @@ def test_threads_share_one_store(tiny, monkeypatch):
 
     def look_up():
         for _ in range(300):
-            wrong.extend(term for row, term in enumerate(POSITIONS["en"]) if tiny.stand_in("en", term) != row)
+            wrong.extend(term for row, term in enumerate(POSITIONS["en"]) if tiny.stand_ins("en", term) != (row,))
 
     threads = [Thread(target=look_up) for _ in range(4)]
     for thread in threads:
