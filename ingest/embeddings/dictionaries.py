@@ -95,7 +95,7 @@ def _entries(path: Path) -> Iterator[Translations]:
 
 
 def read_pairs(dictionary: Dictionary) -> Iterator[Pair]:
-    """The pairs of single words. Phrases, and words that the tokenizer drops, are skipped.
+    """The pairs of single words. Phrases, suffixes (`-ssa`) and words that the tokenizer drops are skipped.
 
     Raises:
         NotFound, BadInput: as `read_entries_of`.
@@ -146,7 +146,7 @@ def without_marks(text: str, language: str) -> str:
 
 def _one_term(text: str, language: str) -> str | None:
     tokens = letter_tokens(without_marks(text, language), language, None)
-    return tokens[0] if len(tokens) == 1 else None
+    return tokens[0] if len(tokens) == 1 and not text.startswith("-") else None
 
 
 def _dictd_index(path: Path) -> Path | None:

@@ -43,6 +43,12 @@ def test_phrases_and_stop_words_are_no_pairs(tmp_path):
     ]
 
 
+def test_suffixes_are_no_words(tmp_path):
+    dictionary = tsv(tmp_path / "a.tsv", "in\t-ssa\n-like\tmainen\ncat\tkissa\nchief-\tpää\n", ("en", "fi"))
+    expected = [Pair(("en", "cat"), ("fi", "kissa")), Pair(("en", "chief"), ("fi", "pää"))]
+    assert list(read_pairs(dictionary)) == expected
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [("cat\tchat\ndog\n", r"a.tsv, line 2: 'dog' is not a word"), ("\tchat\n", r"line 1"), ("cat\t \n", r"line 1")],
