@@ -147,15 +147,10 @@ class Embeddings:
         found = taken.get(token)
         return self._take(language, token, taken) if found is None else found
 
-    def with_parts(self, tokens: Iterable[str], language: str) -> list[str]:
-        """The tokens in order, each compound followed by its parts."""
-        found = []
-        for token in tokens:
-            found.append(token)
-            term_ids = self.stand_ins(language, token)
-            if len(term_ids) > 1:
-                found += [self.term(term_id)[1] for term_id in term_ids]
-        return found
+    def parts(self, language: str, token: str) -> list[str]:
+        """The terms that a normalised token consists of, if it takes its embeddings from several; or else none."""
+        term_ids = self.stand_ins(language, token)
+        return [self.term(term_id)[1] for term_id in term_ids] if len(term_ids) > 1 else []
 
     def term(self, term_id: int) -> tuple[str, str]:
         """The (language, term) of a row.

@@ -41,7 +41,9 @@ def find_matches(query: Query, text: str, language: str, embeddings: Embeddings)
 
 def _likeness(query: Query, tokens: list[str], language: str, embeddings: Embeddings) -> dict[str, tuple[str, float]]:
     """By matching token of the text: the query's token that it is nearest to, and how near."""
-    words = list(dict.fromkeys(embeddings.with_parts(query.tokens, query.language)))
+    words = list(
+        dict.fromkeys(word for token in query.tokens for word in (token, *embeddings.parts(query.language, token)))
+    )
     table = _cosines(words, query.language, tokens, language, embeddings)
     stems = [stem(token, language) for token in tokens]
     found: dict[str, tuple[str, float]] = {}

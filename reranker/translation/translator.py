@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, Protocol
 
 import numpy as np
@@ -56,7 +57,7 @@ class Translator:
     def groups(self, query: TokenizedQuery, language: str) -> tuple[WordGroup, ...]:
         """One group for each distinct token of the query, in reading order: the nearest terms of the documents'
         language, and the token itself with weight 1, since names, numbers and loan words are spelled alike. A compound
-        that is known by its parts alone has only itself in its group, and a group for each part follows.
+        that is known by its parts alone becomes a group for each part, with the compound itself in each.
 
         The weight of a translation is b² · (c / b)⁴, where c is its cosine with the token and b that of the nearest. So
         a token without a near translation counts less, and so does a translation farther than the nearest.
@@ -72,9 +73,21 @@ class Translator:
                 f"the embeddings hold no {language!r}, only {', '.join(self._embeddings.languages)}; search documents "
                 "in one of these languages, or load embeddings that hold it"
             )
-        counts = Counter(self._embeddings.with_parts(query.tokens, query.language))
-        found = self._translations(list(counts), query.language, language)
-        return tuple(WordGroup(token, n_times, found[token]) for token, n_times in counts.items())
+        compounds: dict[str, list[str]] = {}
+        counts: Counter[str] = Counter()
+        for token in query.tokens:
+            parts = self._embeddings.parts(query.language, token)
+            counts.update(parts or [token])
+            for part in parts:
+                compounds.setdefault(part, []).append(token)
+        wanted = dict.fromkeys([*counts, *chain.from_iterable(compounds.values())])
+        found = self._translations(list(wanted), query.language, language)
+        groups = []
+        for word, n_times in counts.items():
+            own, *others = found[word]
+            alike = [found[compound][0] for compound in compounds.get(word, ())]
+            groups.append(WordGroup(word, n_times, tuple(dict.fromkeys([own, *alike, *others]))))
+        return tuple(groups)
 
     def _translations(
         self, tokens: Sequence[str], query_language: str, language: str
