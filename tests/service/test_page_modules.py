@@ -123,3 +123,54 @@ def test_examples_are_titles_of_two_to_eight_words_each_once_or_how_texts_begin(
     assert called(page, "examples", "chooseExamples", ["one two three four five six seven"], False) == [
         "one two three four five"
     ]
+
+
+PARTS = {"first_stage": 0.3, "feedback": 0.2, "neighbours": 0.1, "encoder": 0.11, "hubness": -0.05, "window": 0.02}
+SOURCES = {
+    "encoder": {
+        "cosine": 0.4,
+        "words": [{"word": "printer", "language": "en", "part": 0.15}, {"word": "ink", "language": "en", "part": 0.04}],
+        "other_words": 0.02,
+        "window_offset": -0.1,
+        "exact_match": 0.0,
+    },
+    "feedback": {
+        "words": [{"word": "toner", "language": "en", "weight": 0.031}],
+        "documents": [{"id": "42", "share": 0.3}],
+    },
+    "neighbours": {"documents": [{"id": "42", "share": 0.55}, {"id": "17", "share": 0.2}]},
+}
+
+
+def parts_table(page: Page, sources: Any) -> list[str]:
+    """The lines of the table of parts; the hit 42 has a title."""
+    script = """async ([parts, sources]) => {
+      const { partsTable } = await import("/-/static/score_parts.js");
+      const table = partsTable(parts, { sources, titleOf: (id) => (id === "42" ? "Cartridges" : id) });
+      return [...table.querySelectorAll("tbody tr")].map((row) => {
+        const words = [...row.querySelectorAll("li")].map((each) => each.textContent);
+        return words.length > 0 ? words.join(" | ") : `${row.cells[0].textContent}: ${row.cells[1].textContent}`;
+      });
+    }"""
+    lines: list[str] = page.evaluate(script, [PARTS, sources])
+    return lines
+
+
+def test_each_part_of_a_score_names_the_words_and_hits_that_it_comes_from(page: Page) -> None:
+    assert parts_table(page, SOURCES) == [
+        "The engine’s own score: 0.3000",
+        "Words typical of the best hits: 0.2000",
+        "toner 3.1 % | “Cartridges” 30.0 %",
+        "Similar hits that score well: 0.1000",
+        "“Cartridges” 55.0 % | “17” 20.0 %",
+        "Meaning of the query as a whole (sentence encoder): 0.1100",
+        # 0.15 + 0.04 + 0.02 - 0.1 = 0.11
+        "printer +0.1500 | ink +0.0400 | its other words +0.0200 | less what the hit least like the query has −0.1000",
+        "Taken off: it is similar to almost every query: −0.0500",
+        "Base value, the same for every hit: 0.0200",
+    ]
+
+
+@pytest.mark.parametrize("sources", [None, {"encoder": None, "feedback": None, "neighbours": None}])
+def test_parts_without_sources_are_shown_alone(page: Page, sources: Any) -> None:
+    assert len(parts_table(page, sources)) == len(PARTS)

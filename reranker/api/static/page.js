@@ -74,12 +74,11 @@ function show() {
   const { before, after } = pageOf(answer.hits, page, PAGE_SIZE);
   const judged = list.of(state)?.documents ?? {};
   const shared = (hit) => ({ judgment: judged[hit.id], onJudge: (found, relevance) => judge(state, found, relevance) });
+  const options = { onWhy: explain, isReranked: answer.isReranked, hasLanguages: inSeveralLanguages(answer.hits) };
   at("before").replaceChildren(...before.map((hit) => beforeItem(hit, shared(hit))));
-  at("after").replaceChildren(
-    ...after.map((hit) => afterItem(hit, { ...shared(hit), onWhy: explain, isReranked: answer.isReranked })),
-  );
+  at("after").replaceChildren(...after.map((hit) => afterItem(hit, { ...shared(hit), ...options })));
   const isEmpty = answer.hits.length === 0;
-  at("before-name").textContent = choice.isOurs ? "Before re-ranking" : "The engine’s order";
+  for (const name of document.querySelectorAll(".before-name")) name.textContent = choice.isOurs ? "Before re-ranking" : "The engine’s order";
   at("share-note").hidden = !answer.isReranked || form.elements.share.disabled || isEmpty || answer.hits.some((hit) => hit.score_parts);
   at("before").start = at("after").start = (page - 1) * PAGE_SIZE + 1;
   at("results").hidden = isEmpty;
@@ -100,9 +99,13 @@ async function markMatches(hits) {
   await addMatches(state.query, answer.language, hits, signal).catch(() => {});
   for (const made of at("after").children) {
     const hit = hits.find(({ id }) => id === made.dataset.id);
-    if (hit?.matches) showText(made, hit);
+    if (hit?.matches) showText(made, hit, inSeveralLanguages(answer.hits));
   }
   drawMoves(at("moves"), at("before"), at("after"));
+}
+
+function inSeveralLanguages(hits) {
+  return new Set(hits.map((hit) => hit.language).filter(Boolean)).size > 1;
 }
 
 // What to try where nothing is found.
@@ -137,11 +140,13 @@ async function explain(hit) {
 
 async function explanationOf(hit, signal) {
   const { state, answer } = shown;
+  const titleOf = (id) => answer.hits.find((other) => other.id === id)?.title || id;
   if (choice.isOurs) {
-    return explanationView(await post("/v1/explain", address.explainBody(state, hit.id), signal), at("why-body").clientWidth);
+    const explanation = await post("/v1/explain", address.explainBody(state, hit.id), signal);
+    return explanationView(explanation, at("why-body").clientWidth, titleOf);
   }
   await addMatches(state.query, answer.language, [hit], signal);
-  return scoreView(hit);
+  return scoreView(hit, titleOf);
 }
 
 function judge(state, hit, relevance) {
