@@ -17,6 +17,7 @@ from reranker.answers import (
     Alive,
     Answer,
     CohereError,
+    ExamplesAnswer,
     ExplainAnswer,
     MatchesAnswer,
     Problem,
@@ -88,7 +89,9 @@ ROUTES = (
            statuses=(503,)),
     _Route("get", "/-/metrics", "Numbers for Prometheus", "operations", content_type="text/plain"),
     _Route("get", "/-/openapi.json", "This description", "operations"),
-    _Route("get", "/-/ui", "A page to try it on", "operations", content_type="text/html"),
+    _Route("get", "/-/ui", "A page to try it on", "page", content_type="text/html"),
+    _Route("get", "/-/ui/examples", "Queries to try on the index of the parameter `index`", "page",
+           answer=ExamplesAnswer, errors=(Problem,), statuses=(503,)),
 )  # fmt: skip
 
 

@@ -66,9 +66,21 @@ def test_both_orders_stand_side_by_side_with_a_line_for_each_hit(open_page: Open
 
 def test_an_example_searches_when_it_is_clicked(open_page: OpenPage) -> None:
     page = open_page()
-    page.get_by_role("button", name="Nothing known").click()
-    expect(page.get_by_label("Query", exact=True)).to_have_value("Nothing known")
-    expect(page.locator("#status")).to_contain_text("unknown words: nothing, known")
+    expect(page.locator("#examples button")).to_have_count(5)
+    example = page.locator("#examples button").first
+    query = example.inner_text()
+    example.click()
+    expect(page.get_by_label("Query", exact=True)).to_have_value(query)
+    expect(page.locator("#after li").first).to_be_visible()
+    assert ids(page, "after") != ids(page, "before")
+
+
+def test_the_examples_are_those_of_the_chosen_index(open_page: OpenPage) -> None:
+    page = open_page("?index=both")
+    expect(page.locator("#examples button").first).to_be_visible()
+    assert set(page.locator("#examples button").all_inner_texts()) == {"A cat", "Le chat"}
+    page.get_by_label("Index").select_option("pages")
+    expect(page.locator("#examples button")).to_have_count(5)
 
 
 def test_lines_end_where_the_hits_stand(open_page: OpenPage) -> None:
@@ -353,7 +365,7 @@ def broken_rules(page: Page) -> list[tuple[str, str]]:
 )
 def test_no_rule_of_accessibility_is_broken(open_page: OpenPage, width: int, scheme: str) -> None:
     page = open_page(color_scheme=scheme, viewport={"width": width, "height": 900})
-    expect(page.get_by_role("button", name="Nothing known")).to_be_visible()
+    expect(page.locator("#examples button").first).to_be_visible()
     assert broken_rules(page) == []
     open_expert_settings(page)
     searched(page, "cat water")

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from reranker.embeddings import Embeddings
+from reranker.service.examples import difference
 from reranker.text.documents import Document
 from tests.browser.pages import called, opened_pages
 from tests.service.conftest import serving_page
@@ -119,10 +120,15 @@ def test_versions_of_our_indices_hidden_ones_and_ours_are_not_listed(page: Page)
 
 def test_examples_are_titles_of_two_to_eight_words_each_once_or_how_texts_begin(page: Page) -> None:
     titles = ["Print", "Print pages", "print  PAGES", "a b c d e f g h i", "Save a file", "x" * 50 + " " + "y" * 50]
-    assert called(page, "examples", "chooseExamples", titles, True) == ["Print pages", "Save a file"]
-    assert called(page, "examples", "chooseExamples", ["one two three four five six seven"], False) == [
+    assert called(page, "examples", "chooseQueries", titles, True) == ["Print pages", "Save a file"]
+    assert called(page, "examples", "chooseQueries", ["one two three four five six seven"], False) == [
         "one two three four five"
     ]
+
+
+@pytest.mark.parametrize("ranks", [[], [1, 2, 3], [2, 1, 3], [1, 2, 14], [4, 5, 6]])
+def test_the_difference_of_two_pages_is_that_of_the_service(page: Page, ranks: list[int]) -> None:
+    assert called(page, "examples", "difference", ranks) == pytest.approx(difference(ranks))
 
 
 PARTS = {"first_stage": 0.3, "feedback": 0.2, "neighbours": 0.1, "encoder": 0.11, "hubness": -0.05, "window": 0.02}

@@ -189,9 +189,9 @@ async function changeIndex() {
   else listPage.show(null);
 }
 
-function tryExample(button) {
-  form.elements.query.value = button.textContent;
-  address.choose(form, { language: button.dataset.language ?? "", target: button.dataset.target ?? "" });
+function tryExample({ query, language = "", target = "" }) {
+  form.elements.query.value = query;
+  address.choose(form, { language, target });
   search();
 }
 
@@ -201,9 +201,6 @@ function nameLanguages() {
   }
 }
 
-for (const button of document.querySelectorAll(".examples button")) {
-  button.addEventListener("click", () => tryExample(button));
-}
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   window.clearTimeout(pause);
