@@ -292,6 +292,14 @@ def test_nothing_found_says_what_to_do(open_page: OpenPage) -> None:
     expect(page.locator("#advice")).to_be_hidden()
 
 
+def test_a_query_in_a_language_without_embeddings_names_the_command_that_adds_it(open_page: OpenPage) -> None:
+    page = open_page("?query=tulostimessa+paperitukos&first_stage=hybrid")
+    expect(page.locator("#advice li").first).to_contain_text("seems to be in Finnish")
+    expect(page.locator("#advice code")).to_contain_text("--queries-in en,fr,fi --replace")
+    searched(page, "cat")
+    expect(page.locator("#advice")).to_be_hidden()
+
+
 def test_a_hit_without_a_known_word_says_so(open_page: OpenPage) -> None:
     page = open_page("?query=cat+zzz&language=en&first_stage=bm25")
     expect(page.locator("#after li[data-id='unknown']")).to_contain_text("no word of it is known")

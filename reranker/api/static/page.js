@@ -14,6 +14,7 @@ import * as address from "./state.js";
 
 const PAGE_SIZE = 10;
 const SLIDER_PAUSE_MS = 150;
+const UNKNOWN_WORDS = 422;
 
 const at = (id) => document.getElementById(id);
 const form = at("search");
@@ -63,6 +64,7 @@ async function search({ page = 1, hit = null } = {}) {
   } catch (error) {
     if (error.name === "AbortError") return;
     at("results").hidden = true;
+    advise(error.status === UNKNOWN_WORDS ? state : null, mine.signal);
     say(error.message, true);
   } finally {
     if (running === mine) at("results").removeAttribute("aria-busy");
@@ -82,7 +84,7 @@ function show() {
   at("share-note").hidden = !answer.isReranked || form.elements.share.disabled || isEmpty || answer.hits.some((hit) => hit.score_parts);
   at("before").start = at("after").start = (page - 1) * PAGE_SIZE + 1;
   at("results").hidden = isEmpty;
-  advise(isEmpty ? state : null);
+  advise(isEmpty ? state : null, shown.signal);
   at("pages").hidden = answer.hits.length <= PAGE_SIZE;
   at("previous").disabled = page === 1;
   at("next").disabled = page * PAGE_SIZE >= answer.hits.length;
@@ -109,7 +111,7 @@ function inSeveralLanguages(hits) {
 }
 
 // What to try where nothing is found.
-function advise(state) {
+async function advise(state, signal) {
   at("advice").hidden = state === null;
   if (state === null) return;
   const advice = ["Try fewer or other words, and check their spelling."];
@@ -119,6 +121,15 @@ function advise(state) {
     advice.push("Are the documents in another language than your query? Choose that language (Options: Documents in).");
   } else if (state.first_stage === "bm25") advice.push("Find documents by meaning too (Options: Expert settings, First stage: hybrid).");
   at("advice").replaceChildren(...advice.map((text) => element("li", text)));
+  if (state.language) return;
+  const found = await post("/-/ui/unprepared", { query: state.query, ...(state.index && { index: state.index }) }, signal).catch(() => null);
+  if (found?.command) at("advice").prepend(unpreparedAdvice(found));
+}
+
+function unpreparedAdvice({ language, prepared, command }) {
+  const made = element("li", `The query seems to be in ${languageName(language)}, and the embeddings know ${prepared.map(languageName).join(", ")}. Add the language, and start sinkrank serve again: `);
+  made.append(element("code", command));
+  return made;
 }
 
 async function explain(hit) {
