@@ -187,6 +187,27 @@ def test_why_shows_the_parts_of_the_score_and_the_words(open_page: OpenPage) -> 
     assert Axe().run(page).response["violations"] == []
 
 
+def test_why_names_the_hits_that_a_part_of_the_score_comes_from(open_page: OpenPage) -> None:
+    page = open_page(f"?index={FOREIGN}")
+    expect(page.locator("#fields .tick").first).to_be_visible()
+
+    def answer(route: Route) -> None:
+        """As the engine's hits, the best of them with a part from its neighbours."""
+        found = route.fetch()
+        body = found.json()
+        details = body["hits"]["hits"][0]["_rerank"]
+        details["score_parts"]["neighbours"] = 0.1
+        neighbours = {"documents": [{"id": "6", "share": 0.75}, {"id": "elsewhere", "share": 0.25}]}
+        details["score_sources"] = {"encoder": None, "feedback": None, "neighbours": neighbours}
+        route.fulfill(response=found, json=body)
+
+    page.route(f"**/{FOREIGN}/_search", answer)
+    searched(page, "any cat")
+    page.locator("#after li[data-id='3']").get_by_role("button", name="Why").click()
+    expect(page.locator(".sources li")).to_have_text(["“Page number 6” 75.0 %", "“elsewhere” 25.0 %"])
+    assert Axe().run(page).response["violations"] == []
+
+
 def test_the_list_of_queries_works_on_any_index(open_page: OpenPage) -> None:
     page = open_page(f"?index={FOREIGN}")
     expect(page.locator("#fields .tick").first).to_be_visible()

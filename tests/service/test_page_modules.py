@@ -171,7 +171,7 @@ def test_each_part_of_a_score_names_the_words_and_hits_that_it_comes_from(page: 
         "“Cartridges” 55.0 % | “17” 20.0 %",
         "Meaning of the query as a whole (sentence encoder): 0.1100",
         # 0.15 + 0.04 + 0.02 - 0.1 = 0.11
-        "printer +0.1500 | ink +0.0400 | its other words +0.0200 | less what the hit least like the query has −0.1000",
+        "printer +0.1500 | ink +0.0400 | its other words +0.0200 | counted from the hit least like the query −0.1000",
         "Taken off: it is similar to almost every query: −0.0500",
         "Base value, the same for every hit: 0.0200",
     ]

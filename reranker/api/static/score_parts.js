@@ -27,43 +27,53 @@ export function partsTable(parts, { sources, lackingWords = [], titleOf }) {
     Object.assign(bar, { min: 0, max: 1, value: Math.abs(parts[name]) });
     bar.setAttribute("aria-label", label);
     body.lastChild.insertCell().append(bar);
-    if (sources?.[name]) sourcesRow(body, ...SOURCES[name](sources[name], titleOf));
+    if (sources?.[name]) sourcesRow(body, SOURCES[name](sources[name], titleOf));
   }
   return table;
 }
 
-// What to list of the source of a part: a sentence, and texts.
+// What the source of a part is, as lists: each a sentence, and pairs of a text and its figure.
 const SOURCES = {
   encoder: ({ words, other_words: others, window_offset: offset, exact_match: exact }) => [
-    "What the words of the hit add:",
     [
-      ...words.map(({ word, part }) => `${word} ${signed(part)}`),
-      others && `its other words ${signed(others)}`,
-      offset && `less what the hit least like the query has ${signed(offset)}`,
-      exact && `a field is the query word for word ${signed(exact)}`,
+      "What the words of the hit add:",
+      [
+        ...words.map(({ word, part }) => [word, signed(part)]),
+        ["its other words", signed(others)],
+        ["counted from the hit least like the query", signed(offset)],
+        ...(exact ? [["one of its fields is the query", signed(exact)]] : []),
+      ],
     ],
   ],
   feedback: ({ words, documents }, titleOf) => [
-    "Words that the best hits added to the query, and those hits:",
-    [...words.map(({ word, weight }) => `${word} ${percent(weight)}`), ...shares(documents, titleOf)],
+    ["The query with the words of the best hits; of it are:", words.map(({ word, weight }) => [word, percent(weight)])],
+    ["These words come from:", shares(documents, titleOf)],
   ],
-  neighbours: ({ documents }, titleOf) => ["The hits that it resembles:", shares(documents, titleOf)],
+  neighbours: ({ documents }, titleOf) => [["The hits that it resembles most:", shares(documents, titleOf)]],
 };
 
 function shares(documents, titleOf) {
-  return documents.map(({ id, share }) => `“${titleOf(id)}” ${percent(share)}`);
+  return documents.map(({ id, share }) => [`“${titleOf(id)}”`, percent(share)]);
 }
 
 function signed(part) {
   return `${part < 0 ? "−" : "+"}${Math.abs(part).toFixed(4)}`;
 }
 
-function sourcesRow(body, text, found) {
+function sourcesRow(body, found) {
+  const lists = found.filter(([, pairs]) => pairs.length > 0);
+  if (lists.length === 0) return;
   const row = body.insertRow();
   row.className = "sources";
   const cell = row.insertCell();
   cell.colSpan = 3;
-  const list = element("ul");
-  list.append(...found.filter(Boolean).map((each) => element("li", each)));
-  cell.append(text, list);
+  for (const [sentence, pairs] of lists) {
+    const list = element("ul");
+    for (const [text, figure] of pairs) {
+      const item = element("li");
+      item.append(element("span", text), ` ${figure}`);
+      list.append(item);
+    }
+    cell.append(sentence, list);
+  }
 }
