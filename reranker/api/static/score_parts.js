@@ -46,7 +46,7 @@ const SOURCES = {
     ],
   ],
   feedback: ({ words, documents }, titleOf) => [
-    ["The query with the words of the best hits; of it are:", words.map(({ word, weight }) => [word, percent(weight)])],
+    ["Words that the best hits add to the query, with their share in it:", words.map(({ word, weight }) => [word, percent(weight)])],
     ["These words come from:", shares(documents, titleOf)],
   ],
   neighbours: ({ documents }, titleOf) => [["The hits that it resembles most:", shares(documents, titleOf)]],
