@@ -10,9 +10,9 @@ from math import isfinite
 from typing import Any
 
 from ingest.files import REJECT_FIELDS, Row, Source, json_type, parse, read_header, read_rows
-from ingest.language import UNKNOWN_LANGUAGE, detect_language
 from reranker.base.errors import BadDocument, BadInput, UnknownLanguage, WrongParameter
 from reranker.text.documents import Document
+from reranker.text.language_detection import UNKNOWN_LANGUAGE, detect_language
 from reranker.text.languages import language_code
 
 # OpenSearch's and Elasticsearch's limit.

@@ -8,9 +8,9 @@ from itertools import islice
 
 from evaluation.collections.beir import Collection
 from evaluation.corpora.tasks import Direction
-from ingest.language import UNKNOWN_LANGUAGE, detect_language
 from reranker.base.errors import BadInput, UnknownLanguage
 from reranker.embeddings import Embeddings
+from reranker.text.language_detection import UNKNOWN_LANGUAGE, detect_language
 from reranker.text.languages import language_code
 
 # Number of letters in a chunk. The language is detected for each chunk, and the most frequent one is taken.

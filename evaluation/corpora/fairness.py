@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.corpora.pages import Corpus, Page
-from ingest.language import detect_language
 from reranker.base.extras import extra
+from reranker.text.language_detection import detect_language
 from reranker.text.tokens import letter_tokens
 
 with extra("evaluation", "the evaluation"):

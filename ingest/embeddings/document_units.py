@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from ingest.embeddings.units import Unit
 from ingest.files import json_type
-from ingest.language import UNKNOWN_LANGUAGE
 from reranker.base.errors import BadDocument, BadInput
 from reranker.text.documents import Document
+from reranker.text.language_detection import UNKNOWN_LANGUAGE
 
 GROUP_FIELD = "group"
 """Default name of the field whose value translations share."""

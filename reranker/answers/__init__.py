@@ -18,6 +18,7 @@ from reranker.answers.explanation import (
 )
 from reranker.answers.matches import Match, MatchedText, MatchesAnswer
 from reranker.answers.operations import Alive, Check, Readiness
+from reranker.answers.page import ExampleQuery, ExamplesAnswer, UnpreparedAnswer
 from reranker.answers.reading import NotThisAnswer, read_answer
 from reranker.answers.rerank import ApiVersion, RankedText, RerankAnswer, RerankMeta, RerankResult, Usage
 from reranker.answers.search import Hit, ScoreParts, SearchAnswer
@@ -41,6 +42,8 @@ __all__ = [
     "DocumentWord",
     "EncoderSource",
     "EncoderWord",
+    "ExampleQuery",
+    "ExamplesAnswer",
     "ExplainAnswer",
     "ExplainedDocument",
     "FeedbackSource",
@@ -64,6 +67,7 @@ __all__ = [
     "TextsError",
     "TranslatedWord",
     "Translation",
+    "UnpreparedAnswer",
     "Usage",
     "WordPair",
     "WordTransport",

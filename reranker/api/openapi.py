@@ -17,6 +17,7 @@ from reranker.answers import (
     Alive,
     Answer,
     CohereError,
+    ExamplesAnswer,
     ExplainAnswer,
     MatchesAnswer,
     Problem,
@@ -25,9 +26,10 @@ from reranker.answers import (
     RerankAnswer,
     SearchAnswer,
     TextsError,
+    UnpreparedAnswer,
 )
 from reranker.service.errors import PROBLEM_TYPE
-from reranker.service.requests import ExplainBody, MatchesBody, RerankBody, SearchBody, TextsBody
+from reranker.service.requests import ExplainBody, MatchesBody, RerankBody, SearchBody, TextsBody, UnpreparedBody
 
 # 3.1.0 rather than .1: the tools that read descriptions know it best.
 _VERSION = "3.1.0"
@@ -88,7 +90,11 @@ ROUTES = (
            statuses=(503,)),
     _Route("get", "/-/metrics", "Numbers for Prometheus", "operations", content_type="text/plain"),
     _Route("get", "/-/openapi.json", "This description", "operations"),
-    _Route("get", "/-/ui", "A page to try it on", "operations", content_type="text/html"),
+    _Route("get", "/-/ui", "A page to try it on", "page", content_type="text/html"),
+    _Route("get", "/-/ui/examples", "Queries to try on the index of the parameter `index`", "page",
+           answer=ExamplesAnswer, errors=(Problem,), statuses=(503,)),
+    _Route("post", "/-/ui/unprepared", "Is a query in a language that the embeddings lack?", "page", (UnpreparedBody,),
+           UnpreparedAnswer, errors=(Problem,), statuses=(400, 413, 503)),
 )  # fmt: skip
 
 

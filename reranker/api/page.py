@@ -7,12 +7,19 @@ the rights of whoever looks at the page: the service lends nobody its own.
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
+from functools import partial
 
-from flask import Blueprint, Response, render_template, send_from_directory
+from flask import Blueprint, Response, render_template, request, send_from_directory
 
-from reranker.base.errors import SinkrankError
+from reranker.answers import ExampleQuery, ExamplesAnswer, UnpreparedAnswer
+from reranker.api.search_routes import search_request
+from reranker.base.errors import BadInput, SinkrankError
 from reranker.search.first_stage import FIRST_STAGES
-from reranker.service.examples import Example
+from reranker.service.errors import json_response
+from reranker.service.examples import PAGE_SIZE, Example
+from reranker.service.missing_embeddings import prepare_command, unprepared_language
+from reranker.service.requests import SearchBody, UnpreparedBody, parse, read_object
 from reranker.service.rights import has_credentials
 from reranker.service.service import Service, current_service
 from reranker.stores.base.addresses import EngineAddress, read_address
@@ -30,9 +37,6 @@ _CONTENT_SECURITY_POLICY = "; ".join(
         "frame-ancestors 'none'",
     ]
 )
-
-# Those of the first indices alone, so that a page of many does not wait for them.
-_MAX_INDICES_WITH_EXAMPLES = 5
 
 # Candidates to choose from; that of the settings stands among them.
 _DEPTHS = (20, 50, 100, 200, 500)
@@ -59,7 +63,6 @@ def page() -> Response:
         store=service.store.address if service.store is not None else "",
         indices=indices,
         index=service.settings.index,
-        examples=[] if problem else _examples(service, indices),
         problem=problem,
     )
     response = Response(html, mimetype="text/html")
@@ -67,6 +70,31 @@ def page() -> Response:
     response.headers["Referrer-Policy"] = "no-referrer"
     response.headers["Cache-Control"] = "no-store"
     return response
+
+
+@blueprint.get("/-/ui/examples")
+def examples() -> Response:
+    """Queries to try on an index that Sinkrank made."""
+    service, index = current_service(), request.args.get("index", "")
+    if service.examples is None or service.store is None or index not in service.store.indices():
+        return json_response(ExamplesAnswer([]))
+    found = service.examples.of_index(index, partial(_first_page, service, index))
+    return json_response(ExamplesAnswer([ExampleQuery(each.query, each.language, each.target) for each in found]))
+
+
+@blueprint.post("/-/ui/unprepared")
+def unprepared() -> Response:
+    """Whether a query that found nothing is in a language that the embeddings lack, and the command that adds it."""
+    service = current_service()
+    body = parse(UnpreparedBody, read_object())
+    prepared = service.embeddings.languages
+    has_known_word = len(service.reranker.query_with_unknown_words(body.query).weighted) > 0
+    language = unprepared_language(body.query, has_known_word, prepared)
+    settings = service.settings.model_copy(update={"index": body.index or service.settings.index})
+    # Those of the documents may be named too; with one language they are in that.
+    others = prepared if len(prepared) > 1 else ()
+    command = prepare_command(settings, query_languages=[*others, language]) if language else ""
+    return json_response(UnpreparedAnswer(language, list(prepared), command))
 
 
 @blueprint.get("/-/static/<path:name>")
@@ -105,10 +133,14 @@ def _engine(service: Service) -> str:
     return "secured" if has_credentials(settings) else "open"
 
 
-def _examples(service: Service, indices: list[str]) -> list[tuple[str, tuple[Example, ...]]]:
-    """Queries to try, by index."""
-    if service.examples is None:
+def _first_page(service: Service, index: str, example: Example) -> list[int]:
+    """The first stage's ranks of the hits, in the new order; each search waits for its turn like those of callers."""
+    body = parse(SearchBody, {"query": example.query, "index": index, "language": example.language or None})
+    service.turns.begin()
+    try:
+        hits = service.searcher.search(replace(search_request(service, body), size=PAGE_SIZE)).hits
+    except BadInput:  # no word of it is known
         return []
-    first = [name for name in indices if name == service.settings.index]
-    shown = list(dict.fromkeys([*first, *indices]))[:_MAX_INDICES_WITH_EXAMPLES]
-    return [(index, found) for index in shown if (found := service.examples.of_index(index))]
+    finally:
+        service.turns.end()
+    return [hit.first_stage_rank for hit in hits]

@@ -30,7 +30,7 @@ def search() -> Response:
     """Searches an index; see `requests.SearchBody` for the body, docs/http.md for the answer."""
     service = current_service()
     body = parse(SearchBody, read_object())
-    wanted = replace(_search_request(service, body), offset=body.offset, size=body.size)
+    wanted = replace(search_request(service, body), offset=body.offset, size=body.size)
     note(**_facts(wanted))
     found = service.searcher.search(wanted)
     service.metrics.first_stage_seconds.observe(found.took_ms["first_stage"] / 1000)
@@ -47,7 +47,7 @@ def explain() -> Response:
     if "query" not in body.model_fields_set:
         raise BadBody("the key 'query' is missing; this request needs it, or 'search'")
     try:
-        return json_response(service.searcher.explain(_search_request(service, body), body.doc_id))
+        return json_response(service.searcher.explain(search_request(service, body), body.doc_id))
     except NotOurIndex:
         if PROXY_EXTENSION not in current_app.extensions:
             raise
@@ -104,7 +104,8 @@ def _facts(wanted: SearchRequest) -> dict[str, Any]:
     return facts
 
 
-def _search_request(service: Service, body: SearchBody | ExplainBody) -> SearchRequest:
+def search_request(service: Service, body: SearchBody | ExplainBody) -> SearchRequest:
+    """The search of a body, the settings standing in for what it leaves out."""
     settings = service.settings
     caller_credentials()  # refuses strangers before they learn which indices there are
     index = service.searcher.choose_index(body.index or settings.index)

@@ -1,4 +1,5 @@
-"""Offers example queries for an index: those in a file of the home folder, otherwise titles of its documents.
+"""Offers example queries for an index: those in a file of the home folder, otherwise titles of its documents, those for
+which Sinkrank's first page differs most from the first stage's.
 
 Titles are read with the service's own rights, so they are offered only if callers without credentials may read too.
 """
@@ -8,9 +9,11 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import Context
 from dataclasses import asdict, dataclass
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 
 from cachetools import TTLCache
@@ -21,12 +24,16 @@ from reranker.text.documents import Document
 
 FILE_NAME = "examples.json"
 N_EXAMPLES = 5
-_N_READ = 200
+PAGE_SIZE = 10
+_N_READ = 100
+# So many titles are searched, and no more after the limit: some 0.3 s for 5,000 documents in a folder.
+_N_SEARCHED, _LIMIT_S = 20, 2.0
 _MAX_FILE_BYTES = 100_000
 _MAX_CHARS = 80
-# A title of one word is a poor example, and a long one does not fit on a button.
-_TITLE_WORDS = range(2, 9)
-_MAX_INDICES, _MAX_AGE_S = 50, 300.0
+# A title of one word is a poor example, and a long one does not fit on a button. A text without a title is searched for
+# by its first words.
+_TITLE_WORDS, _FIRST_WORDS = range(2, 9), 5
+_MAX_INDICES, _MAX_AGE_S = 50, 3600.0
 
 _log = logging.getLogger(__name__)
 
@@ -40,46 +47,82 @@ class Example:
     target: str = ""
 
 
+FirstPage = Callable[[Example], Sequence[int]]
+"""Searches for an example; returns the first stage's ranks of the first `PAGE_SIZE` hits, in their new order."""
+
+
 class Examples:
-    """Examples by index, cached for five minutes. Thread-safe.
+    """Examples by index, cached for an hour. Thread-safe; one index is searched at a time.
 
     Args:
         home: folder of the file.
         has_titles: whether titles may be offered.
     """
 
-    def __init__(self, store: Store, home: Path, has_titles: bool = True) -> None:
+    def __init__(
+        self, store: Store, home: Path, has_titles: bool = True, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._store = store
         self._has_titles = has_titles
         self._file = home / FILE_NAME
+        self._clock = clock
         self._known: TTLCache[str, tuple[Example, ...]] = TTLCache(_MAX_INDICES, _MAX_AGE_S)
-        self._lock = threading.Lock()
+        self._finding = threading.Lock()
 
-    def of_index(self, index: str) -> tuple[Example, ...]:
-        """At most five examples; none if there is nothing to offer, or the store does not answer.
+    def of_index(self, index: str, first_page: FirstPage) -> tuple[Example, ...]:
+        """At most five examples; none if there is nothing to offer, the store does not answer, or another request
+        searches for longer than the limit.
 
         Args:
             index: an index that Sinkrank made.
         """
-        with self._lock:
-            known = self._known.get(index)
-        if known is None:
-            known = self._find(index)
-            with self._lock:
-                self._known[index] = known
-        return known
+        if not self._finding.acquire(timeout=_LIMIT_S):
+            return ()
+        try:
+            if index not in self._known:
+                # Not with the caller's rights, and the log does not take its searches for the caller's.
+                self._known[index] = Context().run(self._find, index, first_page)
+            return self._known[index]
+        finally:
+            self._finding.release()
 
-    def _find(self, index: str) -> tuple[Example, ...]:
+    def _find(self, index: str, first_page: FirstPage) -> tuple[Example, ...]:
         kept = _read_file(self._file).get(index)
         if kept:
             return kept[:N_EXAMPLES]
         if not self._has_titles:
             return ()
         try:
-            return tuple(islice(_from_titles(_some_documents(self._store, index)), N_EXAMPLES))
+            offered = _from_documents(self._store.random_documents(index, _N_READ))
+            return self._most_different(list(islice(offered, _N_SEARCHED)), first_page)
         except SinkrankError as error:
-            _log.warning("no titles of index %r to offer as examples: %s", index, error)
+            _log.warning("no queries to offer as examples for index %r: %s", index, error)
             return ()
+
+    def _most_different(self, examples: Sequence[Example], first_page: FirstPage) -> tuple[Example, ...]:
+        """Those whose orders differ most, in turn of each language; what the limit leaves no time for comes last."""
+        ends_at = self._clock() + _LIMIT_S
+        differences = [difference(first_page(each)) if self._clock() < ends_at else 0.0 for each in examples]
+        by_difference = sorted(zip(differences, examples, strict=True), key=lambda pair: -pair[0])
+        return tuple(islice(_in_turn(each for _, each in by_difference), N_EXAMPLES))
+
+
+def difference(first_stage_ranks: Sequence[int]) -> float:
+    """How much a page of hits differs from the first stage's page, 0 to 1.
+
+    It is 1 - the average overlap (Webber, Moffat and Zobel 2010): the mean, over each depth d, of the share that the
+    first d hits of both orders have in common.
+
+    Args:
+        first_stage_ranks: from 1, of the page's hits in their new order.
+
+    >>> difference([1, 2, 3]), difference([2, 1]), difference([11, 12])
+    (0.0, 0.5, 1.0)
+    """
+    n = len(first_stage_ranks)
+    later = [max(ranks) for ranks in enumerate(first_stage_ranks, start=1)]
+    overlaps = [sum(rank <= depth for rank in later) / depth for depth in range(1, n + 1)]
+    return 1.0 - sum(overlaps) / n if n else 0.0
 
 
 def write_examples(home: Path, index: str, examples: Sequence[Example]) -> None:
@@ -104,25 +147,21 @@ def _read_file(path: Path) -> Mapping[str, tuple[Example, ...]]:
         return {}
 
 
-def _some_documents(store: Store, index: str) -> Iterable[Document]:
-    bags = store.bags(index)
-    doc_ids = [bag.doc_id for bag in islice(bags, _N_READ)]
-    if isinstance(bags, Generator):
-        bags.close()  # the engine's scroll with it
-    found = store.documents(index, doc_ids)
-    return [found[doc_id] for doc_id in doc_ids if doc_id in found]
-
-
-def _from_titles(documents: Iterable[Document]) -> Iterator[Example]:
-    """Titles of two to eight words, from each language in turn."""
-    by_language: dict[str, list[str]] = {}
-    seen: set[str] = set()
+def _from_documents(documents: Iterable[Document]) -> Iterator[Example]:
+    """Titles of two to eight words, or how texts without a title begin, each once, in turn of each language."""
+    found: dict[str, Example] = {}
     for document in documents:
-        title = " ".join(document.title.split())
-        if len(title.split()) in _TITLE_WORDS and len(title) <= _MAX_CHARS and title.casefold() not in seen:
-            seen.add(title.casefold())
-            by_language.setdefault(document.language, []).append(title)
-    for turn in range(max(map(len, by_language.values()), default=0)):
-        for language, titles in by_language.items():
-            if turn < len(titles):
-                yield Example(titles[turn], language)
+        words = document.title.split() or document.text.split()[:_FIRST_WORDS]
+        query = " ".join(words)
+        if len(words) in _TITLE_WORDS and len(query) <= _MAX_CHARS:
+            found.setdefault(query.casefold(), Example(query, document.language))
+    return _in_turn(found.values())
+
+
+def _in_turn(examples: Iterable[Example]) -> Iterator[Example]:
+    """The first of each language, the second of each, and so on."""
+    by_language: dict[str, list[Example]] = {}
+    for each in examples:
+        by_language.setdefault(each.language, []).append(each)
+    for turn in zip_longest(*by_language.values()):
+        yield from filter(None, turn)

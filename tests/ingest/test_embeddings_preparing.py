@@ -12,10 +12,10 @@ from ingest.embeddings.preparing.parts import NAMES
 from ingest.embeddings.preparing.plan import make_plan
 from ingest.embeddings.preparing.published_part import published_parts
 from ingest.embeddings.preparing.texts import _used_languages, open_texts
-from ingest.language import detect_language
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from reranker.text import segmentation
+from reranker.text.language_detection import detect_language
 from tests.ingest.records import read_as_texts as read
 from tests.tiny import write_embeddings
 

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import json
+import logging
+import threading
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 
+from reranker.api.app import create_app, warm_up
 from reranker.base.errors import StoreUnavailable
 from reranker.embeddings import Embeddings
-from reranker.service.examples import Example, Examples, write_examples
+from reranker.service.examples import Example, Examples, difference, write_examples
+from reranker.service.settings import Settings
 from reranker.stores import open_store
 from reranker.stores.base.protocol import Store
 from reranker.text.documents import Document
 from tests.service.conftest import fill
+
+
+def same_order(example: Example) -> list[int]:
+    return [1, 2, 3]
 
 
 def test_titles_of_two_to_eight_words_are_offered_each_once_in_turn_of_each_language(
@@ -29,50 +38,150 @@ def test_titles_of_two_to_eight_words_are_offered_each_once_in_turn_of_each_lang
         Document("5", "dog", "en", title="one two three four five six seven eight nine"),
         Document("6", "chat", "fr", title="Le chat"),
         Document("7", "water", "en"),
+        Document("8", "chien chien  eau pain voiture chat", "fr"),
     ]
     with closing(open_store(str(tmp_path / "store"))) as store:
         fill(store, embeddings, "pages", documents)
-        offered = Examples(store, tmp_path).of_index("pages")
-    assert [(each.query, each.language, each.target) for each in offered] == [
-        ("A cat", "en", ""),
-        ("Le chat", "fr", ""),
-        ("A dog", "en", ""),
-    ]
+        offered = Examples(store, tmp_path).of_index("pages", same_order)
+    assert all(each.target == "" for each in offered)
+    by_language = {code: {each.query for each in offered if each.language == code} for code in ("en", "fr")}
+    # Without a title: the first five words of the text.
+    assert by_language["fr"] == {"Le chat", "chien chien eau pain voiture"}
+    assert {query.casefold() for query in by_language["en"]} == {"a cat", "a dog"}
+    languages = [each.language for each in offered]
+    assert languages[0] != languages[1]
+    assert languages[2] != languages[3]
 
 
-def test_five_are_offered_at_most_and_read_once(store: Store, embeddings: Embeddings, tmp_path: Path) -> None:
+def test_five_are_offered_at_most_and_searched_once(store: Store, embeddings: Embeddings, tmp_path: Path) -> None:
     fill(store, embeddings, "many", [Document(str(n), "cat", "en", title=f"cat {n}") for n in range(9)])
+    searched: list[str] = []
+
+    def first_page(example: Example) -> list[int]:
+        searched.append(example.query)
+        return [1]
+
     examples = Examples(store, tmp_path)
-    offered = examples.of_index("many")
-    store.drop("many")
+    offered = examples.of_index("many", first_page)
     assert len(offered) == 5
-    assert examples.of_index("many") == offered
+    assert sorted(searched) == [f"cat {n}" for n in range(9)]
+    store.drop("many")
+    assert examples.of_index("many", first_page) == offered
+    assert len(searched) == 9
+
+
+@pytest.mark.parametrize(
+    ("ranks", "expected"),
+    [
+        ([], 0),
+        ([1, 2, 3], 0),
+        # Depth 1: none of 1 in common; depth 2: 2 of 2; depth 3: 3 of 3.
+        ([2, 1, 3], 1 - (0 / 1 + 2 / 2 + 3 / 3) / 3),
+        # The third comes from the next page.
+        ([1, 2, 14], 1 - (1 / 1 + 2 / 2 + 2 / 3) / 3),
+        ([4, 5, 6], 1),
+    ],
+)
+def test_the_difference_of_two_pages_is_what_they_lack_in_common_over_all_depths(
+    ranks: list[int], expected: float
+) -> None:
+    assert difference(ranks) == pytest.approx(expected)
+
+
+def test_titles_come_first_whose_orders_differ_most(store: Store, embeddings: Embeddings, tmp_path: Path) -> None:
+    pages = {"cat one": [1, 2, 3], "cat two": [9, 8, 7], "cat three": [2, 1, 3], "cat four": [1, 3, 2]}
+    fill(store, embeddings, "many", [Document(str(n), "cat", "en", title=title) for n, title in enumerate(pages)])
+    offered = Examples(store, tmp_path).of_index("many", lambda example: pages[example.query])
+    assert [each.query for each in offered] == ["cat two", "cat three", "cat four", "cat one"]
+
+
+def test_what_the_limit_leaves_no_time_for_is_not_searched_and_comes_last(
+    store: Store, embeddings: Embeddings, tmp_path: Path
+) -> None:
+    fill(store, embeddings, "many", [Document(str(n), "cat", "en", title=f"cat {n}") for n in range(9)])
+    times = iter([0.0, 0.5, 1.9, *[2.1] * 20])
+    searched: list[Example] = []
+
+    def first_page(example: Example) -> list[int]:
+        searched.append(example)
+        return [2, 1]
+
+    offered = Examples(store, tmp_path, clock=lambda: next(times)).of_index("many", first_page)
+    assert len(searched) == 2
+    assert list(offered[:2]) == searched
+    assert len(offered) == 5
+
+
+def test_an_index_is_searched_once_for_requests_that_come_at_once(
+    store: Store, embeddings: Embeddings, tmp_path: Path
+) -> None:
+    fill(store, embeddings, "one", [Document("1", "cat", "en", title="A cat")])
+    searched: list[Example] = []
+    together = threading.Barrier(4)
+    examples = Examples(store, tmp_path)
+
+    def first_page(example: Example) -> list[int]:
+        searched.append(example)
+        return [1]
+
+    def ask() -> None:
+        together.wait()
+        assert len(examples.of_index("one", first_page)) == 1
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(searched) == 1
 
 
 def test_those_of_the_file_go_before_titles(store: Store, tmp_path: Path) -> None:
     write_examples(tmp_path, "other", [Example("dog", "en")])
     write_examples(tmp_path, "pages", [Example("chat noir", "fr", "en")])
-    assert Examples(store, tmp_path).of_index("pages") == (Example("chat noir", "fr", "en"),)
+    assert Examples(store, tmp_path).of_index("pages", same_order) == (Example("chat noir", "fr", "en"),)
     assert set(json.loads((tmp_path / "examples.json").read_text())) == {"other", "pages"}
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"pages": 1}', '{"pages": [{"query": "cat", "file": "/etc/passwd"}]}'])
 def test_a_broken_file_offers_nothing_and_titles_stand_in(store: Store, tmp_path: Path, text: str) -> None:
     (tmp_path / "examples.json").write_text(text)
-    assert [each.query for each in Examples(store, tmp_path).of_index("pages")] == ["Le chat", "A cat"]
+    offered = {each.query for each in Examples(store, tmp_path).of_index("pages", same_order)}
+    assert offered >= {"Le chat", "A cat"}
 
 
 def test_a_store_that_does_not_answer_offers_none(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def down(index: str) -> None:
+    def down(index: str, n: int) -> None:
         raise StoreUnavailable("no node")
 
-    monkeypatch.setattr(store, "bags", down)
-    assert Examples(store, tmp_path).of_index("pages") == ()
+    monkeypatch.setattr(store, "random_documents", down)
+    assert Examples(store, tmp_path).of_index("pages", same_order) == ()
 
 
-def test_the_page_holds_them(client: FlaskClient) -> None:
-    page = client.get("/-/ui").text
-    assert 'data-index="pages"' in page
-    assert ">A cat</button>" in page
+def offered_by(client: FlaskClient, index: str) -> list[str]:
+    answer = client.get("/-/ui/examples", query_string={"index": index})
+    assert answer.status_code == 200
+    return [each["query"] for each in answer.get_json()["examples"]]
+
+
+def test_the_page_asks_for_those_of_an_index(client: FlaskClient) -> None:
+    assert {"A cat", "Le chat"} <= set(offered_by(client, "pages"))
+
+
+@pytest.mark.parametrize("index", ["", "absent", "pages-000001", "../pages"])
+def test_an_index_that_is_not_listed_has_none(client: FlaskClient, index: str) -> None:
+    assert offered_by(client, index) == []
+
+
+def test_their_searches_are_no_slow_searches_of_the_caller(
+    settings: Settings, store: Store, embeddings: Embeddings, caplog: pytest.LogCaptureFixture
+) -> None:
+    app: Flask = create_app(settings.model_copy(update={"slow_query_ms": 0.001}), store, embeddings)
+    warm_up(app)
+    with caplog.at_level(logging.INFO, "sinkrank"):
+        assert offered_by(app.test_client(), "pages")
+    (line,) = [record for record in caplog.records if record.name == "sinkrank.access"]
+    assert "query" not in line.fields  # type: ignore[attr-defined]
+    assert not [record for record in caplog.records if record.name == "sinkrank.slow"]

@@ -26,12 +26,17 @@ DOCUMENTS = [
     Document("unknown", "zzz qqq", "en", title="Nothing known"),
     Document("titled", "Water: here a cat sleeps", "en", title="Water"),
 ]
+IN_TWO_LANGUAGES = [
+    Document("en", "See: a cat sleeps", "en", title="A cat"),
+    Document("fr", "Voici un chat", "fr", title="Le chat"),
+]
+INDICES = {"pages": DOCUMENTS, "both": IN_TWO_LANGUAGES}
 
 
 @pytest.fixture(scope="module")
 def address(embeddings: Embeddings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     home = tmp_path_factory.mktemp("page")
-    with serving_page(embeddings, home, {"pages": DOCUMENTS}, first_stage="hybrid") as url:
+    with serving_page(embeddings, home, INDICES, index="pages", first_stage="hybrid") as url:
         yield url
 
 
@@ -61,9 +66,21 @@ def test_both_orders_stand_side_by_side_with_a_line_for_each_hit(open_page: Open
 
 def test_an_example_searches_when_it_is_clicked(open_page: OpenPage) -> None:
     page = open_page()
-    page.get_by_role("button", name="Nothing known").click()
-    expect(page.get_by_label("Query", exact=True)).to_have_value("Nothing known")
-    expect(page.locator("#status")).to_contain_text("unknown words: nothing, known")
+    expect(page.locator("#examples button")).to_have_count(5)
+    example = page.locator("#examples button").first
+    query = example.inner_text()
+    example.click()
+    expect(page.get_by_label("Query", exact=True)).to_have_value(query)
+    expect(page.locator("#after li").first).to_be_visible()
+    assert ids(page, "after") != ids(page, "before")
+
+
+def test_the_examples_are_those_of_the_chosen_index(open_page: OpenPage) -> None:
+    page = open_page("?index=both")
+    expect(page.locator("#examples button").first).to_be_visible()
+    assert set(page.locator("#examples button").all_inner_texts()) == {"A cat", "Le chat"}
+    page.get_by_label("Index").select_option("pages")
+    expect(page.locator("#examples button")).to_have_count(5)
 
 
 def test_lines_end_where_the_hits_stand(open_page: OpenPage) -> None:
@@ -90,7 +107,7 @@ def test_a_hit_opens_into_its_transport(open_page: OpenPage, address: str) -> No
     for pair in pairs:
         band = page.locator(f".band[data-query='{pair['query_word']}'][data-document='{pair['document_word']}']")
         assert float(band.get_attribute("stroke-width") or 0) == pytest.approx(max(0.75, 420 * pair["mass"]), abs=0.01)
-        assert f"cost {pair['cost']:.3f}" in (band.text_content() or "")
+        assert f"distance {pair['cost']:.3f}" in (band.text_content() or "")
     rows = page.locator(".pairs tbody tr")
     assert rows.count() == len(pairs)
     assert f"{explained['distance']:.4f}" in page.locator(".sums").inner_text()
@@ -129,7 +146,7 @@ def test_a_slider_ranks_anew_at_once(open_page: OpenPage) -> None:
     expect(page.locator("#after li").first).to_be_visible()
     open_expert_settings(page)
     for name, value, sent in (
-        ("Blur", "-0.8", {"epsilon": 0.16}),
+        ("Smoothing", "-0.8", {"epsilon": 0.16}),
         ("other words", "0.65", {"epsilon": 0.16, "tau": 0.3}),
     ):
         with page.expect_request("**/v1/search") as request:
@@ -145,8 +162,8 @@ def test_a_slider_ranks_anew_at_once(open_page: OpenPage) -> None:
 def test_a_slider_that_the_method_does_not_have_is_off(open_page: OpenPage) -> None:
     page = open_page("?query=cat&method=emd")
     open_expert_settings(page)
-    expect(page.get_by_label(re.compile("Blur"))).to_be_disabled()
-    expect(page.locator("#expert .slider").first).to_contain_text("not in emd")
+    expect(page.get_by_label(re.compile("Smoothing"))).to_be_disabled()
+    expect(page.locator("#expert .slider").first).to_contain_text("not used by emd")
     expect(page.get_by_label(re.compile("own score counts"))).to_be_disabled()
 
 
@@ -156,7 +173,7 @@ def test_a_link_keeps_the_whole_state(open_page: OpenPage) -> None:
     chosen = {"method": "relaxed", "first_stage": "bm25", "depth": "20", "language": "en", "target": "en"}
     for name, value in chosen.items():
         page.locator(f"select[name={name}]").select_option(value)
-    page.get_by_label(re.compile("Blur")).fill("-1.3")
+    page.get_by_label(re.compile("Smoothing")).fill("-1.3")
     page.get_by_label(re.compile("other words")).fill("0.2")
     searched(page, "cat water")
     page.get_by_role("button", name="Next").click()
@@ -202,7 +219,7 @@ def test_a_slider_moves_by_the_keyboard(open_page: OpenPage) -> None:
     expect(page.locator("#after li").first).to_be_visible()
     open_expert_settings(page)
     with page.expect_request("**/v1/search") as request:
-        page.get_by_label(re.compile("Blur")).press("ArrowRight")
+        page.get_by_label(re.compile("Smoothing")).press("ArrowRight")
     assert json.loads(request.value.post_data or "")["epsilon"] == 0.11
 
 
@@ -275,9 +292,17 @@ def test_nothing_found_says_what_to_do(open_page: OpenPage) -> None:
     expect(page.locator("#advice")).to_be_hidden()
 
 
+def test_a_query_in_a_language_without_embeddings_names_the_command_that_adds_it(open_page: OpenPage) -> None:
+    page = open_page("?query=tulostimessa+paperitukos&first_stage=hybrid")
+    expect(page.locator("#advice li").first).to_contain_text("seems to be in Finnish")
+    expect(page.locator("#advice code")).to_contain_text("--queries-in en,fr,fi --replace")
+    searched(page, "cat")
+    expect(page.locator("#advice")).to_be_hidden()
+
+
 def test_a_hit_without_a_known_word_says_so(open_page: OpenPage) -> None:
     page = open_page("?query=cat+zzz&language=en&first_stage=bm25")
-    expect(page.locator("#after li[data-id='unknown']")).to_contain_text("no known word")
+    expect(page.locator("#after li[data-id='unknown']")).to_contain_text("no word of it is known")
 
 
 def test_errors_say_what_to_do(open_page: OpenPage) -> None:
@@ -327,7 +352,7 @@ def test_the_querys_words_and_their_nearest_are_marked_and_the_title_is_not_repe
 def test_languages_are_named(open_page: OpenPage) -> None:
     page = open_page()
     expect(page.get_by_label("Query language").locator("option")).to_have_text(
-        ["found out by itself", "English (en)", "French (fr)"]
+        ["detected", "English (en)", "French (fr)"]
     )
 
 
@@ -348,7 +373,7 @@ def broken_rules(page: Page) -> list[tuple[str, str]]:
 )
 def test_no_rule_of_accessibility_is_broken(open_page: OpenPage, width: int, scheme: str) -> None:
     page = open_page(color_scheme=scheme, viewport={"width": width, "height": 900})
-    expect(page.get_by_role("button", name="Nothing known")).to_be_visible()
+    expect(page.locator("#examples button").first).to_be_visible()
     assert broken_rules(page) == []
     open_expert_settings(page)
     searched(page, "cat water")
@@ -367,5 +392,48 @@ def test_no_rule_of_accessibility_is_broken(open_page: OpenPage, width: int, sch
 def test_on_a_narrow_screen_the_results_come_right_after_the_search_box(open_page: OpenPage) -> None:
     page = open_page("?query=cat+water", viewport={"width": 400, "height": 800})
     expect(page.locator("#after li").first).to_be_in_viewport()
-    tops = [page.locator(name).bounding_box()["y"] for name in ("#search", "#after", "#before", "#options", "#list")]  # type: ignore[index]
+    tops = [page.locator(name).bounding_box()["y"] for name in ("#search", "#after", "#options", "#list")]  # type: ignore[index]
     assert tops == sorted(tops)
+
+
+def test_on_a_narrow_screen_either_order_is_one_press_away_wherever_one_is(open_page: OpenPage) -> None:
+    page = open_page("?query=cat+water", viewport={"width": 400, "height": 800})
+    page.locator("#after li").last.scroll_into_view_if_needed()
+    expect(page.locator("#before")).to_be_hidden()
+    expect(page.get_by_role("radio", name="Before re-ranking")).to_be_in_viewport()
+    page.get_by_role("radio", name="Before re-ranking").check()
+    expect(page.locator("#before li").first).to_be_visible()
+    expect(page.locator("#after")).to_be_hidden()
+    wide = open_page("?query=cat+water")
+    expect(wide.locator("#before li").first).to_be_visible()
+    expect(wide.locator("#orders")).to_be_hidden()
+
+
+def test_numbers_stay_on_one_line_on_a_narrow_screen(open_page: OpenPage) -> None:
+    page = open_page("?query=cat+water&hit=d11&first_stage=bm25", viewport={"width": 360, "height": 740})
+    expect(page.locator(".parts .number").first).to_be_visible()
+    lines = """cells => cells.map((cell) => {
+      const range = document.createRange();
+      range.selectNodeContents(cell);
+      return range.getClientRects().length;
+    })"""
+    assert set(page.locator("dialog .number").evaluate_all(lines)) == {1}
+    assert set(page.locator(".parts th").evaluate_all(lines)) == {1}
+
+
+@pytest.mark.parametrize("place", [".title", ".snippet"])
+def test_own_and_similar_words_are_underlined_in_two_ways(open_page: OpenPage, place: str) -> None:
+    """chat is the query's own word, cat has a cosine of 0.96 with it."""
+    page = open_page("?query=chat&language=fr&first_stage=knn&index=both")
+    line = "mark => getComputedStyle(mark).textDecorationStyle"
+    for name, style in (("same", "solid"), ("near", "dotted")):
+        for mark in (page.locator(f"#after {place} mark.{name}").first, page.locator(f"#results > .legend .{name}")):
+            assert mark.evaluate(line) == style
+
+
+def test_a_hit_names_its_language_only_where_hits_differ_in_it(open_page: OpenPage) -> None:
+    page = open_page("?query=cat&language=en&index=both")
+    expect(page.locator("#after .code").filter(visible=True)).to_have_text(["en", "fr"])
+    page.get_by_label("Documents in").select_option("fr")
+    expect(page.locator("#after li")).to_have_count(1)
+    expect(page.locator("#after .code")).to_be_hidden()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -84,9 +85,35 @@ def test_another_index_offers_its_fields_and_titles(open_page: OpenPage) -> None
     page.get_by_label("Index").select_option(FOREIGN)
     expect(page.locator("#fields .tick")).to_have_text(["parts.body", "title", "title.exact", "url"])
     assert [box.is_checked() for box in page.locator("#fields [name=field]").all()] == [True, True, False, False]
-    page.get_by_role("button", name="Page number 0").click()
+    expect(page.locator("#examples button")).to_have_count(5)
+    example = page.locator("#examples button").first
+    query = example.inner_text()
+    assert re.fullmatch(r"Page number \d", query)
+    example.click()
     expect(page.locator("#after li").first).to_be_visible()
-    expect(page.get_by_label("Query", exact=True)).to_have_value("Page number 0")
+    expect(page.get_by_label("Query", exact=True)).to_have_value(query)
+
+
+def test_the_examples_are_the_titles_whose_orders_differ_most(open_page: OpenPage) -> None:
+    page = open_page(f"?index={OURS}")
+
+    def answer(route: Route) -> None:
+        """The ranks of the hits of `Page number N` are turned round where N is odd."""
+        lines = [json.loads(line) for line in (route.request.post_data or "").splitlines()]
+        searches = [line["query"]["multi_match"]["query"] for line in lines if "query" in line]
+        ranks = [(2, 1) if int(query[-1]) % 2 else (1, 2) for query in searches]
+        hits = [[{"_id": "x", "_rerank": {"first_stage_rank": rank}} for rank in pair] for pair in ranks]
+        route.fulfill(json={"responses": [{"hits": {"hits": each}} for each in hits]})
+
+    page.route("**/_msearch", answer)
+    page.get_by_label("Index").select_option(FOREIGN)
+    expect(page.locator("#examples button")).to_have_count(5)
+    found = page.locator("#examples button").all_inner_texts()
+    assert {int(query[-1]) for query in found[:4]} == {1, 3, 5, 7}
+    page.unroute("**/_msearch")
+    page.get_by_label("Index").select_option(OURS)
+    page.get_by_label("Index").select_option(FOREIGN)
+    expect(page.locator("#examples button")).to_have_text(found)  # kept, not searched again
 
 
 def test_both_orders_of_an_index_that_is_not_ours_stand_side_by_side(open_page: OpenPage, engine: Engine) -> None:
@@ -160,6 +187,27 @@ def test_why_shows_the_parts_of_the_score_and_the_words(open_page: OpenPage) -> 
     assert Axe().run(page).response["violations"] == []
 
 
+def test_why_names_the_hits_that_a_part_of_the_score_comes_from(open_page: OpenPage) -> None:
+    page = open_page(f"?index={FOREIGN}")
+    expect(page.locator("#fields .tick").first).to_be_visible()
+
+    def answer(route: Route) -> None:
+        """As the engine's hits, the best of them with a part from its neighbours."""
+        found = route.fetch()
+        body = found.json()
+        details = body["hits"]["hits"][0]["_rerank"]
+        details["score_parts"]["neighbours"] = 0.1
+        neighbours = {"documents": [{"id": "6", "share": 0.75}, {"id": "elsewhere", "share": 0.25}]}
+        details["score_sources"] = {"encoder": None, "feedback": None, "neighbours": neighbours}
+        route.fulfill(response=found, json=body)
+
+    page.route(f"**/{FOREIGN}/_search", answer)
+    searched(page, "any cat")
+    page.locator("#after li[data-id='3']").get_by_role("button", name="Why").click()
+    expect(page.locator(".sources li")).to_have_text(["“Page number 6” 75.0 %", "“elsewhere” 25.0 %"])
+    assert Axe().run(page).response["violations"] == []
+
+
 def test_the_list_of_queries_works_on_any_index(open_page: OpenPage) -> None:
     page = open_page(f"?index={FOREIGN}")
     expect(page.locator("#fields .tick").first).to_be_visible()
@@ -180,6 +228,20 @@ def test_nothing_found_says_what_to_try(open_page: OpenPage) -> None:
     expect(page.locator("#status")).to_have_text("No document found.")
     expect(page.locator("#advice")).to_contain_text("Tick more fields")
     expect(page.locator("#advice")).to_contain_text("another language")
+
+
+def test_a_query_in_a_language_without_embeddings_names_the_command_that_adds_it(
+    open_page: OpenPage, engine: Engine
+) -> None:
+    page = open_page(f"?index={FOREIGN}&query=tulostimessa+paperitukos")
+    advice = page.locator("#advice li").first
+    expect(advice).to_contain_text("seems to be in Finnish, and the embeddings know English, French")
+    store = engine.url.removeprefix("http://")
+    expect(advice.locator("code")).to_contain_text(f"{store} --index {FOREIGN} ")
+    expect(advice.locator("code")).to_contain_text(" --queries-in en,fr,fi --replace")
+    page.get_by_label("Query", exact=True).fill("vvv qqq")
+    page.keyboard.press("Enter")
+    expect(page.locator("#advice")).not_to_contain_text("Finnish")
 
 
 def test_a_query_in_another_language_names_its_translations(open_page: OpenPage) -> None:

@@ -77,6 +77,7 @@ def calls(store: Store, index: str) -> list[Callable[[], Any]]:
         lambda: store.hubness_sample(index),
         lambda: store.save_hubness_sample(index, HubnessSample()),
         lambda: store.documents(index, ["1"]),
+        lambda: store.random_documents(index, 1),
         lambda: store.bm25(index, "cat", 10, ALL),
         lambda: store.knn(index, query(1, 0, 0, 0), 10, ALL),
         lambda: store.fetch(index, "1"),

@@ -202,6 +202,19 @@ def test_documents_are_given_by_id_as_they_were_written_without_missing_ones(sto
     assert list(store.documents(index, ["1", "3", "4"])) == ["3"]
 
 
+def test_random_documents_come_from_all_of_the_index_and_are_the_same_again(read_only: ReadOnly) -> None:
+    written = [make_document(str(n), f"cat {n}", "en" if n % 2 else "el", title=f"Cat {n}") for n in range(300)]
+    store, index = read_only.store, read_only.holding(*written)
+    by_id = {one.document.doc_id: one.document for one in written}
+    drawn = store.random_documents(index, 40)
+    numbers = sorted(int(document.doc_id) for document in drawn)
+    assert len(set(numbers)) == 40
+    assert numbers[0] < 150 < numbers[-1]  # of 40 in one half there is one chance in 10^12
+    assert drawn == [by_id[document.doc_id] for document in drawn]
+    assert {document.doc_id for document in store.random_documents(index, 40)} == set(map(str, numbers))
+    assert len(store.random_documents(index, 1_000)) == 300
+
+
 def test_too_many_documents_at_a_time_are_refused(read_only: ReadOnly) -> None:
     store, index = read_only.store, read_only.holding(make_document("1"))
     names = [f"n{number}" for number in range(10_001)]

@@ -16,10 +16,10 @@ import orjson
 from ingest.documents import Layout, Record
 from ingest.embeddings.building import Collection
 from ingest.embeddings.document_units import GROUP_FIELD, Unusable, group_of
-from ingest.language import UNKNOWN_LANGUAGE, main_script
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadDocument, BadInput
 from reranker.text.documents import Document
+from reranker.text.language_detection import UNKNOWN_LANGUAGE, main_script
 from reranker.text.segmentation import can_split, check_can_split
 from reranker.text.tokens import letter_tokens
 

@@ -35,6 +35,7 @@ export function tableRow(body, texts, cellName = "td") {
   for (const text of texts) {
     const cell = element(cellName, text);
     if (cellName === "th") cell.scope = "col";
+    else if (/^[−-]?\d[\d.]*( %)?$/.test(text)) cell.className = "number";
     made.append(cell);
   }
 }

@@ -78,6 +78,7 @@ function readHit(hit, place, fields) {
     first_stage_rank: details.first_stage_rank ?? place,
     first_stage_score: details.first_stage_score ?? hit._score ?? 0,
     score_parts: details.score_parts ?? null,
+    score_sources: details.score_sources ?? null,
     without_known_word: details.without_known_word ?? false,
     isTranslated: details.translations !== undefined,
     highlighted: new Set(Object.values(hit.highlight ?? {}).flatMap((parts) => parts.flatMap(markedWords))),

@@ -1,26 +1,45 @@
-// Queries to try on an index that is not ours: titles of its documents, or how their texts begin.
+// Queries to try on an index: those of the service for one of ours; otherwise titles of documents, or how their texts
+// begin, those for which the first pages of the two orders differ most.
 import { button, element } from "./elements.js";
 import { strings, valueAt } from "./engine_search.js";
 import { titleField } from "./fields.js";
 import { ask } from "./service.js";
 
 const N_EXAMPLES = 5;
-const N_READ = 50;
+const N_READ = 60;
+const N_SEARCHED = 16;
 const MAX_CHARS = 80;
 // A title of one word is no query to learn from, and one of many does not fit on a button.
 const [LEAST_WORDS, MOST_WORDS] = [2, 8];
 const FIRST_WORDS = 5;
 
-export async function readExamples(index, fields, signal) {
-  const field = titleField(fields) ?? fields[0];
-  if (field === undefined) return [];
-  const search = { size: N_READ, query: { match_all: {} }, _source: [field, field.split(".")[0]] };
-  const { body } = await ask("POST", `/${encodeURIComponent(index)}/_search?rerank=false`, search, signal);
-  const texts = body.hits.hits.map((hit) => strings(valueAt(hit._source ?? {}, field)).join(" "));
-  return chooseExamples(texts, titleField([field]) !== undefined);
+// [{ query, language, target }]; of an index of ours.
+export async function serviceExamples(index) {
+  return (await ask("GET", `/-/ui/examples?index=${encodeURIComponent(index)}`)).body.examples;
 }
 
-export function chooseExamples(texts, areTitles) {
+// The same of another index; `fields` are those of text. They are kept as long as the tab is open.
+export async function engineExamples(index, fields) {
+  const key = `examples ${index}`;
+  const kept = window.sessionStorage.getItem(key);
+  if (kept) return JSON.parse(kept);
+  const queries = await mostDifferent(index, fields, await readQueries(index, fields));
+  const found = queries.slice(0, N_EXAMPLES).map((query) => ({ query }));
+  window.sessionStorage.setItem(key, JSON.stringify(found));
+  return found;
+}
+
+async function readQueries(index, fields) {
+  const field = titleField(fields) ?? fields[0];
+  if (field === undefined) return [];
+  const query = { function_score: { random_score: {} } };
+  const search = { size: N_READ, query, _source: [field, field.split(".")[0]], track_total_hits: false, timeout: "2s" };
+  const { body } = await ask("POST", `/${encodeURIComponent(index)}/_search?rerank=false`, search);
+  const texts = body.hits.hits.map((hit) => strings(valueAt(hit._source ?? {}, field)).join(" "));
+  return chooseQueries(texts, titleField([field]) !== undefined).slice(0, N_SEARCHED);
+}
+
+export function chooseQueries(texts, areTitles) {
   const found = new Map();
   for (const text of texts) {
     const words = text.split(/\s+/).filter(Boolean);
@@ -28,13 +47,33 @@ export function chooseExamples(texts, areTitles) {
     const isFit = words.length >= LEAST_WORDS && (!areTitles || words.length <= MOST_WORDS) && query.length <= MAX_CHARS;
     if (isFit && !found.has(query.toLowerCase())) found.set(query.toLowerCase(), query);
   }
-  return [...found.values()].slice(0, N_EXAMPLES);
+  return [...found.values()];
 }
 
-// A line of them, as the service makes for indices of ours.
-export function exampleLine(index, queries, onTry) {
-  const made = element("p", undefined, "examples");
-  made.dataset.index = index;
-  made.append(element("span", "Try:"), ...queries.map((query) => button(query, "small", (event) => onTry(event.target))));
-  return made;
+async function mostDifferent(index, fields, queries) {
+  if (queries.length === 0) return [];
+  const search = (query) => ({ query: { multi_match: { query, fields } }, _source: false, ext: { rerank: { details: true } } });
+  const lines = queries.flatMap((query) => [{}, search(query)]).map((line) => `${JSON.stringify(line)}\n`);
+  const { body } = await ask("POST", `/${encodeURIComponent(index)}/_msearch`, lines.join(""));
+  const ranks = body.responses.map(({ hits }) => (hits?.hits ?? []).map((hit, i) => hit._rerank?.first_stage_rank ?? i + 1));
+  const differences = new Map(queries.map((query, i) => [query, difference(ranks[i])]));
+  return queries.toSorted((one, other) => differences.get(other) - differences.get(one));
+}
+
+// How much a page differs from the engine's, 0 to 1, as `reranker.service.examples.difference` measures it. `ranks`: of the
+// engine, from 1, of the page's hits in their new order.
+export function difference(ranks) {
+  const later = ranks.map((rank, i) => Math.max(rank, i + 1));
+  const overlaps = ranks.map((_, i) => later.filter((rank) => rank <= i + 1).length / (i + 1));
+  return ranks.length === 0 ? 0 : 1 - overlaps.reduce((sum, overlap) => sum + overlap, 0) / ranks.length;
+}
+
+export function showExamples(line, examples, onTry) {
+  const made = examples.map((example) => {
+    const tried = button(example.query, "small", () => onTry(example));
+    if (example.language) tried.lang = example.language;
+    return tried;
+  });
+  line.replaceChildren(element("span", "Try:"), ...made);
+  line.hidden = made.length === 0;
 }

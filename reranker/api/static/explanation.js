@@ -1,14 +1,18 @@
 // Why a hit is where it is: what its distance is made of, as a picture, as shaded text and as a table.
 import { element, linkOrText, percent, tableRow } from "./elements.js";
+import { partsTable } from "./score_parts.js";
 import { shadedText } from "./shaded_text.js";
 import { N_SHADES, transportPicture } from "./transport.js";
 
-// `width`: px that the picture may take.
-export function explanationView(explanation, width) {
-  const { document: found, document_words: words } = explanation;
+// `width`: px that the picture may take; `titleOf`: of the hit with an id, or the id.
+export function explanationView(explanation, width, titleOf) {
+  const { document: found, document_words: words, score_parts: parts, score_sources: sources, lacking_words: lackingWords } = explanation;
   const made = element("div");
-  made.append(sums(explanation), transportPicture(explanation, width), legend());
-  made.append(element("h3", "The document, its words shaded by the mass they took"));
+  made.append(sums(explanation));
+  if (parts !== null) made.append(partsTable(parts, { sources, lackingWords, titleOf }));
+  made.append(element("h3", "Which words of the document the words of the query were matched with"));
+  made.append(transportPicture(explanation, width), legend());
+  made.append(element("h3", "The document: the darker a word, the more of the query it was matched with"));
   const text = element("div", undefined, "document");
   text.lang = found.language;
   if (found.title) text.append(shadedText(found.title, words, "in_title", "document-title"));
@@ -23,36 +27,12 @@ export function explanationView(explanation, width) {
   return made;
 }
 
-// What each part of a score comes from, in the order in which they are shown.
-const PARTS = {
-  first_stage: "from the first stage's own score",
-  words: "from near words",
-  feedback: "from words of the best hits",
-  neighbours: "from the hits that it resembles",
-  encoder: "from the query as a whole, by the sentence encoder",
-  lacking_words: "for unknown words that the document lacks",
-  hubness: "because it is near to every query",
-  window: "for every candidate",
-};
-
 function sums(explanation) {
-  const { method, distance, score, score_parts: scoreParts } = explanation;
+  const { method, distance, score, score_parts: parts } = explanation;
   const made = element("p", undefined, "sums");
-  made.append(`Distance ${distance.toFixed(4)} by ${method}, score ${score.toFixed(4)}.`);
-  if (scoreParts === null) made.append(...orderSums(explanation));
-  else made.append(` The score is ${scoreSums(scoreParts, explanation.lacking_words)}.`);
+  made.append(`Score ${score.toFixed(4)}, distance ${distance.toFixed(4)} by ${method}.`);
+  if (parts === null) made.append(...orderSums(explanation));
   return made;
-}
-
-function scoreSums(parts, lacking) {
-  return Object.entries(PARTS)
-    .filter(([name]) => parts[name] !== 0)
-    .map(([name, source]) => {
-      const named = name === "lacking_words" && lacking.length > 0 ? ` (${lacking.join(", ")})` : "";
-      return `${parts[name].toFixed(4)} ${source}${named}`;
-    })
-    .join(" + ")
-    .replaceAll("+ -", "− ");
 }
 
 function orderSums({ order_distance: ordered, order_parts: parts, lacking_words: lacking }) {
@@ -72,14 +52,14 @@ function legend() {
   const made = element("p", undefined, "legend");
   made.append("near ");
   for (let shade = 0; shade < N_SHADES; shade += 1) made.append(element("span", "", `swatch cost-${shade}`));
-  made.append(" far · a band is as thick as the mass that moved");
+  made.append(" far · the thicker a band, the more of the query it stands for");
   return made;
 }
 
 function pairsTable({ words, distance, method }) {
   const table = element("table", undefined, "pairs");
-  table.createCaption().textContent = "Where the mass of each query word went";
-  tableRow(table.createTHead(), ["Query word", "Document word", "Mass", "Cost", "Share of the distance"], "th");
+  table.createCaption().textContent = "The same in numbers";
+  tableRow(table.createTHead(), ["Query word", "Document word", "Part of the query", "Distance", "Share of all"], "th");
   const body = table.createTBody();
   for (const word of words) {
     for (const pair of word.pairs) {

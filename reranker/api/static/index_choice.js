@@ -1,5 +1,5 @@
 // Choosing the index: lists the engine's own, shows the fields and examples of one that Sinkrank did not make.
-import { exampleLine, readExamples } from "./examples.js";
+import { engineExamples, serviceExamples, showExamples } from "./examples.js";
 import { chosenFields, readFields, showFields } from "./fields.js";
 import { addIndices, isOurs, otherIndices } from "./indices.js";
 
@@ -57,35 +57,30 @@ export class IndexChoice {
   // Another index is chosen; `given`: fields of a link.
   async changed(given = []) {
     const { index } = this;
-    this.showExamples();
+    at("examples").hidden = true;
     const isForeign = index !== "" && !this.isOurs;
     at("fields").hidden = true;
     this.form.elements.first_stage.disabled = isForeign;
-    if (!isForeign) return;
+    if (!isForeign) {
+      if (index !== "") this.offer(index, serviceExamples(index));
+      return;
+    }
     try {
       const fields = this.fields.get(index) ?? (await readFields(index));
       this.fields.set(index, fields);
       if (this.index !== index) return; // another was chosen meanwhile
       showFields(at("field-list"), fields, given);
       at("fields").hidden = fields.length === 0;
-      await this.addExamples(index, fields.filter(({ isMain }) => isMain).map(({ name }) => name));
+      this.offer(index, engineExamples(index, fields.filter(({ isMain }) => isMain).map(({ name }) => name)));
     } catch (error) {
       this.say(`The fields of ${index} cannot be read: all are searched. ${error.message}`, false);
     }
   }
 
-  async addExamples(index, fields) {
-    const isThere = [...document.querySelectorAll(".examples")].some((line) => line.dataset.index === index);
-    if (isThere) return;
-    const queries = await readExamples(index, fields).catch(() => []);
-    if (queries.length > 0) at("advice").before(exampleLine(index, queries, this.onTry));
-    this.showExamples();
-  }
-
-  showExamples() {
-    for (const offered of document.querySelectorAll(".examples")) {
-      offered.hidden = this.index !== "" && offered.dataset.index !== this.index;
-    }
+  // Shows queries to try when they are there, if they are still those of the chosen index.
+  async offer(index, found) {
+    const examples = await found.catch(() => []);
+    if (this.index === index) showExamples(at("examples"), examples, this.onTry);
   }
 
   get hasMoreFields() {

@@ -14,6 +14,7 @@ import * as address from "./state.js";
 
 const PAGE_SIZE = 10;
 const SLIDER_PAUSE_MS = 150;
+const UNKNOWN_WORDS = 422;
 
 const at = (id) => document.getElementById(id);
 const form = at("search");
@@ -63,6 +64,7 @@ async function search({ page = 1, hit = null } = {}) {
   } catch (error) {
     if (error.name === "AbortError") return;
     at("results").hidden = true;
+    advise(error.status === UNKNOWN_WORDS ? state : null, mine.signal);
     say(error.message, true);
   } finally {
     if (running === mine) at("results").removeAttribute("aria-busy");
@@ -74,16 +76,15 @@ function show() {
   const { before, after } = pageOf(answer.hits, page, PAGE_SIZE);
   const judged = list.of(state)?.documents ?? {};
   const shared = (hit) => ({ judgment: judged[hit.id], onJudge: (found, relevance) => judge(state, found, relevance) });
+  const options = { onWhy: explain, isReranked: answer.isReranked, hasLanguages: inSeveralLanguages(answer.hits) };
   at("before").replaceChildren(...before.map((hit) => beforeItem(hit, shared(hit))));
-  at("after").replaceChildren(
-    ...after.map((hit) => afterItem(hit, { ...shared(hit), onWhy: explain, isReranked: answer.isReranked })),
-  );
+  at("after").replaceChildren(...after.map((hit) => afterItem(hit, { ...shared(hit), ...options })));
   const isEmpty = answer.hits.length === 0;
-  at("before-name").textContent = choice.isOurs ? "Before re-ranking" : "The engine’s order";
+  for (const name of document.querySelectorAll(".before-name")) name.textContent = choice.isOurs ? "Before re-ranking" : "The engine’s order";
   at("share-note").hidden = !answer.isReranked || form.elements.share.disabled || isEmpty || answer.hits.some((hit) => hit.score_parts);
   at("before").start = at("after").start = (page - 1) * PAGE_SIZE + 1;
   at("results").hidden = isEmpty;
-  advise(isEmpty ? state : null);
+  advise(isEmpty ? state : null, shown.signal);
   at("pages").hidden = answer.hits.length <= PAGE_SIZE;
   at("previous").disabled = page === 1;
   at("next").disabled = page * PAGE_SIZE >= answer.hits.length;
@@ -100,13 +101,17 @@ async function markMatches(hits) {
   await addMatches(state.query, answer.language, hits, signal).catch(() => {});
   for (const made of at("after").children) {
     const hit = hits.find(({ id }) => id === made.dataset.id);
-    if (hit?.matches) showText(made, hit);
+    if (hit?.matches) showText(made, hit, inSeveralLanguages(answer.hits));
   }
   drawMoves(at("moves"), at("before"), at("after"));
 }
 
+function inSeveralLanguages(hits) {
+  return new Set(hits.map((hit) => hit.language).filter(Boolean)).size > 1;
+}
+
 // What to try where nothing is found.
-function advise(state) {
+async function advise(state, signal) {
   at("advice").hidden = state === null;
   if (state === null) return;
   const advice = ["Try fewer or other words, and check their spelling."];
@@ -116,6 +121,15 @@ function advise(state) {
     advice.push("Are the documents in another language than your query? Choose that language (Options: Documents in).");
   } else if (state.first_stage === "bm25") advice.push("Find documents by meaning too (Options: Expert settings, First stage: hybrid).");
   at("advice").replaceChildren(...advice.map((text) => element("li", text)));
+  if (state.language) return;
+  const found = await post("/-/ui/unprepared", { query: state.query, ...(state.index && { index: state.index }) }, signal).catch(() => null);
+  if (found?.command) at("advice").prepend(unpreparedAdvice(found));
+}
+
+function unpreparedAdvice({ language, prepared, command }) {
+  const made = element("li", `The query seems to be in ${languageName(language)}, and the embeddings know ${prepared.map(languageName).join(", ")}. Add the language, and start sinkrank serve again: `);
+  made.append(element("code", command));
+  return made;
 }
 
 async function explain(hit) {
@@ -137,11 +151,13 @@ async function explain(hit) {
 
 async function explanationOf(hit, signal) {
   const { state, answer } = shown;
+  const titleOf = (id) => answer.hits.find((other) => other.id === id)?.title || id;
   if (choice.isOurs) {
-    return explanationView(await post("/v1/explain", address.explainBody(state, hit.id), signal), at("why-body").clientWidth);
+    const explanation = await post("/v1/explain", address.explainBody(state, hit.id), signal);
+    return explanationView(explanation, at("why-body").clientWidth, titleOf);
   }
   await addMatches(state.query, answer.language, [hit], signal);
-  return scoreView(hit);
+  return scoreView(hit, titleOf);
 }
 
 function judge(state, hit, relevance) {
@@ -184,9 +200,9 @@ async function changeIndex() {
   else listPage.show(null);
 }
 
-function tryExample(button) {
-  form.elements.query.value = button.textContent;
-  address.choose(form, { language: button.dataset.language ?? "", target: button.dataset.target ?? "" });
+function tryExample({ query, language = "", target = "" }) {
+  form.elements.query.value = query;
+  address.choose(form, { language, target });
   search();
 }
 
@@ -196,9 +212,6 @@ function nameLanguages() {
   }
 }
 
-for (const button of document.querySelectorAll(".examples button")) {
-  button.addEventListener("click", () => tryExample(button));
-}
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   window.clearTimeout(pause);

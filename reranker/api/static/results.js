@@ -22,7 +22,7 @@ export function beforeItem(hit, { judgment, onJudge }) {
   return made;
 }
 
-export function afterItem(hit, { judgment, onWhy, onJudge, isReranked }) {
+export function afterItem(hit, { judgment, onWhy, onJudge, isReranked, hasLanguages }) {
   const made = item(hit);
   const rank = element("div", undefined, "rank");
   const score = element("small", hit.score.toFixed(3));
@@ -33,18 +33,18 @@ export function afterItem(hit, { judgment, onWhy, onJudge, isReranked }) {
   const text = element("p", undefined, "snippet");
   content.append(title, element("span", hit.language, "code"), text, buttons(hit, judgment, onWhy, onJudge, isReranked));
   made.append(rank, content);
-  showText(made, hit);
+  showText(made, hit, hasLanguages);
   return made;
 }
 
-// Fills title and snippet, with marks where the matches are known.
-export function showText(made, hit) {
+// Fills title and snippet, with marks where the matches are known. The language is named where hits differ in it.
+export function showText(made, hit, hasLanguages) {
   const [title, text, code] = ["title", "snippet", "code"].map((name) => made.querySelector(`.${name}`));
   title.replaceChildren(...markedTitle(hit.title || hit.id, hit.title ? hit.matches?.title : []));
   text.replaceChildren(...snippet(hit.title, hit.text, hit.matches?.text ?? null));
   text.hidden = text.textContent.trim() === "";
   code.textContent = hit.language;
-  code.hidden = hit.language === "";
+  code.hidden = !hasLanguages || hit.language === "";
   setLanguage([title, text], hit);
 }
 
@@ -70,7 +70,7 @@ function buttons(hit, judgment, onWhy, onJudge, isReranked) {
   const made = element("div", undefined, "buttons");
   const name = hit.title || hit.id;
   if (hit.without_known_word) {
-    made.append(element("small", "no known word: it keeps what the engine gave it", "note"));
+    made.append(element("small", "no word of it is known, so it keeps the engine’s score", "note"));
   } else if (isReranked && (hit.distance ?? hit.score_parts) !== null) {
     const why = button("Why?", "small", () => onWhy(hit));
     why.setAttribute("aria-label", `Why is ${name} here?`);

@@ -13,13 +13,15 @@ export async function post(path, body, signal) {
 }
 
 // { body, headers } of an answer in JSON.
+// `body`: a string is lines of JSON.
 export async function ask(method, path, body, signal) {
+  const isLines = typeof body === "string";
   let response;
   try {
     response = await fetch(path, {
       method,
-      headers: body === undefined ? {} : { "Content-Type": "application/json" },
-      body: body === undefined ? undefined : JSON.stringify(body),
+      headers: body === undefined ? {} : { "Content-Type": isLines ? "application/x-ndjson" : "application/json" },
+      body: isLines ? body : JSON.stringify(body),
       signal,
     });
   } catch (error) {

@@ -28,6 +28,6 @@ function shaded(text, word, most) {
   const level = Math.ceil((N_LEVELS * word.mass) / most);
   const made = element("mark", text, `mass-${level}`);
   const cost = word.mass > 0 ? (word.distance / word.mass).toFixed(3) : "0";
-  made.title = `${word.word}: mass ${word.mass.toFixed(3)}, mean cost ${cost}`;
+  made.title = `${word.word}: ${word.mass.toFixed(3)} of the query, mean distance ${cost}`;
   return made;
 }

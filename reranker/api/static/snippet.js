@@ -80,6 +80,6 @@ function appendMarked(made, characters, from, to, matches) {
 function markOf(characters, { start, end, query_word: word, likeness }) {
   const isSame = likeness >= SAME;
   const made = element("mark", characters.slice(start, end).join(""), isSame ? "same" : "near");
-  if (!isSame) made.title = `near “${word}”: ${likeness.toFixed(2)}`;
+  if (!isSame) made.title = `similar to “${word}”: ${likeness.toFixed(2)} of 1`;
   return made;
 }

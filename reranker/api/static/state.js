@@ -44,7 +44,7 @@ export function showSliders(form) {
 }
 
 function showSlider(form, name, isUsed, value) {
-  const shown = isUsed ? String(value) : `not in ${form.elements.method.value}`;
+  const shown = isUsed ? String(value) : `not used by ${form.elements.method.value}`;
   form.elements[name].disabled = !isUsed;
   form.elements[name].setAttribute("aria-valuetext", shown);
   form.elements[`${name}_shown`].value = shown;

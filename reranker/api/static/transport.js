@@ -105,7 +105,7 @@ function band(flow, left, right, used, frame) {
   });
   made.dataset.query = flow.query;
   made.dataset.document = flow.document;
-  const figures = `mass ${flow.mass.toFixed(3)}, cost ${flow.cost.toFixed(3)}`;
+  const figures = `${flow.mass.toFixed(3)} of the query, distance ${flow.cost.toFixed(3)}`;
   made.append(svgElement("title", {}, `${flow.query} → ${flow.document}: ${figures}`));
   return made;
 }
@@ -125,7 +125,7 @@ function wordMarks({ name, mass, height, y }, side, frame) {
   const label = svgElement("text", { ...place, "text-anchor": anchor, class: "word" }, clipped(name, frame.letters));
   for (const made of [bar, label]) {
     made.dataset[side] = name;
-    made.append(svgElement("title", {}, `${name}: mass ${mass.toFixed(3)}`));
+    made.append(svgElement("title", {}, `${name}: ${mass.toFixed(3)} of the query`));
   }
   return [bar, label];
 }

@@ -146,6 +146,10 @@ class Store(Protocol):
         """
         ...
 
+    def random_documents(self, index: str, n: int) -> list[Document]:
+        """Draws up to n documents, the same as long as the index stays the same."""
+        ...
+
     def knn(self, index: str, vector: NDArray[np.float32], depth: int, filters: Filters) -> list[Candidate]:
         """Finds the documents with the highest cosine to an L2-normalised vector (dim,). `first_stage_score` is the
         cosine. Texts are not read: `documents` reads those of the hits that are shown."""

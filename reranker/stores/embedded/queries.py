@@ -119,6 +119,14 @@ def documents_by_id(connection: sqlite3.Connection, index_id: int, doc_ids: Sequ
     return {document.doc_id: document for _, document, _ in map(read_document, rows)}
 
 
+def documents_of_rows(connection: sqlite3.Connection, row_ids: Sequence[int]) -> list[Document]:
+    """Returns the documents of these rows."""
+    rows = connection.execute(
+        f"{SELECT_DOCUMENTS} WHERE row_id IN (SELECT value FROM json_each(?))", (json.dumps(row_ids),)
+    )
+    return [document for _, document, _ in map(read_document, rows)]
+
+
 def _rarest(connection: sqlite3.Connection, partition_id: int, terms: list[str]) -> list[str]:
     """Returns the terms that any document has, in order. Of a long query it keeps the rarest, which matter most."""
     distinct = list(dict.fromkeys(terms))

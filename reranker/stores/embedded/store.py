@@ -62,6 +62,7 @@ from reranker.stores.embedded.queries import (
     bm25_rows,
     candidates_of_rows,
     documents_by_id,
+    documents_of_rows,
     filtered_rows,
     partitions,
 )
@@ -94,6 +95,9 @@ _BATCH_DOCUMENTS = 500
 _BATCH_BYTES = 32_000_000
 
 _BAGS_AT_A_TIME = 1_000
+
+# Of `random_documents`.
+_SEED = 20_160_406
 
 
 _Change = TypeVar("_Change")
@@ -217,6 +221,13 @@ class EmbeddedStore:
         check_number_of_ids(doc_ids)
         with self._file.reading() as connection:
             return documents_by_id(connection, self._index(connection, index).index_id, doc_ids)
+
+    def random_documents(self, index: str, n: int) -> list[Document]:
+        with self._file.reading() as connection:
+            sql, parameters = filtered_rows(self._index(connection, index).index_id, Filters())
+            row_ids = [row_id for (row_id,) in connection.execute(f"{sql} ORDER BY row_id", parameters)]
+            drawn = np.random.default_rng(_SEED).choice(row_ids, min(n, len(row_ids)), replace=False)
+            return documents_of_rows(connection, drawn.tolist())
 
     def knn(self, index: str, vector: NDArray[np.float32], depth: int, filters: Filters) -> list[Candidate]:
         check_depth(depth)

@@ -42,7 +42,7 @@ _TERM = regex.compile(
 )
 
 # The fields that a page of hits shows.
-_SHOWN_FIELDS = ["lang", "title", "text", "url", "metadata"]
+SHOWN_FIELDS = ["lang", "title", "text", "url", "metadata"]
 # Equal scores are ordered by a hash of the ids, since the engine's own order depends on the shards. Documents of other
 # programs may have no hash.
 _ORDER = ["_score", {"id_hash": {"order": "asc", "missing": "_last", "unmapped_type": "long"}}]
@@ -129,7 +129,7 @@ def documents_body(doc_ids: Sequence[str]) -> dict[str, Any]:
     """Builds a search for documents by id. Unlike `_mget` it also finds those with a routing value."""
     return {
         "size": len(doc_ids),
-        "_source": _SHOWN_FIELDS,
+        "_source": SHOWN_FIELDS,
         "track_total_hits": False,
         "query": {"bool": {"filter": {"ids": {"values": list(doc_ids)}}}},
     }

@@ -40,6 +40,7 @@ from reranker.stores.engine.known_indices import KnownIndex, KnownIndices, count
 from reranker.stores.engine.probes import NodeProbes
 from reranker.stores.engine.queries import (
     MAX_DEPTH,
+    SHOWN_FIELDS,
     bm25_body,
     documents_body,
     filter_clauses,
@@ -239,6 +240,10 @@ class EngineStore:
         with engine_errors(self._address, index):
             answer = self._client.search(index=known.name, body=documents_body(doc_ids))
         return {hit["_id"]: read_document(hit) for hit in answer["hits"]["hits"]}
+
+    def random_documents(self, index: str, n: int) -> list[Document]:
+        known = self._known.ask(index)
+        return [read_document(hit) for hit in self.sample(known.name, SHOWN_FIELDS, n)]
 
     def knn(self, index: str, vector: NDArray[np.float32], depth: int, filters: Filters) -> list[Candidate]:
         check_depth(depth, MAX_DEPTH)
