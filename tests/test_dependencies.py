@@ -58,11 +58,12 @@ def test_what_is_imported_for_an_extra_is_in_one() -> None:
 def test_each_extra_that_is_named_can_be_installed() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     sources = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
-    sources += [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+    sources += [path for folder in (*PACKAGES, "tests") for path in (ROOT / folder).rglob("*.py")]
+    forms = r"(?:sinkrank|'\.)\[([\w,]+)\]|extra\(\"(\w+)|\(extra `(\w+)`\)"
     named = {
         extra
         for path in sources
-        for names in re.findall(r"(?:sinkrank|'\.)\[([\w,]+)\]|extra\(\"(\w+)", path.read_text(encoding="utf-8"))
+        for names in re.findall(forms, path.read_text(encoding="utf-8"))
         for extra in ",".join(names).split(",")
         if extra
     }

@@ -208,7 +208,7 @@ def test_the_image_of_prepare_has_what_it_runs_and_the_service_is_built_without(
     assert regex.findall(r"^USER (\S+)$", stage, regex.M)[-1] == "10001:10001"
     locked = set(regex.findall(r"^([\w.-]+)==", (ROOT / "requirements.lock").read_text(encoding="utf-8"), regex.M))
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    needed = {regex.match(r"[\w.-]+", one).group() for extra in ("encoders", "train") for one in extras[extra]}
+    needed = {regex.match(r"[\w.-]+", one).group() for one in extras["prepare"]}
     assert needed <= locked
 
 

@@ -29,6 +29,7 @@ from evaluation.judged.query_template import QueryTemplate
 from papers.studies.titles import MIN_DOCUMENT_WORDS, sections_of
 from reranker.service.settings_sources import load_settings
 from sinkrank.actions import in_process_proxy
+from sinkrank.console import resources
 
 ARTICLES = "articles.jsonl"
 FIELDS = ("title", "text")
@@ -327,9 +328,11 @@ def measure(store: str, index: str, embeddings: Path, with_each: bool) -> None:
         NotFound, StoreUnavailable: the index or the embeddings cannot be opened.
     """
     settings = load_settings({"store": store, "index": index, "embeddings": embeddings}).settings
-    with in_process_proxy.opened_proxy(settings) as (app, _):
-        template, headers = QueryTemplate.over(FIELDS), in_process_proxy.caller_headers(settings)
-        searches = ProxySearches(app, template, index, headers)
+    with (
+        resources.opened_searcher(settings) as searcher,
+        in_process_proxy.opened_proxy(settings, searcher.store, searcher.embeddings, None) as (app, _, _),
+    ):
+        searches = ProxySearches(app, QueryTemplate.over(FIELDS), index, in_process_proxy.caller_headers(settings))
         ways = [Way(name, name, FIRST_STAGE, settings.proxy_window_size) for name in ("none", "auto")]
         runs = {language: [searches.run(way, judged_queries(language)) for way in ways] for language in QUERIES_IN}
     print_table(_COLUMNS, (row(language, *found) for language, found in runs.items()))

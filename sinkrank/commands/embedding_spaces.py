@@ -148,7 +148,7 @@ def build(
     """Build cross-lingual embeddings without aligned text: a sentence encoder encodes the words of dictionaries.
 
     It encodes some 200 words per second and core. Encoded words are cached, so an interrupted run resumes. It needs the
-    extra encoders.
+    extra prepare.
 
     Example: [bold]sinkrank embeddings build --dictionary en-fr --dictionary fr-en --collection pages.jsonl[/bold]
     """

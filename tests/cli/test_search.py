@@ -176,7 +176,7 @@ def test_explain_prints_the_pairs_and_the_sum(run: Run) -> None:
 def test_explain_shows_what_each_word_adds_to_the_encoders_part(run: Run, empty_home: Path) -> None:
     """The encoded query is (0.2, 0.6) / sqrt(0.4); its products with cat, dog and bread are 0.2, 0.52 and -0.2, by that
     root. Of three documents cat stands in one and dog in two, so their idf is log(2) and log(4/3)."""
-    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[encoders]'")
+    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
     encoding_embeddings(empty_home / "encoding")
     rows = [{"id": text, "language": "en", "text": text} for text in ("dog cat", "dog", "bread")]
     options = ("--embeddings", "encoding", "--store", "other")

@@ -22,7 +22,7 @@ EN = {word: np.array(place) for word, place in POSITIONS["en"].items()}
 
 @pytest.fixture(scope="module")
 def encoding(tmp_path_factory):
-    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[encoders]'")
+    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
     return Reranker(encoding_embeddings(tmp_path_factory.mktemp("encoding") / "embeddings"))
 
 

@@ -81,7 +81,7 @@ def test_the_sentence_encoder_counts_nearly_half_for_a_short_query(fake: FakeEng
 def test_the_words_that_carry_the_encoders_part_sum_to_it(fake: FakeEngine, tmp_path: Path) -> None:
     """The encoded query is (0.2, 0.6) / sqrt(0.4). The products are 0.949 with the dog, and -0.316 with the bread, the
     least of the window; the cat's, 0.316, is half the way between, and the match of its whole text adds the other."""
-    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[encoders]'")
+    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
     client = service_before(fake, encoding_embeddings(tmp_path / "embeddings"), tmp_path)
     found = {hit["first_stage_rank"]: hit["score_sources"] for hit in details(client, size=7, window_size=5)}
     share = 0.98 * 0.45
