@@ -13,17 +13,20 @@ from tests.tiny import tiny_embeddings
 
 WORDS = {"feline": (1.0, 0.0), "vessel": (0.0, 1.0), "loaf": (-1.0, 0.0), "cat": (0.8, 0.6), "animal": (0.6, 0.8)}
 MEAN = (0.6, 0.0)
-MODEL = QueryModel("tiny", "mean", "en")
+MODEL = QueryModel("tiny", "mean", ["en"])
 
 
 def encoder_files(onnx: bytes | None = None, model: QueryModel = MODEL) -> QueryEncoderFiles:
     """The files of the encoder; of another model where its bytes are given."""
     content = embedding_model([(9.0, 9.0), *WORDS.values()]) if onnx is None else onnx
     return QueryEncoderFiles(
-        model, content, tokenizer(["?", *WORDS], {"type": "Whitespace"}), np.array(MEAN, np.float32)
+        model,
+        content,
+        tokenizer(["?", *WORDS], {"type": "Whitespace"}),
+        np.array([MEAN] * len(model.languages), np.float32),
     )
 
 
 def encoding_embeddings(path: Path, files: QueryEncoderFiles | None = None) -> Embeddings:
     """The words of `tests.tiny` with this encoder in their store."""
-    return tiny_embeddings(path, files or encoder_files())
+    return tiny_embeddings(path, [files or encoder_files()])

@@ -40,13 +40,13 @@ TRANSLATION_DISTANCE = 1 - 0.96
 """By `auto`, whose parts all go by the cosine, the distance between texts of one word and of its translation."""
 
 
-def tiny_embeddings(path: Path, query_encoder: QueryEncoderFiles | None = None) -> Embeddings:
+def tiny_embeddings(path: Path, query_encoders: Sequence[QueryEncoderFiles] = ()) -> Embeddings:
     """Writes the vocabulary to a store at `path`, which must not exist yet, and opens it.
 
     Term ids: en cat 0, dog 1, water 2, bread 3, car 4; fr chat 5, chien 6, eau 7, pain 8, voiture 9. There are no
     document frequencies, so `embeddings.idf` is empty and weights are tf alone.
     """
-    return write_embeddings(path, POSITIONS, query_encoder=query_encoder)
+    return write_embeddings(path, POSITIONS, query_encoders=query_encoders)
 
 
 def write_embeddings(path: Path, positions: Mapping[str, Mapping[str, Sequence[float]]], **options: Any) -> Embeddings:

@@ -26,7 +26,8 @@ from reranker.text.tokens import letter_tokens
 # Mu and Viswanath 2018 remove one direction for each hundred dimensions.
 _DIMS_OF_DIRECTION = 100
 
-NOT_ENCODED = "words that the time was too short to encode"
+NOT_ENCODED = "words that were not encoded within the time limit"
+TOO_RARE = "rarer words than are encoded"
 
 Encode = Callable[[Sequence[str], Progress], NDArray[np.float32]]
 """Turns n words, as they are written, into (n, dim) vectors; zeros for words that it had no time to encode."""
@@ -46,6 +47,13 @@ class Collection:
 
     document_frequencies: Mapping[str, Counter[str]]
     n_documents: Mapping[str, int]
+
+    def only(self, languages: Container[str]) -> Collection:
+        """The same for some languages."""
+        return Collection(
+            {code: counter for code, counter in self.document_frequencies.items() if code in languages},
+            {code: n for code, n in self.n_documents.items() if code in languages},
+        )
 
 
 def count_collection(documents: Iterable[Document], languages: Container[str] | None = None) -> Collection:
@@ -73,6 +81,8 @@ def build(
     *,
     collection: Collection | None = None,
     encoder: str,
+    max_words: int | None = None,
+    whole_languages: Container[str] = (),
     n_directions: int | None = None,
     replace: bool = False,
     precision: Precision = "float32",
@@ -86,6 +96,8 @@ def build(
             of the pairs.
         encode: the encoder; it gets the most frequent words of each language first.
         encoder: name of the encoder, for `meta.json`.
+        max_words: maximum number of words; of each language the most frequent ones are taken. None: all.
+        whole_languages: languages of which all words of the pairs are used.
         n_directions: main directions to remove from the vectors of a language; None: a hundredth of the dimensions.
         output: the folder to create.
 
@@ -96,7 +108,10 @@ def build(
     check_output(output, replace=replace)
     if not pairs and collection is None:
         raise BadInput("the dictionaries have no pair of single words; give others, such as --dictionary en-fr")
-    vocabulary = _vocabulary(pairs, collection)
+    vocabulary = _vocabulary(pairs, collection, whole_languages)
+    n_found = sum(map(len, vocabulary.values()))
+    if max_words is not None:
+        vocabulary = _most_frequent(vocabulary, max_words)
     if not vocabulary:
         languages = sorted({language for pair in pairs for language, _ in pair})
         raise BadInput(
@@ -124,7 +139,9 @@ def build(
             start += len(terms)
         n_documents = None if collection is None else {code: collection.n_documents.get(code, 0) for code in vocabulary}
         writer.commit(n_documents)
-    return Summary.of(Embeddings.open(output), started, {NOT_ENCODED: n_wanted - len(places)})
+    return Summary.of(
+        Embeddings.open(output), started, {TOO_RARE: n_found - n_wanted, NOT_ENCODED: n_wanted - len(places)}
+    )
 
 
 def _encoded(
@@ -150,7 +167,9 @@ def _encoded(
     return kept, vectors[is_there]
 
 
-def _vocabulary(pairs: Sequence[Pair], collection: Collection | None) -> dict[str, list[Term]]:
+def _vocabulary(
+    pairs: Sequence[Pair], collection: Collection | None, whole_languages: Container[str]
+) -> dict[str, list[Term]]:
     """The terms by language: first the terms of the collection by falling frequency, then those of the dictionaries by
     falling number of pairs."""
     frequencies = collection.document_frequencies if collection is not None else {}
@@ -159,6 +178,8 @@ def _vocabulary(pairs: Sequence[Pair], collection: Collection | None) -> dict[st
     for pair in pairs:
         if collection is None or pair.source in own or pair.target in own:
             n_pairs.update(pair)
+        else:
+            n_pairs.update(term for term in pair if term[0] in whole_languages)
     found: dict[str, list[Term]] = {}
     for term in own | set(n_pairs):
         found.setdefault(term[0], []).append(term)
@@ -167,6 +188,12 @@ def _vocabulary(pairs: Sequence[Pair], collection: Collection | None) -> dict[st
         return -frequencies.get(term[0], Counter())[term[1]], -n_pairs[term], term[1]
 
     return {language: sorted(found[language], key=order) for language in sorted(found)}
+
+
+def _most_frequent(vocabulary: Mapping[str, list[Term]], n: int) -> dict[str, list[Term]]:
+    """At most the first n terms, of each language as many, or all if it has fewer."""
+    ranks = sorted(rank for terms in vocabulary.values() for rank in range(len(terms)))
+    return {language: terms[: ranks[n]] if len(ranks) > n else terms for language, terms in vocabulary.items()}
 
 
 def _without_what_is_common(

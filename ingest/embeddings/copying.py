@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.embeddings import Embeddings, EmbeddingsWriter
+from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision
+from reranker.embeddings.query_encoder import QueryEncoderFiles
 
 _BLOCK_ROWS = 16_384
 
@@ -23,6 +25,27 @@ def joint_documents(first: Embeddings, second: Embeddings) -> dict[str, int] | N
     if None in counted:
         return None
     return {language: n for each in counted for language, n in (each or {}).items()}
+
+
+def copy_store(
+    embeddings: Embeddings, output: Path, *, replace: bool = False, precision: Precision = "float32"
+) -> None:
+    """Writes the same store, with its encoders of queries, to another path.
+
+    Raises:
+        BadInput: the output exists.
+    """
+    with EmbeddingsWriter(
+        output,
+        dim=embeddings.dim,
+        source=embeddings.meta["source"],
+        replace=replace,
+        precision=precision,
+        query_encoders=[QueryEncoderFiles.read(embeddings.path, each.model) for each in embeddings.query_encoders],
+        mapped_languages=embeddings.mapped_languages,
+    ) as writer:
+        append_store(writer, embeddings, counted=True)
+        writer.commit(embeddings.meta["n_documents"])
 
 
 def append_store(

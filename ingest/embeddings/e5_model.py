@@ -22,7 +22,8 @@ Floats = NDArray[np.float32]
 _HEAD = b"E5S1\x01\0\0\0"
 # 32 numbers: a float16 scale, then 16 bytes with two 4-bit numbers each. The first 16 numbers are the low bits.
 _BLOCK = np.dtype([("scale", "<f2"), ("nibbles", "u1", 16)])
-_BLOCK_NUMBERS = 32
+BLOCK_NUMBERS = 32
+"""Numbers with one scale."""
 _UNKNOWN_PENALTY = 10.0
 
 
@@ -116,7 +117,7 @@ def _read(content: bytes) -> E5Weights:
     n_words, _, _ = reader.take("<3i")
     (epsilon,) = reader.take("<f")
     (block_numbers,) = reader.take("<i")
-    if block_numbers != _BLOCK_NUMBERS:
+    if block_numbers != BLOCK_NUMBERS:
         raise ValueError(f"blocks of {block_numbers} numbers")
     pieces = _read_pieces(reader)
     sizes = {"q.w": (dim, dim), "k.w": (dim, dim), "v.w": (dim, dim), "ao.w": (dim, dim)}
@@ -129,10 +130,10 @@ def _read(content: bytes) -> E5Weights:
         _, n, offset, _ = reader.take("<BIQQ")
         shape = sizes.get(name.partition(".")[2])
         if name == "emb.word":
-            n_blocks = n_words * dim // _BLOCK_NUMBERS
+            n_blocks = n_words * dim // BLOCK_NUMBERS
             words = np.frombuffer(content, _BLOCK, n_blocks, offset).reshape(n_words, -1)
         elif shape is not None:
-            blocks = np.frombuffer(content, _BLOCK, shape[0] * shape[1] // _BLOCK_NUMBERS, offset)
+            blocks = np.frombuffer(content, _BLOCK, shape[0] * shape[1] // BLOCK_NUMBERS, offset)
             tensors[name] = np.ascontiguousarray(unpacked(blocks.reshape(shape[0], -1)).T)
         else:
             tensors[name] = np.frombuffer(content, "<f4", n, offset)

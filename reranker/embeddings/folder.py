@@ -15,7 +15,7 @@ from reranker.base.errors import BadEmbeddings, BadInput, NoEmbeddings, NotFound
 from reranker.embeddings.rows import PRECISIONS, Precision
 from reranker.text.tokens import WORDS_VERSION
 
-FORMAT = 1
+FORMAT = 2
 
 META = "meta.json"
 VECTORS = "vectors.npy"
@@ -80,6 +80,7 @@ def _check_meta(path: Path, meta: Mapping[str, Any]) -> None:
     wrong += [name for name in ("precision",) if meta.get(name) not in PRECISIONS]
     wrong += [name for name in ("languages",) if not isinstance(meta.get(name), dict)]
     wrong += [name for name in ("n_documents",) if not isinstance(meta.get(name, 0), dict | None)]
+    wrong += [name for name in ("mapped_languages", "query_encoders") if not isinstance(meta.get(name), list)]
     wrong += [name for name in ("files",) if not _is_manifest(meta.get(name))]
     if wrong:
         raise BadEmbeddings(f"{path / META} has no proper {', '.join(wrong)}; import or train the embeddings again")

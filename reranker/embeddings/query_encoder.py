@@ -1,8 +1,11 @@
-"""Encodes queries by the sentence encoder whose space an embedding store was mapped into.
+"""Encodes queries with a sentence encoder, for an embedding store that was mapped into the space of one.
 
 Such a store (`sinkrank embeddings prepare`) holds word embeddings whose weighted mean over a text comes out near the
 encoder's vector of that text. So the encoder reads only the query, which has a few words, and the documents' nBOW
 embeddings stand in for its vectors of them: their cosine costs nothing at ingest and a few milliseconds at search.
+
+A store may have several encoders, each for other languages. The vectors of those that the store was not mapped into are
+mapped into its space.
 """
 
 from __future__ import annotations
@@ -10,9 +13,10 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +27,8 @@ from numpy.typing import NDArray
 from reranker.base.errors import BadEmbeddings, SinkrankError
 from reranker.embeddings.onnx_session import OnnxSession, Pooling
 
-MODEL, TOKENIZER, MEAN = "query_encoder.onnx", "query_encoder.tokenizer.json", "query_encoder_mean.npy"
-"""Its files in the folder of the store."""
+MODEL, TOKENIZER, MEANS, MAP = "encoder.onnx", "encoder.tokenizer.json", "encoder_means.npy", "encoder_map.npy"
+"""Ends of the names of its files in the folder of the store, after the model's name and a hyphen."""
 
 MAX_QUERY_TOKENS = 64
 """It bounds the time: some 15 ms. The words of a longer query say enough by themselves."""
@@ -44,14 +48,16 @@ class QueryModel:
     """What `meta.json` says of the encoder.
 
     Attributes:
-        name: for people.
-        language: of the queries that it reads.
+        name: of its files, and for people.
+        languages: of the queries that it reads.
         query_prefix: what its authors put before a query.
+        is_mapped: whether its vectors are mapped into the space of the store.
     """
 
     name: str
     pooling: Pooling
-    language: str
+    languages: Sequence[str]
+    is_mapped: bool = False
     query_prefix: str = ""
     max_tokens: int = MAX_QUERY_TOKENS
 
@@ -63,13 +69,21 @@ class QueryModel:
         except TypeError:
             model = None
         if model is None or not model._is_proper:
-            raise BadEmbeddings("meta.json has no proper query_encoder; import or train the embeddings again")
+            raise BadEmbeddings("meta.json has no proper query_encoders; make the embeddings again")
         return model
 
     @property
     def _is_proper(self) -> bool:
-        texts = (self.name, self.language, self.query_prefix)
-        return all(isinstance(text, str) for text in texts) and bool(self.name) and self.pooling in ("mean", "cls")
+        if not isinstance(self.languages, list | tuple) or not self.languages:
+            return False
+        texts = (self.name, self.query_prefix, *self.languages)
+        if not all(isinstance(text, str) for text in texts) or self.pooling not in ("mean", "cls"):
+            return False
+        return bool(self.name) and self.file(MODEL) == Path(self.file(MODEL)).name
+
+    def file(self, end: str) -> str:
+        """The name of one of its files, such as `MODEL`."""
+        return f"{self.name}-{end}"
 
     def meta(self) -> Mapping[str, Any]:
         return asdict(self)
@@ -81,30 +95,59 @@ class QueryEncoderFiles:
 
     Attributes:
         onnx, tokenizer: the model and its `tokenizer.json`.
-        mean: (dim,) of the encoder's vectors of passages, which is taken off those of queries.
+        means: (n_languages, encoder_dim), the mean of the encoder's vectors of texts in each language of the model. It
+            is subtracted from those of queries.
+        map: (encoder_dim, dim) into the space of the store; None: the store was mapped into the encoder's space.
     """
 
     model: QueryModel
     onnx: bytes
     tokenizer: bytes
-    mean: Vector
+    means: NDArray[np.float32]
+    map: NDArray[np.float32] | None = None
+
+    @classmethod
+    def read(cls, folder: Path, model: QueryModel) -> QueryEncoderFiles:
+        """The files of an encoder of the store in a folder.
+
+        Raises:
+            OSError: a file cannot be read.
+            BadEmbeddings: a file of numbers cannot be read.
+        """
+        return cls(
+            model,
+            (folder / model.file(MODEL)).read_bytes(),
+            (folder / model.file(TOKENIZER)).read_bytes(),
+            _numbers(folder / model.file(MEANS)),
+            _numbers(folder / model.file(MAP)) if model.is_mapped else None,
+        )
+
+    def files(self) -> Iterator[tuple[str, bytes]]:
+        """The files by their names."""
+        yield self.model.file(MODEL), self.onnx
+        yield self.model.file(TOKENIZER), self.tokenizer
+        for end, values in ((MEANS, self.means), (MAP, self.map)):
+            if values is not None:
+                content = BytesIO()
+                np.save(content, values.astype(np.float32), allow_pickle=False)
+                yield self.model.file(end), content.getvalue()
 
 
 class QueryEncoding:
     """The vector of one query; it is computed once, by `start` in another thread or by the first `vector`."""
 
-    def __init__(self, encoder: QueryEncoder, text: str) -> None:
+    def __init__(self, encoder: QueryEncoder, text: str, language: str) -> None:
         self._encoder = encoder
-        self._text = text
+        self._text, self._language = text, language
         self._future: Future[Vector | None] | None = None
 
     def start(self) -> None:
         """Begins, for a caller who has other work until the vector is needed."""
         if self._future is None:
-            self._future = self._encoder.begin(self._text)
+            self._future = self._encoder.begin(self._text, self._language)
 
     def vector(self) -> Vector | None:
-        """(dim,) of length 1, less the encoder's mean; None where the encoder cannot be used, which is logged."""
+        """(dim,) of length 1, in the space of the store; None where the encoder cannot be used, which is logged."""
         self.start()
         assert self._future is not None  # noqa: S101 - start sets it
         return self._future.result()
@@ -115,15 +158,21 @@ class QueryEncoder:
 
     Args:
         load: opens the model; called once in each process, at the first query.
-        mean: (dim,) as of `QueryEncoderFiles`.
+        means, map: as of `QueryEncoderFiles`.
     """
 
-    def __init__(self, model: QueryModel, mean: Vector, load: Callable[[], OnnxSession]) -> None:
+    def __init__(
+        self,
+        model: QueryModel,
+        means: NDArray[np.float32],
+        load: Callable[[], OnnxSession],
+        map: NDArray[np.float32] | None = None,
+    ) -> None:
         self.model = model
-        self._mean = mean
+        self._means, self._map = dict(zip(model.languages, means, strict=True)), map
         self._load = load
         self._lock, self._opening = threading.Lock(), threading.Lock()
-        self._kept: LRUCache[str, Future[Vector | None]] = LRUCache(_MAX_KEPT)
+        self._kept: LRUCache[tuple[str, str], Future[Vector | None]] = LRUCache(_MAX_KEPT)
         self._pool: ThreadPoolExecutor | None = None
         self._session: OnnxSession | None = None
         self._process = 0
@@ -140,44 +189,51 @@ class QueryEncoder:
 
     @classmethod
     def open(cls, folder: Path, said: Any, dim: int) -> QueryEncoder:
-        """The encoder of a store; its model is loaded with the first query.
+        """An encoder of a store; its model is loaded with the first query.
 
         Args:
             said: what `meta.json` says of it.
 
         Raises:
-            BadEmbeddings: that is not what it should be, or its mean does not have as many dimensions as the store.
+            BadEmbeddings: that is not what it should be, or its vectors do not have as many dimensions as the store.
         """
         model = QueryModel.from_meta(said)
-        try:
-            mean = np.load(folder / MEAN, allow_pickle=False)
-        except (OSError, ValueError) as error:
-            raise BadEmbeddings(f"{folder / MEAN} cannot be read ({error}); make the embeddings again") from error
-        if mean.shape != (dim,):
-            raise BadEmbeddings(f"{folder / MEAN} has the shape {mean.shape}, not ({dim},); make the embeddings again")
+        means = _numbers(folder / model.file(MEANS))
+        map = _numbers(folder / model.file(MAP)) if model.is_mapped else None
+        encoder_dim = dim if map is None else len(map)
+        shapes = [means.shape, *([] if map is None else [map.shape])]
+        if shapes != [(len(model.languages), encoder_dim), *([] if map is None else [(encoder_dim, dim)])]:
+            raise BadEmbeddings(
+                f"the numbers of the encoder {model.name} in {folder} have the shapes {shapes}, but the store has "
+                f"{dim} dimensions; make the embeddings again"
+            )
 
         def load() -> OnnxSession:
-            return OnnxSession(model, folder / MODEL, (folder / TOKENIZER).read_bytes())
+            return OnnxSession(model, folder / model.file(MODEL), (folder / model.file(TOKENIZER)).read_bytes())
 
-        return cls(model, mean.astype(np.float32), load)
+        return cls(model, means, load, map)
 
     def query(self, text: str, language: str) -> QueryEncoding | None:
         """The encoding of a query, not begun; None in a language that the encoder does not read, and where its model
         cannot be loaded."""
-        return None if self._problem or language != self.model.language else QueryEncoding(self, text)
+        return None if self._problem or language not in self.model.languages else QueryEncoding(self, text, language)
 
-    def begin(self, text: str) -> Future[Vector | None]:
-        """Encodes a query in another thread, or finds it among the last ones."""
-        text = text[:_MAX_CHARACTERS]
+    def begin(self, text: str, language: str) -> Future[Vector | None]:
+        """Encodes a query in another thread, or finds it among the last ones.
+
+        Args:
+            language: one of the model's.
+        """
+        key = language, text[:_MAX_CHARACTERS]
         with self._lock:
             self._after_fork()
-            found = self._kept.get(text)
+            found = self._kept.get(key)
             if found is None:
                 if self._pool is None:
                     self._pool = ThreadPoolExecutor(
                         min(_MAX_THREADS, os.cpu_count() or 1), thread_name_prefix="sinkrank-query-encoder"
                     )
-                found = self._kept[text] = self._pool.submit(self._encoded, text)
+                found = self._kept[key] = self._pool.submit(self._encoded, *key)
             return found
 
     def _after_fork(self) -> None:
@@ -187,16 +243,18 @@ class QueryEncoder:
             self._kept.clear()
             self._pool = self._session = None
 
-    def _encoded(self, text: str) -> Vector | None:
+    def _encoded(self, language: str, text: str) -> Vector | None:
         session = self._opened()
         if session is None:
             return None
         try:
-            vector = session.vector(self.model.query_prefix + text) - self._mean
+            vector = session.vector(self.model.query_prefix + text) - self._means[language]
+            if self._map is not None:
+                vector = vector @ self._map
         except Exception as error:  # onnxruntime's errors share no base
             _log.warning("a query was not encoded, so %s does not count in its order: %s", self.model.name, error)
             with self._lock:
-                self._kept.pop(text, None)  # the next search with it tries again
+                self._kept.pop((language, text), None)  # the next search with it tries again
             return None
         norm = float(np.linalg.norm(vector))
         return (vector / norm).astype(np.float32) if np.isfinite(norm) and norm > 0 else None
@@ -210,3 +268,10 @@ class QueryEncoder:
                     self._problem = str(error)
                     _log.warning("no query is encoded, so %s counts in no order: %s", self.model.name, error)
             return self._session
+
+
+def _numbers(path: Path) -> NDArray[np.float32]:
+    try:
+        return np.asarray(np.load(path, allow_pickle=False), dtype=np.float32)
+    except (OSError, ValueError) as error:
+        raise BadEmbeddings(f"{path} cannot be read ({error}); make the embeddings again") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -17,7 +17,7 @@ from rapidfuzz.distance import Levenshtein
 from reranker.base.errors import BadEmbeddings, SinkrankError, UnknownLanguage, UnknownWords, VersionMismatch
 from reranker.embeddings.folder import DOCUMENT_FREQUENCIES, VECTORS, read_meta, version_hasher
 from reranker.embeddings.manifest import check, checked_blocks
-from reranker.embeddings.query_encoder import QueryEncoder
+from reranker.embeddings.query_encoder import QueryEncoder, QueryEncoding
 from reranker.embeddings.rows import STORED_AS, CompactRows, Precision
 from reranker.embeddings.stem_keys import StemKeys
 from reranker.embeddings.unknown import DEFAULT_RULE, StandIns, UnknownWordsRule, check_rule
@@ -52,7 +52,11 @@ class Embeddings:
         meta: the contents of `meta.json`.
         unknown_words: rule for tokens without an embedding. Term ids do not depend on it, so an index and a query may
             use different rules; bags then differ in such tokens only.
-        query_encoder: the sentence encoder to whose space the vectors were mapped; None if they were not.
+        mapped_languages: languages whose words were mapped into the space of the others. A token of another language
+            gets no stand-in of theirs, so that they change nothing for it.
+        document_language: the only language of documents: all other languages were mapped, and no document of the
+            training text is in one of them. None if there are several.
+        query_encoders: sentence encoders that encode queries, each in other languages.
     """
 
     def __init__(
@@ -63,7 +67,7 @@ class Embeddings:
         vocabulary: Vocabulary,
         document_frequencies: NDArray[np.int32] | None,
         unknown_words: UnknownWordsRule = DEFAULT_RULE,
-        query_encoder: QueryEncoder | None = None,
+        query_encoders: Sequence[QueryEncoder] = (),
     ) -> None:
         self.path = path
         self.meta = meta
@@ -77,17 +81,21 @@ class Embeddings:
         self.document_frequencies = document_frequencies
         self._taken: dict[str, dict[str, tuple[int, ...]]] = {language: {} for language in self.languages}
         self.unknown_words = check_rule(unknown_words)
-        self.query_encoder = query_encoder
-        self._stand_ins = StandIns(vocabulary, path, self.unknown_words)
+        self.mapped_languages: tuple[str, ...] = tuple(meta["mapped_languages"])
+        asked_alone = {code for code in self.mapped_languages if not (meta["n_documents"] or {}).get(code)}
+        read = [code for code in self.languages if code not in asked_alone]
+        self.document_language = read[0] if len(read) == 1 else None
+        self.query_encoders = tuple(query_encoders)
+        self._stand_ins = StandIns(vocabulary, path, self.unknown_words, self.mapped_languages)
 
     @classmethod
     def open(
-        cls, path: Path, unknown_words: UnknownWordsRule = DEFAULT_RULE, *, with_query_encoder: bool = True
+        cls, path: Path, unknown_words: UnknownWordsRule = DEFAULT_RULE, *, with_query_encoders: bool = True
     ) -> Embeddings:
         """Opens a store that `sinkrank embeddings prepare`, `train` or `import` has made.
 
         Args:
-            with_query_encoder: whether to use the encoder of queries, where the store has one.
+            with_query_encoders: whether to use the encoders of queries, where the store has any.
 
         Raises:
             BadInput: there is no such rule for unknown words; or a language of the store is written without spaces, and
@@ -111,10 +119,9 @@ class Embeddings:
         frequencies = None
         if meta["n_documents"] is not None:
             frequencies = open_array(path / DOCUMENT_FREQUENCIES, np.int32, (n_terms,))
-        encoder = None
-        if with_query_encoder and meta.get("query_encoder") is not None:
-            encoder = QueryEncoder.open(path, meta["query_encoder"], dim)
-        return cls(path, meta, vectors, vocabulary, frequencies, unknown_words, encoder)
+        encoders = meta["query_encoders"] if with_query_encoders else []
+        opened = [QueryEncoder.open(path, each, dim) for each in encoders]
+        return cls(path, meta, vectors, vocabulary, frequencies, unknown_words, opened)
 
     def with_unknown_words(self, rule: UnknownWordsRule) -> Embeddings:
         """The same store with another rule for unknown words; it shares this store's memory.
@@ -123,14 +130,19 @@ class Embeddings:
             BadInput: there is no such rule.
         """
         return Embeddings(
-            self.path, self.meta, self.vectors, self.vocabulary, self.document_frequencies, rule, self.query_encoder
+            self.path, self.meta, self.vectors, self.vocabulary, self.document_frequencies, rule, self.query_encoders
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (self.path, self.version, self.unknown_words, self.query_encoder is not None)
+        return _reopen, (self.path, self.version, self.unknown_words, bool(self.query_encoders))
 
     def __repr__(self) -> str:
         return f"<Embeddings {self.path}: {self.n_terms} terms, dim {self.dim}, {' '.join(self.languages)}>"
+
+    def query_encoding(self, text: str, language: str) -> QueryEncoding | None:
+        """The encoding of a query, not begun; None if no encoder reads the language."""
+        found = (encoder.query(text, language) for encoder in self.query_encoders)
+        return next((encoding for encoding in found if encoding is not None), None)
 
     def term_id(self, language: str, term: str) -> int | None:
         """The row of a normalised term (`reranker.text.normalization.normalize_term`), or None."""
@@ -331,8 +343,8 @@ class Embeddings:
         return f"{term!r} has no embedding in language {language!r}; similar words with one: {near}"
 
 
-def _reopen(path: Path, version: str, unknown_words: UnknownWordsRule, with_query_encoder: bool) -> Embeddings:
-    embeddings = Embeddings.open(path, unknown_words, with_query_encoder=with_query_encoder)
+def _reopen(path: Path, version: str, unknown_words: UnknownWordsRule, with_query_encoders: bool) -> Embeddings:
+    embeddings = Embeddings.open(path, unknown_words, with_query_encoders=with_query_encoders)
     if embeddings.version != version:
         raise VersionMismatch(
             f"the embeddings in {path} are now of version {embeddings.version}, not {version}; start the service again"

@@ -6,6 +6,7 @@ The result depends only on the store and the rule, so all processes find the sam
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, get_args
@@ -50,11 +51,16 @@ def check_rule(name: str) -> UnknownWordsRule:
 class StandIns:
     """Finds terms for unknown tokens by one rule. Threads may share it.
 
+    Args:
+        mapped: languages whose terms stand only for tokens of these languages.
+
     Attributes:
         replaces_known: whether a token with an embedding may get another one too.
     """
 
-    def __init__(self, vocabulary: Vocabulary, folder: Path, rule: UnknownWordsRule) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, folder: Path, rule: UnknownWordsRule, mapped: Sequence[str] = ()
+    ) -> None:
         self._vocabulary = vocabulary
         self._folder = folder
         self.rule = rule
@@ -62,6 +68,7 @@ class StandIns:
         n_terms = np.bincount(vocabulary.places, minlength=len(vocabulary.languages))
         # Equally large dictionaries keep the order of the store.
         self._largest_first = [vocabulary.languages[place] for place in np.argsort(-n_terms, kind="stable")]
+        self._mapped = frozenset(mapped)
 
     def find(self, language: str, token: str) -> tuple[int, ...]:
         """The ids of the terms that stand for a normalised token of a language of the store; none if nothing does.
@@ -71,18 +78,20 @@ class StandIns:
         compounds = self._compounds.get(language) if self.rule == "parts" else None
         found = None if compounds is None else compounds.respelled(token)
         if found is None and self.rule != "nearest":
-            found = self._spelled_the_same(token)
+            found = self._spelled_the_same(language, token)
         if found is None and self.rule != "same":
             found = self._spellings.nearest(language, token)
             if found is not None and self.rule == "paper":
-                found = self._spelled_the_same(self._vocabulary.term(found)[1])
+                found = self._spelled_the_same(language, self._vocabulary.term(found)[1])
         if found is not None:
             return (found,)
         return () if compounds is None else compounds.parts(token)
 
-    def _spelled_the_same(self, token: str) -> int | None:
-        for language in self._largest_first:
-            found = self._vocabulary.find(language, token)
+    def _spelled_the_same(self, language: str, token: str) -> int | None:
+        for other in self._largest_first:
+            if other in self._mapped and language not in self._mapped:
+                continue
+            found = self._vocabulary.find(other, token)
             if found >= 0:
                 return found
         return None

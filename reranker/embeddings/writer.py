@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
@@ -25,7 +24,7 @@ from reranker.embeddings.folder import (
     version_hasher,
 )
 from reranker.embeddings.manifest import describe, digest_of_meta
-from reranker.embeddings.query_encoder import MEAN, MODEL, TOKENIZER, QueryEncoderFiles
+from reranker.embeddings.query_encoder import QueryEncoderFiles
 from reranker.embeddings.rows import STORED_AS, Precision, check_precision, packed
 from reranker.embeddings.spelling import SPELLINGS, spelling_entries
 from reranker.embeddings.vocabulary import LANGUAGES, SLOTS, TERM_BYTES, TERM_OFFSETS, Vocabulary, VocabularyBuilder
@@ -55,7 +54,8 @@ class EmbeddingsWriter:
         source: object,
         replace: bool = False,
         precision: Precision = "float32",
-        query_encoder: QueryEncoderFiles | None = None,
+        query_encoders: Sequence[QueryEncoderFiles] = (),
+        mapped_languages: Sequence[str] = (),
     ) -> None:
         """
         Args:
@@ -63,7 +63,8 @@ class EmbeddingsWriter:
             source: where the embeddings come from, for `meta.json`; any JSON value.
             replace: replace a store at `output`; it is deleted only after the new one is in its place.
             precision: number type of the stored vectors (`reranker.embeddings.rows`).
-            query_encoder: the sentence encoder to whose space the vectors were mapped; it encodes queries.
+            query_encoders: sentence encoders that encode queries, each in other languages.
+            mapped_languages: languages that were mapped into the space of the others (`Embeddings`).
 
         Raises:
             BadInput: the folder exists and `replace` is false or it is not an embedding store; or the precision is
@@ -77,7 +78,8 @@ class EmbeddingsWriter:
         self._dim = dim
         self._precision = check_precision(precision)
         self._source = source
-        self._query_encoder = query_encoder
+        self._query_encoders = query_encoders
+        self._mapped_languages = mapped_languages
         self._vocabulary = VocabularyBuilder()
         self._hasher = version_hasher(dim, precision)
         self._frequencies: list[NDArray[np.int32]] = []
@@ -193,7 +195,7 @@ class EmbeddingsWriter:
                 np.save(file, values, allow_pickle=False)
                 sync(file)
         meta = self._meta(n_documents)
-        meta["files"] = describe(folder, [VECTORS, *arrays, *self._write_query_encoder(folder)])
+        meta["files"] = describe(folder, [VECTORS, *arrays, *self._write_query_encoders(folder)])
         meta["digest"] = digest_of_meta(meta)
         with (folder / META).open("wb") as file:
             file.write(json.dumps(meta, ensure_ascii=False, indent=2).encode() + b"\n")
@@ -202,14 +204,9 @@ class EmbeddingsWriter:
         self._put_in_place(folder)
         self._folder = None
 
-    def _write_query_encoder(self, folder: Path) -> Iterator[str]:
-        """Its files, by name, each when it is written."""
-        encoder = self._query_encoder
-        if encoder is None:
-            return
-        mean = BytesIO()
-        np.save(mean, encoder.mean, allow_pickle=False)
-        for name, content in ((MODEL, encoder.onnx), (TOKENIZER, encoder.tokenizer), (MEAN, mean.getvalue())):
+    def _write_query_encoders(self, folder: Path) -> Iterator[str]:
+        """Their files, by name, each when it is written."""
+        for name, content in (file for encoder in self._query_encoders for file in encoder.files()):
             with (folder / name).open("wb") as file:
                 file.write(content)
                 sync(file)
@@ -227,7 +224,8 @@ class EmbeddingsWriter:
             "languages": dict(self.counts),
             "n_documents": None if n_documents is None else dict(n_documents),
             "source": self._source,
-            **({} if self._query_encoder is None else {"query_encoder": self._query_encoder.model.meta()}),
+            "mapped_languages": list(self._mapped_languages),
+            "query_encoders": [encoder.model.meta() for encoder in self._query_encoders],
         }
 
     def _put_in_place(self, folder: Path) -> None:

@@ -301,7 +301,8 @@ class HitTexts:
             texts = self._term_vectors.texts([missing[place].hit for place in places], fields, calls)
             found.update(zip(places, texts, strict=True))
         words = [found[place] for place in range(len(missing))]
-        return [None if text is None else self._texts.read(text) for text in words]
+        language = self._texts.embeddings.document_language
+        return [None if text is None else self._texts.read(text, language) for text in words]
 
 
 def _identity(hit: Hit) -> tuple[Any, ...]:

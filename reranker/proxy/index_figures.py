@@ -72,7 +72,7 @@ def sample_figures(texts: Iterable[str], embeddings: Embeddings) -> SampleFigure
     counters: dict[str, FrequencyCounter] = {}
     n_tokens = n_unknown = 0
     for text in texts:
-        language = guess_language(text, embeddings)
+        language = embeddings.document_language or guess_language(text, embeddings)
         bag = embeddings.bag(text, language)
         n_words = int(bag.counts.sum()) + bag.n_unknown
         if n_words:

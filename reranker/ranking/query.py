@@ -95,8 +95,7 @@ def read_query(
     if len(unknown) == len(tokens) and language in embeddings.languages:
         # Rather than find nothing: the words within its numbers (`internet2`).
         tokens += [word for word in letter_tokens(text, language) if _is_known_part(language, word, embeddings)]
-    encoder = embeddings.query_encoder
-    encoding = None if encoder is None else encoder.query(text, language)
+    encoding = embeddings.query_encoding(text, language)
     share = unknown_share(tokens, unknown)
     return Query(text, language, idf, embeddings, unknown, share, tuple(tokens), is_tie, encoding)
 

@@ -139,10 +139,10 @@ class Service:
             raise NoEmbeddings(self.no_embeddings())
         return opened
 
-    def load_query_encoder(self) -> None:
-        """Loads the sentence encoder of the embeddings in the background, so that the first search does not wait."""
-        if self.opened is not None and self.opened.embeddings.query_encoder is not None:
-            self.opened.embeddings.query_encoder.begin("")
+    def load_query_encoders(self) -> None:
+        """Loads the sentence encoders of the embeddings in the background, so that the first search does not wait."""
+        for encoder in () if self.opened is None else self.opened.embeddings.query_encoders:
+            encoder.begin("", encoder.model.languages[0])
 
     def check_files(self) -> None:
         """Starts the checks of the files in the background, each once in a process; call it after the last fork."""

@@ -81,13 +81,13 @@ def _embeddings(settings: Settings, quick: bool) -> tuple[Embeddings | None, Che
         f"{embeddings.path}: version {embeddings.version}, {embeddings.n_terms:,} terms of {embeddings.dim} "
         f"dimensions ({', '.join(embeddings.languages)})"
     )
-    encoder = embeddings.query_encoder
-    if encoder is None:
-        return embeddings, Check("embeddings", True, found)
-    encoder.load()
-    if encoder.problem:
-        return embeddings, Check("embeddings", False, f"{found}; queries are not encoded: {encoder.problem}")
-    return embeddings, Check("embeddings", True, f"{found}; queries are encoded by {encoder.model.name}")
+    for encoder in embeddings.query_encoders:
+        encoder.load()
+        if encoder.problem:
+            return embeddings, Check("embeddings", False, f"{found}; queries are not encoded: {encoder.problem}")
+        languages = ", ".join(encoder.model.languages)
+        found += f"; queries in {languages} are encoded by {encoder.model.name}"
+    return embeddings, Check("embeddings", True, found)
 
 
 def _store(settings: Settings, embeddings: Embeddings | None, quick: bool) -> Iterator[Check]:

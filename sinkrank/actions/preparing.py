@@ -67,11 +67,12 @@ class Work:
                 records = opened.enter_context(_records_of(self.index, self.settings, progress))
             return read_texts(records, self.layout, self.folder, self.group_field, progress)
 
-    def remove(self) -> None:
+    def remove(self, *, keep_texts: bool = False) -> None:
+        """Deletes the parts, and the documents' texts unless the run is to go on."""
         for path in self.folder.iterdir():
             if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
-            elif path.name != _LOCK:
+            elif path.name != _LOCK and not keep_texts:
                 path.unlink(missing_ok=True)
 
 

@@ -211,8 +211,8 @@ def info(
     counted = facts["n_documents"]
     trained = ", ".join(f"{language} {n:,}" for language, n in counted.items()) if counted else "not counted"
     console.print(f"texts with document frequencies: {trained}", markup=False)
-    if facts["query_encoder"] is not None:
-        console.print(f"queries are encoded by {facts['query_encoder']}", markup=False)
+    for name, languages in facts["query_encoders"].items():
+        console.print(f"queries in {', '.join(languages)} are encoded by {name}", markup=False)
 
 
 @app.command()
@@ -262,5 +262,5 @@ def _facts(store: Embeddings) -> dict[str, Any]:
         "languages": dict(store.meta["languages"]),
         "n_documents": store.meta["n_documents"],
         "source": store.meta["source"],
-        "query_encoder": None if store.query_encoder is None else store.query_encoder.model.name,
+        "query_encoders": {encoder.model.name: list(encoder.model.languages) for encoder in store.query_encoders},
     }

@@ -59,6 +59,15 @@ def prepare(
             help="Parts to skip: published, training, encoder, dictionaries, passages.",
         ),
     ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            "--time-limit",
+            metavar="MINUTES",
+            min=0,
+            help="Stop encoding after so many minutes; the same command with --replace goes on. Default: none.",
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read the documents, show the plan, and exit.")] = False,
     precision: Precision = "float32",
     replace: Replace = False,
@@ -75,11 +84,13 @@ def prepare(
 
     An index: [bold]sinkrank embeddings prepare --store opensearch://localhost:9200 --index articles[/bold]
     """
+    import time
     from dataclasses import asdict
 
     from ingest.documents import DETECTED, Layout
     from ingest.embeddings.preparing.plan import check_names, make_plan
     from ingest.embeddings.preparing.run import prepare as run
+    from ingest.embeddings.word_encoder import TimeLimit
     from reranker.embeddings import check_output, check_precision
     from reranker.text.languages import language_code
     from reranker.text.segmentation import check_can_split
@@ -105,7 +116,8 @@ def prepare(
     with preparing.work_folder(files or [], index, layout, group_field, settings) as work:
         with shown.progress_bars() as progress:
             texts = work.texts(progress)
-        plan = make_plan(texts, settings.home, left_out, threads, query_languages)
+        limit = None if time_limit is None else TimeLimit(time.monotonic() + 60 * time_limit)
+        plan = make_plan(texts, settings.home, left_out, threads, query_languages, limit)
         described = preparing.described(texts, plan)
         if dry_run:
             shown.print_json(described) if json_ else preparing.show_plan(described, shown.results())
@@ -121,10 +133,17 @@ def prepare(
                 n_threads=threads,
                 progress=progress,
             )
-        work.remove()
+        work.remove(keep_texts=report.n_not_encoded > 0)
     if json_:
         shown.print_json(preparing.as_json(asdict(report), texts))
     else:
         preparing.show_report(report, texts)
+        if report.n_not_encoded:
+            shown.talk().print(
+                f"{report.n_not_encoded:,} words and passages were not encoded within the time limit; to go on, run "
+                "the same command again with --replace",
+                markup=False,
+                soft_wrap=True,
+            )
         if loaded.option("embeddings") is None:
             shown.talk().print(preparing.next_step(files or [], described["languages"], settings), markup=False)

@@ -126,7 +126,9 @@ def encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     def encode(words: list[str]) -> NDArray[np.float32]:
         return np.stack([np.random.default_rng(sum(map(ord, word))).standard_normal(16) for word in words]).astype("f4")
 
-    monkeypatch.setattr("ingest.embeddings.e5_words.e5_words", lambda n_threads: Encoder("fake 1", 16, encode))
+    monkeypatch.setattr(
+        "ingest.embeddings.sentence_models.open_encoder", lambda *arguments: Encoder("fake 1", 16, encode)
+    )
 
 
 @pytest.mark.usefixtures("encoder")

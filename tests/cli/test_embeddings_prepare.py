@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from evaluation.corpora.shipped import load_parallel_texts
 from ingest.embeddings import joining
-from ingest.embeddings.onnx_model import OnnxModel
-from ingest.embeddings.preparing import check, parts, passages, published_part
+from ingest.embeddings.dictionaries import Pair
+from ingest.embeddings.preparing import check, other_languages, parts, passages, published_part
 from ingest.embeddings.preparing import run as running
 from ingest.embeddings.selection import Source
 from ingest.embeddings.word_encoder import Encoder
@@ -25,7 +25,7 @@ from tests.cli.conftest import MakeForeign, Run, write_rows
 from tests.engines.sources import Engine
 
 PREPARE = ("embeddings", "prepare")
-ENCODERS = ("ingest.embeddings.onnx_words.minilm_words", "ingest.embeddings.e5_words.e5_words")
+MODELS = "ingest.embeddings.sentence_models"
 
 
 def pages(*languages: str, group: str = "group") -> list[dict[str, str]]:
@@ -65,9 +65,9 @@ def encoder(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         asked.extend(words)
         return np.stack([np.random.default_rng(sum(map(ord, word))).standard_normal(32) for word in words]).astype("f4")
 
-    for name in ENCODERS:
-        monkeypatch.setattr(name, lambda *arguments: Encoder("fake 1", 32, encode))
-    monkeypatch.setattr(OnnxModel, "files", lambda *arguments: (b"the model", b"its tokenizer"))
+    monkeypatch.setattr(f"{MODELS}.open_encoder", lambda *arguments: Encoder("fake 1", 32, encode))
+    for name in ("_MiniLM", "_E5"):
+        monkeypatch.setattr(f"{MODELS}.{name}.files", lambda *arguments: (b"the model", b"its tokenizer"))
     return asked
 
 
@@ -176,10 +176,9 @@ def test_english_embeddings_are_mapped_to_the_encodings_of_passages(
     mapped = store(empty_home)
     assert mapped.meta["source"]["n_passages"] == len(encoded)
     # The store keeps the encoder, for queries.
-    assert mapped.query_encoder is not None
-    assert mapped.query_encoder.model.name == "all-minilm-l6-v2-q"
-    assert (mapped.path / "query_encoder.onnx").read_bytes() == b"the model"
-    assert "queries are encoded by all-minilm-l6-v2-q" in run("embeddings", "info").stdout
+    assert [encoder.model.name for encoder in mapped.query_encoders] == ["all-MiniLM-L6-v2"]
+    assert (mapped.path / "all-MiniLM-L6-v2-encoder.onnx").read_bytes() == b"the model"
+    assert "queries in en are encoded by all-MiniLM-L6-v2" in run("embeddings", "info").stdout
     # The figure of the result is its own, though it has one part alone.
     assert report["joined"] != report["made"][0]["figures"]
     assert left_over(empty_home) == []
@@ -251,6 +250,65 @@ def test_several_languages_are_aligned_by_their_groups(
     assert {"train", "billet"} <= set(encoder)
 
 
+@pytest.fixture
+def dictionary(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stands for the dictionaries between English and French."""
+    pairs = [Pair(("fr", "billet"), ("en", "ticket")), Pair(("en", "cabbage"), ("fr", "chou"))]
+    monkeypatch.setattr(other_languages, "read_dictionaries", lambda *arguments: pairs)
+
+
+@pytest.mark.usefixtures("encoder", "offline", "dictionary")
+def test_another_language_changes_nothing_for_the_first(
+    empty_home: Path, run: Run, english: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passages, "MIN_PASSAGES", 50)
+    monkeypatch.setattr(other_languages, "MIN_PASSAGES", 50)
+    run(*PREPARE, english, "--output", "alone")
+    report = json.loads(run(*PREPARE, english, "--queries-in", "fr", "--output", "both", "--json").stdout)
+    assert "languages" not in report["left_out"]
+    alone, both = (Embeddings.open(empty_home / name) for name in ("alone", "both"))
+    n = alone.n_terms
+    assert [both.term(term_id) for term_id in range(n)] == [alone.term(term_id) for term_id in range(n)]
+    assert np.array_equal(both.vectors[:n], alone.vectors)
+    assert alone.document_frequencies is not None
+    assert both.document_frequencies is not None
+    assert np.array_equal(both.document_frequencies[:n], alone.document_frequencies)
+    # Every word of the other language in the dictionary is added, also one whose translation is in no document.
+    assert {both.term(term_id) for term_id in range(n, both.n_terms)} == {("fr", "billet"), ("fr", "chou")}
+    assert both.meta["n_documents"] == {"en": 69, "fr": 0}
+    assert both.mapped_languages == ("fr",)
+    assert both.document_language == "en"
+    read = [(encoder.model.name, encoder.model.languages) for encoder in both.query_encoders]
+    assert read == [("all-MiniLM-L6-v2", ["en"]), ("multilingual-e5-small", ["fr"])]
+    # A token of the first language has no stand-in in the other one, and the other one has some in the first.
+    assert both.stand_ins("en", "chou") == alone.stand_ins("en", "chou")
+    assert both.stand_ins("fr", "ticket") == (both.term_id("en", "ticket"),)
+
+
+@pytest.mark.usefixtures("encoder", "offline", "dictionary")
+def test_a_word_of_another_language_lies_half_way_to_its_translations(empty_home: Path, run: Run, english: str) -> None:
+    run(*PREPARE, english, "--queries-in", "fr", "--without", "training")
+    found = store(empty_home)
+    ticket, billet = (found.vectors[found.term_id(*term)] for term in (("en", "ticket"), ("fr", "billet")))
+    # The encoder's vectors here are random, so the two were nearly at right angles: half way is 45 degrees.
+    assert float(ticket @ billet) == pytest.approx(0.5**0.5, abs=0.15)
+
+
+@pytest.mark.usefixtures("encoder", "offline", "dictionary")
+def test_of_documents_in_two_languages_the_fewer_are_mapped_into_the_space_of_the_others(
+    empty_home: Path, run: Run
+) -> None:
+    rows = [row | {"language": row["id"][:2], "group": None} for row in [*pages("en"), *pages("fr")[:7]]]
+    write_rows(empty_home / "apart.jsonl", rows)
+    report = json.loads(run(*PREPARE, "apart.jsonl", "--json").stdout)
+    assert [part["name"] for part in report["made"]] == ["training", "encoder"]
+    found = store(empty_home)
+    assert list(found.languages) == ["en", "fr"]
+    assert found.mapped_languages == ("fr",)
+    assert found.document_language is None
+    assert found.meta["n_documents"] == {"en": 69, "fr": 7}
+
+
 @pytest.mark.usefixtures("encoder", "offline")
 def test_languages_without_translations_are_not_trained_on(empty_home: Path, run: Run) -> None:
     rows = [row | {"language": row["id"][:2], "group": None} for row in pages("en", "fr")]
@@ -258,7 +316,24 @@ def test_languages_without_translations_are_not_trained_on(empty_home: Path, run
     result = run(*PREPARE, "apart.jsonl")
     assert "without training: the documents are in en, fr, and none are marked as translations" in result.stdout
     assert "--group-field" in result.stdout
-    assert sorted(store(empty_home).languages) == ["en", "fr"]
+    assert (list(store(empty_home).languages), store(empty_home).mapped_languages) == (["en", "fr"], ())
+
+
+@pytest.mark.usefixtures("offline")
+def test_what_the_time_limit_leaves_out_is_reported_and_the_next_run_goes_on(
+    empty_home: Path, run: Run, english: str, encoder: list[str]
+) -> None:
+    made = run(*PREPARE, english, "--time-limit", "0", "--json")
+    report = json.loads(made.stdout)
+    assert report["n_not_encoded"] > 500
+    assert "no word was encoded; give the encoder more time" in report["left_out"]["encoder"]
+    assert encoder == []
+    result = run(*PREPARE, english, "--time-limit", "0", "--replace")
+    assert "were not encoded within the time limit; to go on, run the same command again" in result.stderr
+    report = json.loads(run(*PREPARE, english, "--replace", "--json").stdout)
+    assert report["n_not_encoded"] == 0
+    assert "encoder" not in report["left_out"]
+    assert left_over(empty_home) == []
 
 
 def test_the_language_is_detected_and_a_stray_one_is_that_of_the_others(empty_home: Path, run: Run) -> None:

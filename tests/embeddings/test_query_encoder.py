@@ -15,6 +15,7 @@ from reranker.embeddings import Embeddings
 from reranker.embeddings.manifest import digest_of_meta
 from reranker.embeddings.query_encoder import QueryModel
 from tests.query_encoder import encoder_files, encoding_embeddings
+from tests.tiny import tiny_embeddings
 
 pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
 pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[prepare]'")
@@ -26,7 +27,7 @@ def embeddings(tmp_path):
 
 
 def vector(embeddings, text, language="en"):
-    return embeddings.query_encoder.query(text, language).vector()
+    return embeddings.query_encoding(text, language).vector()
 
 
 def test_the_mean_is_taken_off_and_the_rest_has_length_1(embeddings):
@@ -41,32 +42,53 @@ def test_a_text_is_read_as_a_whole(embeddings):
 
 
 def test_a_prefix_comes_before_each_query(tmp_path):
-    model = QueryModel("tiny", "mean", "en", query_prefix="vessel ")
+    model = QueryModel("tiny", "mean", ["en"], query_prefix="vessel ")
     prefixed = encoding_embeddings(tmp_path / "store", encoder_files(model=model))
     plain = encoding_embeddings(tmp_path / "plain")
     assert vector(prefixed, "feline") == pytest.approx(vector(plain, "vessel feline"))
 
 
 def test_of_a_long_query_the_beginning_is_read(tmp_path):
-    model = QueryModel("tiny", "mean", "en", max_tokens=1)
+    model = QueryModel("tiny", "mean", ["en"], max_tokens=1)
     found = encoding_embeddings(tmp_path / "store", encoder_files(model=model))
     assert vector(found, "vessel " + "feline " * 10_000) == pytest.approx(vector(found, "vessel"))
 
 
 def test_a_query_in_another_language_is_not_encoded(embeddings):
-    assert embeddings.query_encoder.query("chat", "fr") is None
+    assert embeddings.query_encoding("chat", "fr") is None
+
+
+def test_each_language_has_a_mean_of_its_own(tmp_path):
+    """vessel is (0, 1), less (0, 0.5) in French: (0, 0.5)."""
+    files = encoder_files(model=QueryModel("tiny", "mean", ["en", "fr"]))
+    files = type(files)(files.model, files.onnx, files.tokenizer, np.array([[0.6, 0.0], [0.0, 0.5]], np.float32))
+    found = encoding_embeddings(tmp_path / "store", files)
+    assert vector(found, "vessel", "fr") == pytest.approx(np.array([0.0, 1.0]))
+    assert vector(found, "vessel", "en") == pytest.approx(np.array([-0.6, 1.0]) / np.sqrt(1.36))
+
+
+def test_a_second_encoder_reads_other_languages_and_is_mapped_into_the_space_of_the_store(tmp_path):
+    """vessel less the mean is (-0.6, 1); the map turns it to (1, 0.6)."""
+    files = encoder_files()
+    quarter = np.array([[0.0, -1.0], [1.0, 0.0]], np.float32)
+    model = QueryModel("other", "mean", ["fr"], is_mapped=True)
+    other = type(files)(model, files.onnx, files.tokenizer, files.means, quarter)
+    found = tiny_embeddings(tmp_path / "store", [files, other])
+    assert [encoder.model.name for encoder in found.query_encoders] == ["tiny", "other"]
+    assert vector(found, "vessel", "fr") == pytest.approx(np.array([1.0, 0.6]) / np.sqrt(1.36))
+    assert vector(found, "vessel", "en") == pytest.approx(np.array([-0.6, 1.0]) / np.sqrt(1.36))
 
 
 def test_a_text_that_is_only_the_mean_has_no_direction(tmp_path):
     files = encoder_files()
-    at_mean = type(files)(files.model, files.onnx, files.tokenizer, np.array([1.0, 0.0], np.float32))
+    at_mean = type(files)(files.model, files.onnx, files.tokenizer, np.array([[1.0, 0.0]], np.float32))
     assert vector(encoding_embeddings(tmp_path / "store", at_mean), "feline") is None
 
 
 def test_the_same_query_is_encoded_once(embeddings):
-    encoder = embeddings.query_encoder
-    assert encoder.begin("feline") is encoder.begin("feline")
-    assert encoder.begin("feline") is not encoder.begin("vessel")
+    (encoder,) = embeddings.query_encoders
+    assert encoder.begin("feline", "en") is encoder.begin("feline", "en")
+    assert encoder.begin("feline", "en") is not encoder.begin("vessel", "en")
 
 
 def test_a_query_that_could_not_be_encoded_is_tried_again(embeddings, monkeypatch, caplog):
@@ -94,37 +116,37 @@ def test_a_forked_process_encodes_too(embeddings):
 
 def test_a_store_without_an_encoder_encodes_nothing(tmp_path):
     path = encoding_embeddings(tmp_path / "store").path
-    assert Embeddings.open(path, with_query_encoder=False).query_encoder is None
+    assert Embeddings.open(path, with_query_encoders=False).query_encoders == ()
 
 
 def test_a_pickled_store_keeps_its_encoder_or_its_want(embeddings):
-    assert pickle.loads(pickle.dumps(embeddings)).query_encoder is not None
-    without = Embeddings.open(embeddings.path, with_query_encoder=False)
-    assert pickle.loads(pickle.dumps(without)).query_encoder is None
+    assert len(pickle.loads(pickle.dumps(embeddings)).query_encoders) == 1
+    without = Embeddings.open(embeddings.path, with_query_encoders=False)
+    assert pickle.loads(pickle.dumps(without)).query_encoders == ()
 
 
 def test_another_rule_for_unknown_words_keeps_the_encoder(embeddings):
-    assert embeddings.with_unknown_words("skip").query_encoder is embeddings.query_encoder
+    assert embeddings.with_unknown_words("skip").query_encoders == embeddings.query_encoders
 
 
 def test_a_model_that_cannot_be_read_is_told_once_and_searches_go_on(tmp_path, caplog):
     broken = encoding_embeddings(tmp_path / "store", encoder_files(onnx=b"no model"))
     with caplog.at_level(logging.WARNING):
-        both = [broken.query_encoder.query(text, "en") for text in ("feline", "vessel")]
+        both = [broken.query_encoding(text, "en") for text in ("feline", "vessel")]
         assert [each.vector() for each in both] == [None, None]
     (told,) = caplog.messages
     assert "no query is encoded" in told
-    assert "the model tiny cannot be read" in broken.query_encoder.problem
+    assert "the model tiny cannot be read" in broken.query_encoders[0].problem
 
 
 def test_without_onnxruntime_the_extra_is_named(embeddings, monkeypatch, caplog):
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with caplog.at_level(logging.WARNING):
         assert vector(embeddings, "feline") is None
-    assert "pip install 'sinkrank[prepare]'" in embeddings.query_encoder.problem
+    assert "pip install 'sinkrank[prepare]'" in embeddings.query_encoders[0].problem
 
 
-@pytest.mark.parametrize("name", ["query_encoder.onnx", "query_encoder.tokenizer.json", "query_encoder_mean.npy"])
+@pytest.mark.parametrize("name", ["tiny-encoder.onnx", "tiny-encoder.tokenizer.json", "tiny-encoder_means.npy"])
 def test_a_damaged_file_is_found_when_the_store_is_opened(embeddings, name):
     path = embeddings.path / name
     content = bytearray(path.read_bytes())
@@ -135,28 +157,37 @@ def test_a_damaged_file_is_found_when_the_store_is_opened(embeddings, name):
 
 
 @pytest.mark.parametrize(
-    "said", [{"name": "tiny"}, {"name": 1, "pooling": "mean", "language": "en"}, ["tiny"], {"pooling": "max"}]
+    "said",
+    [
+        {"name": "tiny"},
+        {"name": 1, "pooling": "mean", "languages": ["en"]},
+        {"name": "../tiny", "pooling": "mean", "languages": ["en"]},
+        {"name": "tiny", "pooling": "mean", "languages": []},
+        {"name": "tiny", "pooling": "mean", "languages": "en"},
+        ["tiny"],
+        {"pooling": "max"},
+    ],
 )
 def test_what_meta_says_of_the_encoder_must_be_whole(embeddings, said):
     path = embeddings.path / "meta.json"
-    meta = json.loads(path.read_bytes()) | {"query_encoder": said}
+    meta = json.loads(path.read_bytes()) | {"query_encoders": [said]}
     path.write_text(json.dumps(meta | {"digest": digest_of_meta(meta)}))
-    with pytest.raises(BadEmbeddings, match="no proper query_encoder"):
+    with pytest.raises(BadEmbeddings, match="no proper query_encoders"):
         Embeddings.open(embeddings.path)
 
 
 def test_the_mean_has_as_many_dimensions_as_the_store(tmp_path):
     files = encoder_files()
-    with pytest.raises(BadEmbeddings, match=r"has the shape \(3,\), not \(2,\)"):
+    with pytest.raises(BadEmbeddings, match=r"have the shapes \[\(1, 3\)\], but the store has 2 dimensions"):
         encoding_embeddings(
-            tmp_path / "store", type(files)(files.model, files.onnx, files.tokenizer, np.zeros(3, np.float32))
+            tmp_path / "store", type(files)(files.model, files.onnx, files.tokenizer, np.zeros((1, 3), np.float32))
         )
 
 
 def test_once_the_model_could_not_be_loaded_no_query_has_an_encoding(tmp_path):
     broken = encoding_embeddings(tmp_path / "store", encoder_files(onnx=b"no model"))
     assert vector(broken, "feline") is None
-    assert broken.query_encoder.query("vessel", "en") is None
+    assert broken.query_encoding("vessel", "en") is None
 
 
 @pytest.mark.slow
@@ -165,7 +196,7 @@ def test_onnxruntime_writes_no_file_and_no_line_of_its_own(embeddings, tmp_path)
     code = (
         "import sys\n"
         "from reranker.embeddings import Embeddings\n"
-        "encoder = Embeddings.open(sys.argv[1]).query_encoder\n"
+        "(encoder,) = Embeddings.open(sys.argv[1]).query_encoders\n"
         "print(*encoder.query('vessel', 'en').vector().round(3))\n"
         "from reranker.embeddings.onnx_session import OnnxSession\n"
         "try:\n"

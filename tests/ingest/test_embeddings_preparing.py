@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from ingest.embeddings import sentence_models
 from ingest.embeddings.document_units import Unusable
 from ingest.embeddings.preparing.check import check, draw_sample, nearest_words
+from ingest.embeddings.preparing.other_languages import OtherLanguages
 from ingest.embeddings.preparing.parts import NAMES
+from ingest.embeddings.preparing.passages import PassageMap
 from ingest.embeddings.preparing.plan import make_plan
 from ingest.embeddings.preparing.published_part import published_parts
 from ingest.embeddings.preparing.texts import _used_languages, open_texts
+from ingest.embeddings.sentence_models import E5, MINILM
+from ingest.embeddings.word_encoder import Encoder
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from reranker.text import segmentation
@@ -151,43 +157,85 @@ def test_documents_without_words_in_a_known_language_are_refused(tmp_path: Path)
         read(tmp_path, [{"id": "1", "text": "words"}], lang=None)
 
 
-def test_dictionaries_go_from_and_to_the_main_language(tmp_path: Path) -> None:
+@pytest.fixture
+def _unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan does not load an encoder to measure it."""
+    monkeypatch.setattr(sentence_models, "_words_a_second", lambda *arguments: 1_000.0)
+
+
+@pytest.mark.usefixtures("_unmeasured")
+def test_all_other_languages_are_mapped_into_the_space_of_that_of_nine_tenths_of_the_documents(tmp_path: Path) -> None:
+    codes = [*["en"] * 18, "fr", "fi"]
+    rows = [{"id": f"{n}{code}", "language": code, "text": "word"} for n, code in enumerate(codes)]
+    plan = make_plan(read(tmp_path, rows), tmp_path, query_languages=["de", "en"])
+    parts = {part.name: part.description for part, _ in plan.parts}
+    assert parts["training"] == "train on your documents, language en"
+    assert parts["encoder"] == "encode the words of the documents with all-MiniLM-L6-v2"
+    passage_map, others = (step for step, _ in plan.last)
+    assert isinstance(passage_map, PassageMap)
+    assert (passage_map.model, passage_map.languages) == (MINILM, ["en"])
+    assert isinstance(others, OtherLanguages)
+    assert (others.first, others.others) == (["en"], ["fr", "fi", "de"])
+    # FreeDict has fi-fr too; fr-fi as well.
+    assert sorted(others.dictionaries) == ["de-en", "en-de", "en-fi", "en-fr", "fi-en", "fr-en"]
+    without = make_plan(read(tmp_path, rows), tmp_path, without={"encoder"})
+    assert without.last == []
+    assert "languages" in without.left_out
+    assert set(plan.left_out) | {step.name for step, _ in plan.steps()} | {"dictionaries"} == {*NAMES, "languages"}
+
+
+@pytest.mark.usefixtures("_unmeasured")
+def test_if_no_language_has_nine_tenths_of_the_documents_all_share_a_space(tmp_path: Path) -> None:
     rows = [{"id": f"{n}{code}", "language": code, "text": "word"} for n, code in enumerate(["en", "en", "fr", "fi"])]
     plan = make_plan(read(tmp_path, rows), tmp_path)
     encoder = next(part for part, _ in plan.parts if part.name == "encoder")
     # FreeDict has fi-fr too; fr-fi as well.
-    assert "en-fi, en-fr, fi-en, fr-en" in ", ".join(sorted(encoder.dictionaries))  # type: ignore[attr-defined]
-    assert len(encoder.dictionaries) == 4  # type: ignore[attr-defined]
-    # No groups, and English is not nine tenths.
+    assert sorted(encoder.dictionaries) == ["en-fi", "en-fr", "fi-en", "fr-en"]  # type: ignore[attr-defined]
+    assert [step.name for step, _ in plan.last] == ["passages"]
+    # No groups, so there is nothing to train on but with dictionaries.
     assert "training" in plan.left_out
     without = make_plan(read(tmp_path, rows), tmp_path, without={"encoder"})
     training = next(part for part, _ in without.parts if part.name == "training")
     assert len(training.dictionaries) == 4  # type: ignore[attr-defined]
-    assert set(plan.left_out) | {part.name for part, _ in plan.parts} | {"dictionaries"} == set(NAMES)
 
 
-def test_passages_are_for_english_alone_and_need_the_encoder(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("_unmeasured")
+def test_languages_of_groups_share_a_space_with_their_dictionaries(tmp_path: Path) -> None:
+    rows = [{"id": f"{n}{code}", "group": str(n), "language": code, "text": "word"} for n in range(3) for code in FIRST]
+    plan = make_plan(read(tmp_path, rows), tmp_path)
+    encoder = next(part for part, _ in plan.parts if part.name == "encoder")
+    assert encoder.description.endswith("multilingual-e5-small, with the dictionaries en-fr, fr-en")
+    ((passage_map, _),) = plan.last
+    assert isinstance(passage_map, PassageMap)
+    assert (passage_map.model, passage_map.languages) == (E5, list(FIRST))
+
+
+FIRST = ("en", "fr")
+
+
+def test_the_plan_goes_by_the_measured_speed_of_an_encoder_that_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # MiniLM is not fetched; e5 comes with its package. 104 words take 2 seconds, so 52 a second.
+    assert sentence_models.words_a_second(MINILM, tmp_path, 2) == 2 * MINILM.words_a_second
+    fake = Encoder("fake", 2, lambda words: np.ones((len(words), 2), np.float32))
+    monkeypatch.setattr(sentence_models, "open_encoder", lambda *arguments: fake)
+    clock = iter([10.0, 12.0])
+    monkeypatch.setattr(sentence_models.time, "perf_counter", lambda: next(clock))
+    assert sentence_models.words_a_second(E5, tmp_path, 2) == 52
+    assert sentence_models.passages_a_second(E5, tmp_path, 2) == pytest.approx(
+        52 * E5.passages_a_second / E5.words_a_second
+    )
+
+
+def test_passages_need_the_encoder(tmp_path: Path) -> None:
     english = read(tmp_path, [{"id": str(n), "text": "cat dog", "language": "en"} for n in range(3)])
     plan = make_plan(english, tmp_path)
-    assert [step.name for step, _ in plan.steps()][-1] == "passages"
-    assert plan.passage_map is not None
+    assert [step.name for step, _ in plan.last] == ["passages"]
     for left_out in ("encoder", "passages"):
         without = make_plan(english, tmp_path, without={left_out})
-        assert without.passage_map is None
+        assert without.last == []
         assert "passages" in without.left_out
-    assert make_plan(english, tmp_path, query_languages=["fi"]).passage_map is None
-    assert "English alone" in make_plan(read(tmp_path, ROWS), tmp_path).left_out["passages"]
-
-
-def test_languages_of_queries_bring_their_dictionaries_and_a_multilingual_encoder(tmp_path: Path) -> None:
-    texts = read(tmp_path, [{"id": str(n), "text": "cat dog", "language": "en"} for n in range(3)])
-    alone = {part.name: part.description for part, _ in make_plan(texts, tmp_path).parts}
-    assert alone["encoder"] == "encode the words of the documents with all-MiniLM-L6-v2"
-    plan = make_plan(texts, tmp_path, query_languages=["fi"])
-    parts = {part.name: part.description for part, _ in plan.parts}
-    assert parts["encoder"].endswith("multilingual-e5-small, with the dictionaries en-fi, fi-en")
-    assert parts["training"] == "train on your documents, language en"
-    assert "dictionaries" not in plan.left_out
 
 
 def test_large_published_vectors_are_taken_when_they_are_there(tmp_path: Path) -> None:

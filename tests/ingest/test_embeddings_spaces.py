@@ -1,5 +1,6 @@
 """Stores made of stores: new languages put in, two spaces rotated into one, two stores joined, words retrofitted."""
 
+import time
 from collections import Counter
 
 import numpy as np
@@ -13,7 +14,7 @@ from ingest.embeddings.extending import extend
 from ingest.embeddings.joining import join
 from ingest.embeddings.retrofitting import links, retrofit
 from ingest.embeddings.training import train
-from ingest.embeddings.word_encoder import Encoder, WordVectors
+from ingest.embeddings.word_encoder import Encoder, TimeLimit, WordVectors
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.text.documents import Document
@@ -238,10 +239,12 @@ def fake():
 
 def test_encoding_stops_when_its_time_is_up_and_the_words_that_were_left_are_counted(tmp_path, fake):
     counts = Collection({"en": Counter({"cat": 3, "dog": 2, "car": 1}), "fr": Counter({"chat": 5})}, {"en": 4, "fr": 5})
-    with WordVectors(tmp_path / "words", fake()._replace(batch_words=1)) as words:
+    over = TimeLimit(time.monotonic())
+    with WordVectors(tmp_path / "words", fake()) as words:
         words.encode(["car"])
-        assert not words.encode(["cat", "car"], seconds=-1)[0].any()
-        assert words.encode(["cat", "car"], seconds=-1)[1].any()  # it was kept
+        assert not words.encode(["cat", "car"], limit=over)[0].any()
+        assert words.encode(["cat", "car"], limit=over)[1].any()  # it was kept
+        assert over.n_missing == 2
 
         def two(wanted, progress):
             vectors = words.encode(wanted, progress)
@@ -251,8 +254,18 @@ def test_encoding_stops_when_its_time_is_up_and_the_words_that_were_left_are_cou
         summary = build([], two, tmp_path / "out", collection=counts, encoder="fake 1")
     # The most frequent of each language.
     assert summary.languages == {"en": 1, "fr": 1}
-    assert summary.skipped == {"words that the time was too short to encode": 2}
+    assert summary.skipped == {"words that were not encoded within the time limit": 2}
     assert Embeddings.open(tmp_path / "out").term_id("en", "cat") is not None
+
+
+def test_of_each_language_the_most_frequent_words_are_encoded(tmp_path, fake):
+    counts = Collection({"en": Counter({"cat": 3, "dog": 2, "car": 1}), "fr": Counter({"chat": 5})}, {"en": 4, "fr": 5})
+    with WordVectors(tmp_path / "words", fake()) as words:
+        summary = build([], words.encode, tmp_path / "out", collection=counts, encoder="fake 1", max_words=3)
+    # One of each language is 2 words, two would be 3: cat, dog and chat.
+    assert summary.languages == {"en": 2, "fr": 1}
+    assert summary.skipped == {"rarer words than are encoded": 1}
+    assert sorted(fake.asked) == ["cat", "chat", "dog"]
 
 
 def test_a_word_is_encoded_once_by_one_encoder(tmp_path, fake):
@@ -269,15 +282,15 @@ def test_a_word_is_encoded_once_by_one_encoder(tmp_path, fake):
 
 
 def test_encoding_that_is_broken_off_goes_on_where_it_was(tmp_path, fake):
-    words = [f"word{n}" for n in range(300)]
+    words = [f"word{n}" for n in range(3_000)]
 
     def stop(done, total, description):
-        if done >= 128:
+        if done >= 1_024:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt), WordVectors(tmp_path / "words", fake()) as kept:
         kept.encode(words, stop)
-    assert len(fake.asked) == 128
+    assert len(fake.asked) == 1_024
     with WordVectors(tmp_path / "words", fake()) as kept:
         kept.encode(words)
     assert sorted(fake.asked) == sorted(words)  # none of them twice

@@ -18,7 +18,7 @@ def test_the_map_keeps_what_the_encoder_tells_and_drops_the_rest() -> None:
     # The encoder tells the first number's sign alone: centred and at length 1 it is 1, 1, -1, -1.
     encoded = np.array([[5.0], [5.0], [3.0], [3.0]], dtype=np.float32)
     # Z'Z is diag(4 · 0.36, 4 · 0.64), and Z'E is (4 · 0.6, 0).
-    assert sentence_map(means, encoded) == pytest.approx(np.array([[2.4 / (1.44 + 0.3)], [0.0]]), abs=1e-6)
+    assert sentence_map(means, encoded - 4) == pytest.approx(np.array([[2.4 / (1.44 + 0.3)], [0.0]]), abs=1e-6)
 
 
 def test_a_passage_that_is_the_mean_of_all_has_no_direction_to_learn_from() -> None:
@@ -57,7 +57,7 @@ def test_a_text_is_split_into_passages_of_40_words_and_a_short_rest_is_left_out(
 
 def test_the_same_passages_are_drawn_in_whatever_order_the_documents_come(tmp_path: Path) -> None:
     rows = [{"id": str(n), "text": f"the page number {chr(97 + n % 26)}{chr(97 + n // 26)}"} for n in range(50)]
-    drawn = draw_passages(read_as_texts(tmp_path / "one", rows, "en"), 20)
+    drawn = draw_passages(read_as_texts(tmp_path / "one", rows, "en"), ["en"], 20)
     assert len(set(drawn)) == 20
-    assert draw_passages(read_as_texts(tmp_path / "two", rows[::-1], "en"), 20) == drawn
-    assert len(draw_passages(read_as_texts(tmp_path / "three", rows, "en"), 60)) == 50
+    assert draw_passages(read_as_texts(tmp_path / "two", rows[::-1], "en"), ["en"], 20) == drawn
+    assert len(draw_passages(read_as_texts(tmp_path / "three", rows, "en"), ["en"], 60)) == 50

@@ -57,7 +57,7 @@ def order(reranking):
 
 
 def without_encoder(embeddings):
-    return Embeddings.open(embeddings.path, with_query_encoder=False)
+    return Embeddings.open(embeddings.path, with_query_encoders=False)
 
 
 def test_the_document_that_the_query_is_likest_to_as_a_whole_comes_first(embeddings):

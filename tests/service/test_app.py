@@ -119,7 +119,7 @@ def test_a_service_whose_query_encoder_cannot_be_loaded_is_ready_and_says_so(tmp
     app = create_app(Settings(home=tmp_path, threads=1), None, embeddings)
     warm_up(app)
     start(app)
-    embeddings.query_encoder.begin("").result()
+    embeddings.query_encoders[0].begin("", "en").result()
     response = app.test_client().get("/-/ready")
     told = response.get_json()["checks"]["embeddings"]
     assert (response.status_code, told["ready"]) == (200, True)

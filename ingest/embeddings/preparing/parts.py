@@ -6,19 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ingest.embeddings.building import build
 from ingest.embeddings.dictionaries import Dictionary, Pair, read_pairs
 from ingest.embeddings.preparing.texts import Texts
 from ingest.embeddings.summary import Summary
 from ingest.embeddings.training import train_documents
-from ingest.embeddings.word_encoder import WordVectors
+from ingest.embeddings.word_encoder import TimeLimit, WordVectors
 from ingest.progress import Progress
 from reranker.base.errors import SinkrankError
 
+if TYPE_CHECKING:
+    from ingest.embeddings.sentence_models import SentenceModel
+
 PUBLISHED, TRAINING, ENCODER, DICTIONARIES = "published", "training", "encoder", "dictionaries"
-PASSAGES = "passages"
+PASSAGES, LANGUAGES = "passages", "languages"
 NAMES = (PUBLISHED, TRAINING, ENCODER, DICTIONARIES, PASSAGES)
 
 MAX_OTHERS = 50_000
@@ -27,11 +30,8 @@ MAX_OTHERS = 50_000
 MAX_TRAINED_PAIRS = 10_000_000
 """Maximum sum of the numbers of distinct words of the documents, for training in some 2 GB of memory."""
 
-ENCODING_S = 150.0
-"""Time limit of encoding, in seconds. Beyond it the rarest words are skipped."""
-
-MINILM_WORDS_A_SECOND, E5_WORDS_A_SECOND = 2_500, 235
-"""Words per second and core on an AMD EPYC (AVX-512)."""
+MAX_ENCODED = 100_000
+"""Maximum number of words to encode, the most frequent of each language; rarer words are skipped."""
 
 # Chosen on the collections in one language that docs/embeddings.md names.
 _ENGLISH_DIRECTIONS = 2
@@ -97,7 +97,7 @@ class Training:
     @property
     def description(self) -> str:
         how = "aligned documents" if self.language is None else f"your documents, language {self.language}"
-        return f"train on {how}{_with_dictionaries(self.dictionaries)}"
+        return f"train on {how}{with_dictionaries(self.dictionaries)}"
 
     @property
     def key(self) -> str:
@@ -125,56 +125,47 @@ class Training:
 class Encoded:
     """Vectors of a sentence encoder for the words of the documents and for their translations."""
 
+    model: SentenceModel
     languages: Sequence[str]
     home: Path
     dictionaries: Sequence[str] = ()
     n_threads: int = 1
-    seconds: float = ENCODING_S
+    limit: TimeLimit | None = None
     name: str = ENCODER
     weight: float = 1.0
 
     @property
-    def is_english(self) -> bool:
-        return list(self.languages) == ["en"]
-
-    @property
     def description(self) -> str:
-        model = "all-MiniLM-L6-v2" if self.is_english else "multilingual-e5-small"
-        return f"encode the words of the documents with {model}{_with_dictionaries(self.dictionaries)}"
+        return f"encode the words of the documents with {self.model.name}{with_dictionaries(self.dictionaries)}"
 
     @property
     def key(self) -> str:
-        return f"{self.description} {self.seconds}"
+        return f"{self.description} {' '.join(self.languages)}"
 
     def estimate(self, texts: Texts) -> Estimate:
-        from ingest.embeddings.onnx_model import MINILM
+        from ingest.embeddings.sentence_models import words_a_second
 
-        n_words = sum(map(len, texts.collection.document_frequencies.values()))
-        speed = MINILM_WORDS_A_SECOND if self.is_english else E5_WORDS_A_SECOND
+        models = self.home / "models"
+        n_words = sum(len(texts.collection.document_frequencies.get(language, ())) for language in self.languages)
         # A dictionary has a translation or two for each word.
         n_words += n_words * bool(self.dictionaries)
-        is_missing = self.is_english and not MINILM.is_fetched(self.home / "models")
-        seconds = min(self.seconds, n_words / (speed * self.n_threads)) + 5
-        return Estimate(seconds, MINILM.n_bytes if is_missing else 0)
+        seconds = min(MAX_ENCODED, n_words) / words_a_second(self.model, models, self.n_threads) + 5
+        return Estimate(seconds, self.model.download_bytes(models))
 
     def make(self, texts: Texts, output: Path, notes: list[str], progress: Progress) -> Summary:
-        from ingest.embeddings.e5_words import e5_words
-        from ingest.embeddings.onnx_words import minilm_words
+        from ingest.embeddings.sentence_models import open_encoder
 
-        encoder = minilm_words(self.home / "models", self.n_threads) if self.is_english else e5_words(self.n_threads)
-        pairs = [
-            pair
-            for each in open_dictionaries(self.dictionaries, self.home, notes, progress)
-            for pair in _read(each, notes)
-        ]
+        encoder = open_encoder(self.model, self.home / "models", self.n_threads)
+        pairs = read_dictionaries(self.dictionaries, self.home, notes, progress)
         with WordVectors(self.home / "encoded-words.sqlite3", encoder) as words:
             return build(
                 pairs,
-                partial(words.encode, seconds=self.seconds),
+                partial(words.encode, limit=self.limit),
                 output,
-                collection=texts.collection,
+                collection=texts.collection.only(self.languages),
+                max_words=MAX_ENCODED,
                 encoder=encoder.name,
-                n_directions=_ENGLISH_DIRECTIONS if self.is_english else None,
+                n_directions=_ENGLISH_DIRECTIONS if list(self.languages) == ["en"] else None,
                 progress=progress,
             )
 
@@ -194,6 +185,11 @@ def open_dictionaries(pairs: Sequence[str], home: Path, notes: list[str], progre
     return found
 
 
+def read_dictionaries(names: Sequence[str], home: Path, notes: list[str], progress: Progress) -> list[Pair]:
+    """All pairs of FreeDict's dictionaries. One that cannot be fetched or read is skipped with a note."""
+    return [pair for each in open_dictionaries(names, home, notes, progress) for pair in _read(each, notes)]
+
+
 def _read(dictionary: Dictionary, notes: list[str]) -> list[Pair]:
     try:
         return list(read_pairs(dictionary))
@@ -202,5 +198,5 @@ def _read(dictionary: Dictionary, notes: list[str]) -> list[Pair]:
         return []
 
 
-def _with_dictionaries(pairs: Sequence[str]) -> str:
+def with_dictionaries(pairs: Sequence[str]) -> str:
     return f", with the dictionaries {', '.join(pairs)}" if pairs else ""

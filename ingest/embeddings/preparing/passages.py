@@ -1,24 +1,29 @@
-"""The last step for English documents: encodes passages, and maps the joined embeddings to their encodings."""
+"""The last step: encodes passages, and maps the joined embeddings to their encodings."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ingest.embeddings.preparing.parts import PASSAGES, Estimate
 from ingest.embeddings.preparing.texts import Texts
 from ingest.embeddings.sentence_map import map_store, sentence_map
 from ingest.embeddings.summary import Summary
-from ingest.embeddings.word_encoder import WordVectors
+from ingest.embeddings.word_encoder import TimeLimit, WordVectors
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
-from reranker.embeddings import Embeddings, Precision
+from reranker.embeddings import Embeddings
 from reranker.embeddings.query_encoder import QueryEncoderFiles, QueryModel
+
+if TYPE_CHECKING:
+    from ingest.embeddings.sentence_models import SentenceModel
 
 N_PASSAGES = 6_000
 """Maximum number of encoded passages. Half as many gain nearly as much (docs/evaluation.md)."""
@@ -27,34 +32,40 @@ MIN_PASSAGES = 500
 """With fewer passages the map is mostly noise."""
 
 PASSAGE_WORDS = 40
-ENCODING_S = 60.0
-"""Time limit of encoding, in seconds. A slow machine uses fewer passages."""
 
-PASSAGES_A_SECOND = 250
-"""Passages per second and core on an AMD EPYC (AVX-512)."""
-
-ENCODER_BYTES = 24_000_000
-"""The model, which the store keeps for queries."""
-
-_LANGUAGE = "en"
-# Passages between two looks at the clock.
-_BATCH = 256
 _DISTINCT_WORDS_A_PASSAGE = 25
+_MIN_OF_LANGUAGE = 50
 
 
 @dataclass(frozen=True, slots=True)
 class PassageMap:
-    """Maps joined English embeddings to all-MiniLM-L6-v2's vectors of passages."""
+    """Maps joined embeddings to a sentence encoder's vectors of passages.
 
+    Attributes:
+        languages: of the passages, and of the queries that the encoder reads.
+    """
+
+    model: SentenceModel
+    languages: Sequence[str]
     home: Path
     n_threads: int = 1
-    seconds: float = ENCODING_S
+    limit: TimeLimit | None = None
     name: str = PASSAGES
-    description: str = "map the joined words to all-MiniLM-L6-v2's encodings of passages; keep the model for queries"
+
+    @property
+    def description(self) -> str:
+        return f"map the joined words to {self.model.name}'s encodings of passages; keep the model for queries"
+
+    @property
+    def output_bytes(self) -> int:
+        """Size of the encoder, which the store keeps."""
+        return self.model.n_bytes
 
     def estimate(self, texts: Texts) -> Estimate:
+        from ingest.embeddings.sentence_models import passages_a_second
+
         n_passages = min(N_PASSAGES, texts.n_pairs / _DISTINCT_WORDS_A_PASSAGE)
-        return Estimate(min(self.seconds, n_passages / (PASSAGES_A_SECOND * self.n_threads)))
+        return Estimate(n_passages / passages_a_second(self.model, self.home / "models", self.n_threads))
 
     def make(
         self,
@@ -62,9 +73,6 @@ class PassageMap:
         texts: Texts,
         output: Path,
         notes: list[str],
-        *,
-        replace: bool = False,
-        precision: Precision = "float32",
         progress: Progress = no_progress,
     ) -> Summary:
         """Writes the mapped store.
@@ -75,57 +83,101 @@ class PassageMap:
         Raises:
             SinkrankError: the encoder cannot be fetched or loaded, or there are too few passages.
         """
-        from ingest.embeddings.onnx_model import MINILM
-        from ingest.embeddings.onnx_words import minilm_words
-
-        passages = draw_passages(texts)
+        passages = draw_passages(texts, self.languages)
         if len(passages) < MIN_PASSAGES:
             raise BadInput(
                 f"the documents have {len(passages)} passages of {PASSAGE_WORDS} words, fewer than {MIN_PASSAGES}"
             )
-        encoder = minilm_words(self.home / "models", self.n_threads)._replace(batch_words=_BATCH)
-        # Beside the texts and deleted with them, since the file contains text of the documents.
-        with WordVectors(texts.path.parent / "passages.sqlite3", encoder) as vectors:
-            encoded = vectors.encode(
-                passages, lambda done, of, _: progress(done, of, "encoding passages"), seconds=self.seconds
-            )
-        bags = (joined.idf.weigh(joined.bag(passage, _LANGUAGE), _LANGUAGE) for passage in passages)
-        means = [joined.nbow(bag) for bag in bags]
-        known = [place for place, mean in enumerate(means) if mean is not None and encoded[place].any()]
+        encoded = encode_passages(self.model, passages, texts, self.home, self.n_threads, self.limit, progress)
+        known, means = passage_means(joined, passages, encoded)
         if len(known) < MIN_PASSAGES:
             raise BadInput(
-                f"{len(known)} passages were encoded in {self.seconds:.0f} s; at least {MIN_PASSAGES} are needed"
+                f"{len(known)} passages were encoded within the time limit; at least {MIN_PASSAGES} are needed"
             )
-        sentences = sentence_map(np.array([means[place] for place in known]), encoded[known])
-        onnx, tokenizer = MINILM.files(self.home / "models")
+        # Each language has a region of its own in the encoder's space, which is unrelated to the meaning.
+        spoken = np.array([passages[place][0] for place in known])
+        centres = np.array([_mean(encoded[known][spoken == language], encoded[known]) for language in self.languages])
+        centred = encoded[known] - centres[[self.languages.index(language) for language in spoken]]
+        sentences = sentence_map(means, centred)
+        onnx, tokenizer = self.model.files(self.home / "models")
         query_encoder = QueryEncoderFiles(
-            QueryModel(MINILM.name, MINILM.pooling, _LANGUAGE, MINILM.query_prefix),
+            QueryModel(self.model.name, self.model.pooling, list(self.languages), query_prefix=self.model.query_prefix),
             onnx,
             tokenizer,
-            encoded[known].mean(axis=0),
+            centres,
         )
         notes.append(
             f"passages: the words were mapped to the encodings of {len(known):,} passages; queries are encoded too"
         )
-        source = {"mapped": joined.meta["source"], "encoder": encoder.name, "n_passages": len(known)}
+        source = {"mapped": joined.meta["source"], "encoder": self.model.version(), "n_passages": len(known)}
         return map_store(
             joined,
             sentences,
             output,
             source=source,
-            replace=replace,
-            precision=precision,
-            query_encoder=query_encoder,
+            replace=True,
+            query_encoders=[query_encoder],
             progress=progress,
         )
 
 
-def draw_passages(texts: Texts, n: int = N_PASSAGES) -> list[str]:
-    """A random sample of passages in random order, the same in each run."""
+def _mean(vectors: NDArray[np.float32], otherwise: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The mean of vectors; of others if there are too few."""
+    found: NDArray[np.float32] = (vectors if len(vectors) >= _MIN_OF_LANGUAGE else otherwise).mean(axis=0)
+    return found
+
+
+Passage = tuple[str, str]
+"""The language and the text."""
+
+
+def encode_passages(
+    model: SentenceModel,
+    passages: Sequence[Passage],
+    texts: Texts,
+    home: Path,
+    n_threads: int,
+    limit: TimeLimit | None,
+    progress: Progress,
+) -> NDArray[np.float32]:
+    """(n_passages, dim): an encoder's vectors of passages; zeros for those that were not encoded within the limit.
+
+    Raises:
+        NotFound, FetchFailed, BadInput: the encoder cannot be fetched or read.
+    """
+    from ingest.embeddings.sentence_models import open_encoder
+
+    encoder = open_encoder(model, home / "models", n_threads, model.passage_prefix)
+    # Beside the texts and deleted with them, since the file contains text of the documents.
+    with WordVectors(texts.path.parent / "passages.sqlite3", encoder) as vectors:
+        return vectors.encode(
+            [passage for _, passage in passages],
+            lambda done, of, _: progress(done, of, "encoding passages"),
+            limit=limit,
+        )
+
+
+def passage_means(
+    embeddings: Embeddings, passages: Sequence[Passage], encoded: NDArray[np.float32]
+) -> tuple[list[int], NDArray[np.float32]]:
+    """The places of the passages that were encoded and have a known word, and their nBOW embeddings (n, dim)."""
+    bags = (embeddings.idf.weigh(embeddings.bag(passage, language), language) for language, passage in passages)
+    means = [embeddings.nbow(bag) for bag in bags]
+    known = [place for place, mean in enumerate(means) if mean is not None and encoded[place].any()]
+    return known, np.array([means[place] for place in known], dtype=np.float32)
+
+
+def draw_passages(texts: Texts, languages: Sequence[str], n: int = N_PASSAGES) -> list[Passage]:
+    """A random sample of passages in random order, the same in each run; each with its language."""
     # Each document has at least one passage.
-    share = min(1.0, 2 * n / texts.n_documents)
-    drawn = ((_draw(passage), passage) for document in texts.documents(share) for passage in split(document.full_text))
-    return [passage for _, passage in heapq.nsmallest(n, drawn)]
+    share = min(1.0, 2 * n / max(1, sum(texts.languages.get(language, 0) for language in languages)))
+    drawn = (
+        (_draw(passage), document.language, passage)
+        for document in texts.documents(share)
+        if document.language in languages
+        for passage in split(document.full_text)
+    )
+    return [(language, passage) for _, language, passage in heapq.nsmallest(n, drawn)]
 
 
 def split(text: str) -> Iterator[str]:

@@ -9,9 +9,11 @@ from pathlib import Path
 
 from ingest.embeddings import freedict
 from ingest.embeddings.languages import LEAST_SHARE
+from ingest.embeddings.preparing.other_languages import WORDS_OF_DICTIONARY, OtherLanguages
 from ingest.embeddings.preparing.parts import (
     DICTIONARIES,
     ENCODER,
+    LANGUAGES,
     MAX_OTHERS,
     NAMES,
     PASSAGES,
@@ -22,15 +24,19 @@ from ingest.embeddings.preparing.parts import (
     Part,
     Training,
 )
-from ingest.embeddings.preparing.passages import ENCODER_BYTES, PassageMap
+from ingest.embeddings.preparing.passages import PassageMap
 from ingest.embeddings.preparing.published_part import published_parts
 from ingest.embeddings.preparing.texts import Texts
+from ingest.embeddings.sentence_models import model_of
+from ingest.embeddings.word_encoder import TimeLimit
 from reranker.base.errors import WrongParameter
 
 # Of the joined store: 4 bytes for each of 384 dimensions, as many as the encoders have.
 _BYTES_A_WORD = 384 * 4
 
 NEEDS_ENCODER = "it needs the part encoder"
+
+LastStep = PassageMap | OtherLanguages
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +47,19 @@ class Plan:
         parts: in the order of making, each with its cost. If two have the same name, the second is made if the first
             cannot be.
         left_out: name → why a part is not made.
-        passage_map: the map of the joined parts and its cost; None: no map.
+        limit: of the time of encoding; None: none.
+        last: the steps after the parts are joined, in order, each with its cost.
     """
 
     parts: list[tuple[Part, Estimate]]
     left_out: dict[str, str]
     output_bytes: int
-    passage_map: tuple[PassageMap, Estimate] | None = None
+    last: list[tuple[LastStep, Estimate]]
+    limit: TimeLimit | None = None
 
-    def steps(self) -> list[tuple[Part | PassageMap, Estimate]]:
+    def steps(self) -> list[tuple[Part | LastStep, Estimate]]:
         """All steps in order, with their cost."""
-        return [*self.parts, *([] if self.passage_map is None else [self.passage_map])]
+        return [*self.parts, *self.last]
 
     @property
     def seconds(self) -> float:
@@ -91,48 +99,59 @@ def make_plan(
     without: Container[str] = (),
     n_threads: int = 1,
     query_languages: Iterable[str] = (),
+    limit: TimeLimit | None = None,
 ) -> Plan:
     """A plan for the languages of the texts.
+
+    The first language is that of nine tenths of the documents. It is prepared as if there were no others; the other
+    languages are mapped into its space. If no language has as many, or if documents are marked as translations of each
+    other, all languages of documents are the first ones.
 
     Args:
         home: folder of fetched files and encoded words.
         without: names of parts to leave out.
         query_languages: languages of queries, which the texts need not be in.
+        limit: when to stop encoding; None: not at all.
     """
     left_out = {name: "as asked" for name in NAMES if name in without}
-    languages = list(dict.fromkeys([*texts.languages, *query_languages]))
-    dictionaries = _dictionaries(languages, left_out)
+    first = list(texts.languages)
+    if texts.n_aligned <= 1 and texts.languages[first[0]] >= LEAST_SHARE * texts.n_documents:
+        first = first[:1]
+    others = [code for code in dict.fromkeys([*texts.languages, *query_languages]) if code not in first]
+    dictionaries = _dictionaries([*first, *others], left_out)
+    of_first = tuple(pair for pair in dictionaries if set(pair.split("-")) <= set(first))
+    of_others = tuple(pair for pair in dictionaries if pair not in of_first)
     parts: list[Part] = []
-    training = _training(texts, left_out, dictionaries if ENCODER in left_out else (), home)
+    training = _training(texts, first, left_out, of_first if ENCODER in left_out else (), home)
     if training is not None:
         parts.append(training)
     if ENCODER not in left_out:
-        parts.append(Encoded(languages, home, dictionaries, n_threads))
+        parts.append(Encoded(model_of(first), first, home, of_first, n_threads, limit))
     if PUBLISHED not in left_out:
-        found, reason = published_parts(languages, home)
+        found, reason = published_parts(first, home)
         parts += found
         if not found:
             left_out[PUBLISHED] = reason
+    last: list[LastStep] = []
+    if ENCODER in left_out:
+        left_out.setdefault(PASSAGES, NEEDS_ENCODER)
+        if others:
+            left_out[LANGUAGES] = NEEDS_ENCODER
+    elif others:
+        last.append(OtherLanguages(first, others, home, of_others, n_threads, limit))
+    if PASSAGES not in left_out:
+        last.insert(0, PassageMap(model_of(first), first, home, n_threads, limit))
     n_words = sum(map(len, texts.collection.document_frequencies.values()))
     if any(part.name == PUBLISHED for part in parts):
-        n_words += MAX_OTHERS * len(languages)
-    passage_map = _passage_map(languages, left_out, home, n_threads)
+        n_words += MAX_OTHERS * len(first)
+    n_words += WORDS_OF_DICTIONARY * len(of_others)
     return Plan(
         [(part, part.estimate(texts)) for part in parts],
         left_out,
-        n_words * _BYTES_A_WORD + (0 if passage_map is None else ENCODER_BYTES),
-        None if passage_map is None else (passage_map, passage_map.estimate(texts)),
+        n_words * _BYTES_A_WORD + sum(step.output_bytes for step in last),
+        [(step, step.estimate(texts)) for step in last],
+        limit,
     )
-
-
-def _passage_map(languages: list[str], left_out: dict[str, str], home: Path, n_threads: int) -> PassageMap | None:
-    if PASSAGES in left_out:
-        return None
-    if ENCODER in left_out:
-        left_out[PASSAGES] = NEEDS_ENCODER
-    elif languages != ["en"]:
-        left_out[PASSAGES] = "the documents or the queries are not in English alone"
-    return None if PASSAGES in left_out else PassageMap(home, n_threads)
 
 
 def _dictionaries(languages: list[str], left_out: dict[str, str]) -> tuple[str, ...]:
@@ -152,19 +171,20 @@ def _dictionaries(languages: list[str], left_out: dict[str, str]) -> tuple[str, 
     return found
 
 
-def _training(texts: Texts, left_out: dict[str, str], dictionaries: tuple[str, ...], home: Path) -> Training | None:
+def _training(
+    texts: Texts, first: list[str], left_out: dict[str, str], dictionaries: tuple[str, ...], home: Path
+) -> Training | None:
     if TRAINING in left_out:
         return None
-    if texts.n_documents < 2:
+    if sum(texts.languages[language] for language in first) < 2:
         left_out[TRAINING] = "one document is not enough"
         return None
-    n_main = next(iter(texts.languages.values()))
-    if len(texts.languages) > 1 and (texts.n_aligned > 1 or dictionaries):
+    if len(first) == 1:
+        return Training(first[0])
+    if texts.n_aligned > 1 or dictionaries:
         return Training(None, dictionaries, home)
-    if n_main >= LEAST_SHARE * texts.n_documents:
-        return Training(next(iter(texts.languages)))
     left_out[TRAINING] = (
-        f"the documents are in {', '.join(texts.languages)}, and none are marked as translations of each other; "
+        f"the documents are in {', '.join(first)}, and none are marked as translations of each other; "
         'give translations the same "group" (--group-field names another field)'
     )
     return None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
+from ingest.embeddings.copying import copy_store
 from ingest.embeddings.joining import join
 from ingest.embeddings.preparing.check import Figures, check, draw_sample, nearest_words
 from ingest.embeddings.preparing.parts import ENCODER, MAX_OTHERS, PASSAGES, Part
@@ -44,6 +45,7 @@ class Report:
         made: the parts, each with its own figures.
         joined: figures of the whole.
         left_out: name → why a part is missing.
+        n_not_encoded: number of words and passages that were not encoded within the time limit; another run goes on.
         nearest: the nearest words of some words.
         across, has_titles, n_questions: the queries of the check (`check.Sample`).
     """
@@ -57,13 +59,7 @@ class Report:
     across: bool
     has_titles: bool
     n_questions: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Output:
-    path: Path
-    replace: bool
-    precision: Precision
+    n_not_encoded: int = 0
 
 
 @dataclass(slots=True)
@@ -105,7 +101,8 @@ def prepare(
     if not stores:
         told = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise BadInput(f"no part could be made, so there are no embeddings ({told})")
-    summary = _written(stores, plan, texts, _Output(output, replace, precision), left_out, notes, progress)
+    finished, summary = _finished(stores, plan, texts, left_out, notes, progress)
+    copy_store(finished, output, replace=replace, precision=precision)
     joined = Embeddings.open(output)
     sample = draw_sample(texts)
     made = [
@@ -130,53 +127,44 @@ def prepare(
         across=sample.across,
         has_titles=sample.has_titles,
         n_questions=len(sample.questions),
+        n_not_encoded=0 if plan.limit is None else plan.limit.n_missing,
     )
 
 
-def _written(
+def _finished(
     stores: list[_Store],
     plan: Plan,
     texts: Texts,
-    output: _Output,
     left_out: dict[str, str],
     notes: list[str],
     progress: Progress,
-) -> Summary:
-    """Joins the stores, and maps the result to encoded passages; if that fails, `left_out` says why."""
-    if plan.passage_map is not None and any(store.part.name == ENCODER for store in stores):
-        folder = texts.path.parent / JOINED
-        _joined(stores, texts, _Output(folder, True, "float32"), left_out, progress)
+) -> tuple[Embeddings, Summary]:
+    """Joins the stores, and takes the last steps; if one fails, `left_out` says why. The result is beside the texts."""
+    folder = texts.path.parent
+    summary = _joined(stores, texts, folder / JOINED, left_out, progress)
+    has_encoder = any(store.part.name == ENCODER for store in stores)
+    for step, _ in plan.last:
+        if not has_encoder:
+            left_out[step.name] = NEEDS_ENCODER
+            continue
         try:
-            return plan.passage_map[0].make(
-                Embeddings.open(folder),
-                texts,
-                output.path,
-                notes,
-                replace=output.replace,
-                precision=output.precision,
-                progress=progress,
-            )
+            summary = step.make(Embeddings.open(summary.output), texts, folder / f"with-{step.name}", notes, progress)
         except (SinkrankError, OSError) as error:
-            left_out[PASSAGES] = str(error)
-    else:
-        left_out.setdefault(PASSAGES, NEEDS_ENCODER)
-    return _joined(stores, texts, output, left_out, progress)
+            left_out[step.name] = str(error)
+    return Embeddings.open(summary.output), summary
 
 
-def _joined(
-    stores: list[_Store], texts: Texts, output: _Output, left_out: dict[str, str], progress: Progress
-) -> Summary:
+def _joined(stores: list[_Store], texts: Texts, output: Path, left_out: dict[str, str], progress: Progress) -> Summary:
     """Joins the stores. While they have no words in common, the last one is left out."""
     while True:
         try:
             return join(
                 [store.embeddings for store in stores],
-                output.path,
+                output,
                 weights=[store.part.weight for store in stores],
-                collection=texts.collection,
+                collection=texts.collection.only({code for store in stores for code in store.embeddings.languages}),
                 max_others=MAX_OTHERS,
-                replace=output.replace,
-                precision=output.precision,
+                replace=True,
                 progress=progress,
             )
         except BadInput as error:

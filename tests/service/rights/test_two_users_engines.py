@@ -225,8 +225,11 @@ def test_the_page_offers_titles_only_where_strangers_may_read_them(
 ) -> None:
     settings = Settings(**{"home": tmp_path, **writing, "callers_without_credentials": rule})
     with opened_store(settings) as store:
-        page = create_app(settings, store, embeddings).test_client().get("/-/ui").text
-    assert ("A red cat" in page) == is_shown
+        client = create_app(settings, store, embeddings).test_client()
+        examples = client.get("/-/ui/examples", query_string={"index": "notes"}).text
+        page = client.get("/-/ui").text
+    assert ("A red cat" in examples) == is_shown
+    assert "A red cat" not in page
 
 
 @pytest.mark.parametrize("user", ["anna", "service"])

