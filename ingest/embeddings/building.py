@@ -170,18 +170,19 @@ def _encoded(
 def _vocabulary(
     pairs: Sequence[Pair], collection: Collection | None, whole_languages: Container[str]
 ) -> dict[str, list[Term]]:
-    """The terms by language: first the terms of the collection by falling frequency, then those of the dictionaries by
-    falling number of pairs."""
+    """The terms by language: first the terms of the collection by falling frequency, then their translations by falling
+    number of pairs, then all other terms of the dictionaries."""
     frequencies = collection.document_frequencies if collection is not None else {}
     own: set[Term] = {(language, term) for language, counter in frequencies.items() for term in counter}
     n_pairs: Counter[Term] = Counter()
+    others: set[Term] = set()
     for pair in pairs:
         if collection is None or pair.source in own or pair.target in own:
             n_pairs.update(pair)
         else:
-            n_pairs.update(term for term in pair if term[0] in whole_languages)
+            others.update(term for term in pair if term[0] in whole_languages)
     found: dict[str, list[Term]] = {}
-    for term in own | set(n_pairs):
+    for term in own | set(n_pairs) | others:
         found.setdefault(term[0], []).append(term)
 
     def order(term: Term) -> tuple[int, int, str]:

@@ -268,6 +268,26 @@ def test_of_each_language_the_most_frequent_words_are_encoded(tmp_path, fake):
     assert sorted(fake.asked) == ["cat", "chat", "dog"]
 
 
+def test_translations_of_the_collections_words_come_before_other_words_of_a_language(tmp_path, fake):
+    counts = Collection({"en": Counter({"cat": 3, "dog": 2})}, {"en": 3})
+    pairs = [Pair(("fr", "aigle"), ("en", word)) for word in ("eagle", "bird", "kite")] + [
+        Pair(("fr", "chat"), ("en", "cat"))
+    ]
+    with WordVectors(tmp_path / "words", fake()) as words:
+        for name, limit, expected in (("all", None, {"chat", "aigle"}), ("few", 2, {"chat"})):
+            build(
+                pairs,
+                words.encode,
+                tmp_path / name,
+                collection=counts,
+                encoder="fake 1",
+                max_words=limit,
+                whole_languages=["fr"],
+            )
+            built = Embeddings.open(tmp_path / name)
+            assert {built.term(term_id)[1] for term_id in built.vocabulary.term_ids("fr").tolist()} == expected
+
+
 def test_a_word_is_encoded_once_by_one_encoder(tmp_path, fake):
     with WordVectors(tmp_path / "deep" / "words", fake()) as words:
         first = words.encode(["cat", "chat", "cat"])

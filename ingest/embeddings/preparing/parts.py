@@ -30,7 +30,7 @@ MAX_OTHERS = 50_000
 MAX_TRAINED_PAIRS = 10_000_000
 """Maximum sum of the numbers of distinct words of the documents, for training in some 2 GB of memory."""
 
-MAX_ENCODED = 100_000
+MAX_ENCODED = 150_000
 """Maximum number of words to encode, the most frequent of each language; rarer words are skipped."""
 
 # Chosen on the collections in one language that docs/embeddings.md names.
