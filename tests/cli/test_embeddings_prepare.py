@@ -6,6 +6,7 @@ import fcntl
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from evaluation.corpora.shipped import load_parallel_texts
-from ingest.embeddings import joining
+from ingest.embeddings import joining, sentence_models
 from ingest.embeddings.dictionaries import Pair
 from ingest.embeddings.preparing import check, other_languages, parts, passages, published_part
 from ingest.embeddings.preparing import run as running
@@ -25,7 +26,6 @@ from tests.cli.conftest import MakeForeign, Run, write_rows
 from tests.engines.sources import Engine
 
 PREPARE = ("embeddings", "prepare")
-MODELS = "ingest.embeddings.sentence_models"
 
 
 def pages(*languages: str, group: str = "group") -> list[dict[str, str]]:
@@ -65,9 +65,10 @@ def encoder(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         asked.extend(words)
         return np.stack([np.random.default_rng(sum(map(ord, word))).standard_normal(32) for word in words]).astype("f4")
 
-    monkeypatch.setattr(f"{MODELS}.open_encoder", lambda *arguments: Encoder("fake 1", 32, encode))
-    for name in ("_MiniLM", "_E5"):
-        monkeypatch.setattr(f"{MODELS}.{name}.files", lambda *arguments: (b"the model", b"its tokenizer"))
+    monkeypatch.setattr(sentence_models, "open_encoder", lambda *arguments: Encoder("fake 1", 32, encode))
+    for name in ("MINILM", "E5"):
+        model = replace(getattr(sentence_models, name), files=lambda folder: (b"the model", b"its tokenizer"))
+        monkeypatch.setattr(sentence_models, name, model)
     return asked
 
 
