@@ -139,6 +139,8 @@ def make_plan(
             left_out[LANGUAGES] = NEEDS_ENCODER
     elif others:
         last.append(OtherLanguages(first, others, home, of_others, n_threads, limit))
+    if texts.n_aligned > 1:
+        left_out.setdefault(PASSAGES, "it would part words that translations have brought together")
     if PASSAGES not in left_out:
         last.insert(0, PassageMap(model_of(first), first, home, n_threads, limit))
     n_words = sum(map(len, texts.collection.document_frequencies.values()))
