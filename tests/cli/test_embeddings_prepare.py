@@ -287,6 +287,22 @@ def test_another_language_changes_nothing_for_the_first(
 
 
 @pytest.mark.usefixtures("encoder", "offline", "dictionary")
+def test_an_encoder_that_reads_the_first_language_reads_the_others_too(
+    empty_home: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passages, "MIN_PASSAGES", 50)
+    write_rows(empty_home / "french.jsonl", [row | {"language": "fr"} for row in pages("fr")])
+    run(*PREPARE, "french.jsonl", "--output", "alone")
+    run(*PREPARE, "french.jsonl", "--queries-in", "en", "--output", "both")
+    (alone,), (both,) = (Embeddings.open(empty_home / name).query_encoders for name in ("alone", "both"))
+    assert (alone.model.languages, both.model.languages) == (["fr"], ["fr", "en"])
+    assert not both.model.is_mapped
+    means = [np.load(empty_home / name / "multilingual-e5-small-encoder_means.npy") for name in ("alone", "both")]
+    assert [each.shape for each in means] == [(1, 32), (2, 32)]
+    assert np.array_equal(means[0][0], means[1][0])
+
+
+@pytest.mark.usefixtures("encoder", "offline", "dictionary")
 def test_a_word_of_another_language_lies_half_way_to_its_translations(empty_home: Path, run: Run, english: str) -> None:
     run(*PREPARE, english, "--queries-in", "fr", "--without", "training")
     found = store(empty_home)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -36,7 +36,7 @@ from ingest.embeddings.word_encoder import TimeLimit, WordVectors
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings, EmbeddingsWriter
-from reranker.embeddings.query_encoder import QueryEncoderFiles, QueryModel
+from reranker.embeddings.query_encoder import QueryEncoderFiles
 from reranker.text.normalization import as_written
 
 # Of each language, for the mean of its vectors.
@@ -200,11 +200,11 @@ class OtherLanguages:
         from ingest.embeddings.sentence_models import E5
 
         kept = [QueryEncoderFiles.read(embeddings.path, each.model) for each in embeddings.query_encoders]
-        for place, files in enumerate(kept):
-            if files.model.name == E5.name:
-                model = QueryModel(E5.name, E5.pooling, [*files.model.languages, *self.others], False, E5.query_prefix)
-                means = np.concatenate([files.means, files.means[0] + offsets])
-                return [*kept[:place], QueryEncoderFiles(model, files.onnx, files.tokenizer, means), *kept[place + 1 :]]
+        if [files.model.name for files in kept] == [E5.name]:
+            (files,) = kept
+            model = E5.query_model([*files.model.languages, *self.others])
+            means = np.concatenate([files.means, files.means[0] + offsets])
+            return [replace(files, model=model, means=means)]
         passages = draw_passages(texts, self.first)
         encoded = encode_passages(E5, passages, texts, self.home, self.n_threads, self.limit, progress)
         known, means = passage_means(embeddings, passages, encoded)
@@ -214,15 +214,10 @@ class OtherLanguages:
                 f"{MIN_PASSAGES}"
             )
             return kept
-        model = QueryModel(E5.name, E5.pooling, list(self.others), True, E5.query_prefix)
         mean = encoded[known].mean(axis=0)
-        centred = unit_rows(encoded[known] - mean)
-        return [
-            *kept,
-            QueryEncoderFiles(
-                model, *E5.files(self.home / "models"), mean + offsets, ridge(centred, means).astype(np.float32)
-            ),
-        ]
+        mapped = ridge(unit_rows(encoded[known] - mean), means).astype(np.float32)
+        model = E5.query_model(self.others, is_mapped=True)
+        return [*kept, QueryEncoderFiles(model, *E5.files(self.home / "models"), mean + offsets, mapped)]
 
 
 def _most_frequent(words: Embeddings, languages: Sequence[str]) -> list[str]:

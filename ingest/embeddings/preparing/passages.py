@@ -20,7 +20,7 @@ from ingest.embeddings.word_encoder import TimeLimit, WordVectors
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
-from reranker.embeddings.query_encoder import QueryEncoderFiles, QueryModel
+from reranker.embeddings.query_encoder import QueryEncoderFiles
 
 if TYPE_CHECKING:
     from ingest.embeddings.sentence_models import SentenceModel
@@ -100,12 +100,7 @@ class PassageMap:
         centred = encoded[known] - centres[[self.languages.index(language) for language in spoken]]
         sentences = sentence_map(means, centred)
         onnx, tokenizer = self.model.files(self.home / "models")
-        query_encoder = QueryEncoderFiles(
-            QueryModel(self.model.name, self.model.pooling, list(self.languages), query_prefix=self.model.query_prefix),
-            onnx,
-            tokenizer,
-            centres,
-        )
+        query_encoder = QueryEncoderFiles(self.model.query_model(self.languages), onnx, tokenizer, centres)
         notes.append(
             f"passages: the words were mapped to the encodings of {len(known):,} passages; queries are encoded too"
         )
