@@ -39,7 +39,10 @@ index=$${PIP_INDEX_URL:-$$($(1)/bin/python -m pip config get global.index-url 2>
   $(1)/bin/python -m pip install $(2)
 endef
 
-.venv/.runtime: requirements.lock pyproject.toml .venv/.uv
+# The install compiles the C library too, and does so again where a source is newer.
+NATIVE := hatch_build.py $(wildcard reranker/native/*.[ch] reranker/native/*/*.[ch]) reranker/native/compiling.py
+
+.venv/.runtime: requirements.lock pyproject.toml $(NATIVE) .venv/.uv
 	@$(call install,.venv,$(LOCKED) requirements.lock)
 	@$(call install,.venv,--quiet --no-deps --editable .)
 	@touch $@
@@ -118,5 +121,5 @@ lock: .venv/.dev ## Resolve the dependencies anew into the lock files
 	  --no-annotate -c requirements-dev.lock - -o requirements-install.lock
 
 clean: ## Remove the environment, what the demo made, and what tools and builds have left
-	rm -rf .venv .sinkrank build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .coverage
+	rm -rf .venv .sinkrank build dist reranker/native/*.so *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .coverage
 	find . -name .git -prune -o -name node_modules -prune -o -type d -name __pycache__ -exec rm -rf {} +
