@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from reranker.proxy import proxy
-from reranker.proxy.bare_windows import WindowMemory
+from reranker.proxy.window_kinds import WindowKinds
 from sinkrank.__main__ import main
 
 if __name__ == "__main__":
-    setattr(proxy, "WindowMemory", partial(WindowMemory, kinds=()))  # noqa: B010 - typed, it would be another class
+    setattr(proxy, "WindowKinds", partial(WindowKinds, kinds=()))  # noqa: B010 - typed, it would be another class
     main()

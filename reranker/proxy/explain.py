@@ -7,7 +7,7 @@ from typing import Any
 
 from reranker.answers import ExplainAnswer
 from reranker.base.errors import BadInput, Busy, NotAllowed, NotFound, SinkrankError, StoreUnavailable, Unauthenticated
-from reranker.proxy.search import Search
+from reranker.proxy.rank import RankedWindow
 from reranker.query_dsl.source_texts import source_text
 from reranker.ranking.explanation import explain
 from reranker.search.answers import explain_answer
@@ -28,23 +28,25 @@ def window_search(body: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in body.items() if name not in _ONLY_SHOWN} | {"from": 0, "size": 1}
 
 
-def explain_hit(search: Search, doc_id: str, pairs_per_word: int) -> ExplainAnswer:
+def explain_hit(ranked_window: RankedWindow, doc_id: str, pairs_per_word: int) -> ExplainAnswer:
     """Takes the score of a hit apart.
 
     Raises:
         NotFound: it is not among the hits of the window.
         BadInput: these hits keep the engine's order, or no word of the hit has an embedding.
     """
-    place = next((place for place, hit in enumerate(search.window) if str(hit.get("_id")) == doc_id), None)
+    window, found, weighed = ranked_window.window, ranked_window.found, ranked_window.weighed
+    search, ranking = window.search, ranked_window.ranking
+    place = next((place for place, hit in enumerate(window.hits) if str(hit.get("_id")) == doc_id), None)
     if place is None:
         raise NotFound(
-            f"document {doc_id!r} is not among the first {len(search.window)} hits of this search, which are those "
+            f"document {doc_id!r} is not among the first {len(window.hits)} hits of this search, which are those "
             "that are re-ranked; check its id, or re-rank more hits (window_size, depth)"
         )
-    if search.ranking is None or search.weighed is None:
-        raise not_reranked(search.reason)
-    hit, (bag, language), (reranker, _, query) = search.window[place], search.bags[place], search.weighed
-    ranked = next(each for each in search.ranking.documents if each.index == place)
+    if ranking is None or weighed is None or found is None:
+        raise not_reranked(ranked_window.outcome.reason)
+    hit, (bag, language), (reranker, _, query) = window.hits[place], found.bags[place], weighed
+    ranked = next(each for each in ranking.documents if each.index == place)
     source = hit.get("_source")
     text = source_text(source, search.read_fields) or source_text(source, ())
     document = Document(doc_id, text, language)
@@ -64,8 +66,8 @@ def explain_hit(search: Search, doc_id: str, pairs_per_word: int) -> ExplainAnsw
         explained,
         ranked.correction,
         ranked.parts,
-        ranked.sources(reranker.embeddings, search.doc_id),
-        () if search.translation is None else search.translation.groups.get(language, ()),
+        ranked.sources(reranker.embeddings, found.doc_ids.__getitem__),
+        () if window.translation is None else window.translation.groups.get(language, ()),
     )
 
 

@@ -1,7 +1,5 @@
 """Asks the engine for the windows of a request's searches: in one request, and in a second one those in translation.
 
-Windows are asked for without their text where that is enough (`bare_windows.py`).
-
 A `_msearch` differs from a `_search` only here and in `write`: its searches go and come as lines.
 """
 
@@ -10,24 +8,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any
 
 from reranker.base.http_connections import Headers
 from reranker.base.raw_json import Reader
-from reranker.proxy.bare_windows import (
+from reranker.proxy.guard import Slot
+from reranker.proxy.read import written_lines
+from reranker.proxy.search import Outcome, Search, SearchRequest, Skipped, TranslatedQuery
+from reranker.proxy.translation import SearchTranslator
+from reranker.proxy.window import AsItCame, Misfit, Window
+from reranker.proxy.window_kinds import (
     PAGE_ONLY_PARAMETERS,
     URL_QUERY,
     WINDOW_ONLY_PARAMETERS,
-    WindowMemory,
+    WindowKinds,
     is_same_window,
 )
-from reranker.proxy.guard import Turn
-from reranker.proxy.read import written_lines
-from reranker.proxy.search import Search, SearchRequest, Skipped, TranslatedQuery
-from reranker.proxy.translation import SearchTranslator
 from reranker.query_dsl.answer_filters import URL_PARAMETERS
-from reranker.upstream.answers import Fetched, SearchAnswer, read_answer, read_answers, read_bare, read_whole
+from reranker.upstream.answers import Fetched, SearchAnswer, read_answer, read_answers, read_ids_only, read_whole
 from reranker.upstream.calls import Fallback, Refused
 from reranker.upstream.incoming import only_parameters, without_parameters
 
@@ -42,13 +41,13 @@ _OF_WHOLE = (
     "source_content_type",
     *URL_PARAMETERS,
 )
-_OF_BARE = (*_OF_WHOLE, *PAGE_ONLY_PARAMETERS)
-# By whether the window is bare, and whether the query is translated.
+_OF_IDS_ONLY = (*_OF_WHOLE, *PAGE_ONLY_PARAMETERS)
+# By whether the window is ids-only, and whether the query is translated.
 _REPLACED = {
     (False, False): _OF_WHOLE,
     (False, True): (*_OF_WHOLE, *URL_QUERY),
-    (True, False): _OF_BARE,
-    (True, True): (*_OF_BARE, *URL_QUERY),
+    (True, False): _OF_IDS_ONLY,
+    (True, True): (*_OF_IDS_ONLY, *URL_QUERY),
 }
 REPLACED_FOR_PAGE = tuple({*_OF_WHOLE, *WINDOW_ONLY_PARAMETERS} - set(URL_PARAMETERS))
 _REPLACED_OF_SEVERAL = ("rerank", "filter_path")
@@ -59,145 +58,152 @@ Send = Callable[[str, bytes], tuple[Headers, str]]
 """From a query string and a body to the headers and the text of the engine's answer."""
 
 
+@dataclass(frozen=True, slots=True)
+class FetchedWindows:
+    """The windows of a request's searches.
+
+    Attributes:
+        fetched: the engine's answer, in whose text the pages are written.
+        windows: one for each of the request's searches.
+        skipped: the lines that are not re-ranked, by their places among all.
+        engine_s: how long the engine took.
+    """
+
+    fetched: Fetched
+    windows: Sequence[Window]
+    skipped: Mapping[int, AsItCame]
+    engine_s: float
+
+
 def fetch(
     request: SearchRequest,
+    kinds: Sequence[str | None],
+    send: Send,
     translator: SearchTranslator,
-    memory: WindowMemory,
-    turn: Turn,
-    meanwhile: Callable[[], None],
-) -> Fetched:
-    """Asks for all searches, and gives each its answer. A bare window that the engine refuses is asked for again as a
-    whole one.
+    slot: Slot,
+) -> FetchedWindows:
+    """Asks for all searches, and for those that find nothing again in translation.
 
     Args:
-        meanwhile: called while the engine works on the windows.
+        kinds: of window, one for each search.
 
     Raises:
+        Misfit: the engine refuses an ids-only window.
         Refused, Fallback: there is no answer to take pages of.
         EngineUnreachable, EngineTimeout: the engine does not answer.
     """
-    calls, first = request.calls, request.searches[0]
-    at_once = [search for search in request.searches if search.is_translated_at_once]
-    if at_once:
-        translations = turn.run(lambda: [translator.at_once(search) for search in at_once], calls.deadline)
-        for search, translation in zip(at_once, translations, strict=True):
-            search.translation = translation
-    for search in request.searches:
-        search.bare_kind = memory.kind_for(search.bare_plan, calls.incoming.caller, search.indices)
-    started = time.perf_counter()
+    translations: list[TranslatedQuery | None] = [None] * len(kinds)
+    if any(search.is_translated_at_once for search in request.searches):
+        translations = slot.run(lambda: [translator.at_once(one) for one in request.searches], request.calls.deadline)
+    asked = dict(zip(request.searches, zip(kinds, translations, strict=True), strict=True))
+    bodies = []
+    for line in request.lines:
+        if isinstance(line, Skipped):
+            bodies.append((line.header, line.as_it_came))
+        else:
+            kind, translation = asked[line]
+            bodies.append((line.header, line.window_body(translation, kind)))
+    is_ids_only, is_translated = kinds[0] is not None, translations[0] is not None
     try:
-        fetched = _ask_windows(request, request.lines, partial(calls.search, meanwhile=meanwhile))
+        fetched = ask(
+            request,
+            bodies,
+            send,
+            _REPLACED[is_ids_only, is_translated],
+            read_ids_only if is_ids_only and not request.is_multi else read_whole,
+        )
     except Refused:
         raise
-    except Fallback:
-        if request.is_multi or first.bare_kind is None:
+    except Fallback as failed:
+        if request.is_multi or not is_ids_only:
             raise
-        memory.failed(calls.incoming.caller, first.indices)
-        first.bare_kind = None
-        fetched = _ask_windows(request, request.lines, calls.search)
-    for line, answer in zip(request.lines, fetched.answers, strict=True):
-        line.answer = answer
-    empty = [search for search in request.searches if not search.found and search.is_empty]
-    if not empty:
-        return fetched
-    answered = time.perf_counter()
-    again = _fetch_translated(request, empty, translator, turn, started)
-    if not request.is_multi:
-        return again or fetched
-    fetched.added_ms = (time.perf_counter() - answered) * 1000
-    return fetched
+        raise Misfit(request.searches) from failed
+    answers = list(zip(request.lines, fetched.answers, strict=True))
+    skipped = {
+        place: AsItCame(answer, Outcome("skipped", line.reason))
+        for place, (line, answer) in enumerate(answers)
+        if isinstance(line, Skipped)
+    }
+    windows = [Window(line, *asked[line], answer) for line, answer in answers if isinstance(line, Search)]
+    refused = [window.search for window in windows if window.is_refused and window.kind is not None]
+    if refused:
+        raise Misfit(refused)
+    if not any(window.is_empty for window in windows):
+        return FetchedWindows(fetched, windows, skipped, fetched.took_s)
+    again = _fetch_translated(request, windows, translator, slot)
+    # Of a multi-search the first answer stays, with other pieces.
+    base = fetched if request.is_multi or again.fetched is None else again.fetched
+    return FetchedWindows(base, again.windows, skipped, fetched.took_s + again.engine_s)
+
+
+@dataclass(frozen=True, slots=True)
+class _Again:
+    """The windows after some of them were asked for in translation, and the answer to that; None where there is none:
+    no translation, or a failure. Then they keep the answer that they have."""
+
+    windows: Sequence[Window]
+    fetched: Fetched | None = None
+    engine_s: float = 0.0
 
 
 def _fetch_translated(
-    request: SearchRequest, empty: Sequence[Search], translator: SearchTranslator, turn: Turn, started: float
-) -> Fetched | None:
-    """Asks for the searches that found nothing again, in translation; None where there is no translation, or no
-    answer. Then they keep the answer that they have."""
-    found: list[tuple[Search, TranslatedQuery]] = []
+    request: SearchRequest, windows: Sequence[Window], translator: SearchTranslator, slot: Slot
+) -> _Again:
+    """Asks for the empty windows in translation."""
+    empty = [window for window in windows if window.is_empty]
     try:
-        translations = turn.run(
-            lambda: [translator.when_nothing_is_found(search) for search in empty], request.calls.deadline
-        )
-        found = [(search, one) for search, one in zip(empty, translations, strict=True) if one is not None]
-        if not found:
-            return None
-        added_ms = (time.perf_counter() - started) * 1000
-        bodies = [(search.header, search.window_body(translation, search.bare_kind)) for search, translation in found]
-        replaced = _REPLACED[found[0][0].bare_kind is not None, True]
-        again = ask(request, bodies, request.calls.search_again, replaced)
+        translations = slot.run(lambda: list(map(translator.when_nothing_is_found, empty)), request.calls.deadline)
     except Fallback as failed:
-        turn.succeeded = None  # re-ranking itself did not fail
-        for search in [search for search, _ in found] or empty:
-            search.failed(failed.reason, str(failed))
-        return None
-    for (search, translation), answer in zip(found, again.answers, strict=True):
-        if answer.hits is None:
-            search.failed("engine_refused", "the engine refused the translated search")
-        else:
-            search.translation, search.answer = translation, answer
-    again.added_ms = added_ms
-    return again
+        slot.succeeded = None  # re-ranking itself did not fail
+        return _Again(_with_failure(windows, empty, failed))
+    asked = [(window, one) for window, one in zip(empty, translations, strict=True) if one is not None]
+    if not asked:
+        return _Again(windows)
+    bodies = [(window.search.header, window.search.window_body(one, window.kind)) for window, one in asked]
+    replaced = _REPLACED[asked[0][0].kind is not None, True]
+    try:
+        fetched = ask(request, bodies, request.calls.search_again, replaced)
+    except Fallback as failed:
+        return _Again(_with_failure(windows, [window for window, _ in asked], failed))
+    refused = Outcome("fallback", "engine_refused", "the engine refused the translated search")
+    found = {
+        id(window): replace(window, failure=refused)
+        if answer.hits is None
+        else replace(window, translation=translation, answer=answer)
+        for (window, translation), answer in zip(asked, fetched.answers, strict=True)
+    }
+    return _Again([found.get(id(window), window) for window in windows], fetched, fetched.took_s)
 
 
-def _ask_windows(request: SearchRequest, lines: Sequence[Search | Skipped], send: Send) -> Fetched:
-    """The windows of some searches, each as its `bare_kind` and `translation` say."""
-    first = request.searches[0]
-    replaced = _REPLACED[first.bare_kind is not None, first.translation is not None]
-    read = read_bare if first.bare_kind is not None and not request.is_multi else read_whole
-    bodies = [
-        line.as_it_came if isinstance(line, Skipped) else line.window_body(line.translation, line.bare_kind)
-        for line in lines
-    ]
-    return ask(request, [(line.header, body) for line, body in zip(lines, bodies, strict=True)], send, replaced, read)
+def _with_failure(windows: Sequence[Window], failed: Sequence[Window], why: Fallback) -> list[Window]:
+    outcome = Outcome("fallback", why.reason, str(why))
+    return [replace(window, failure=outcome) if window in failed else window for window in windows]
 
 
-def fetch_whole(request: SearchRequest, searches: Sequence[Search]) -> Fetched | None:
-    """Asks for windows whole whose bare ones were of no use; None where none can be had. Those without one are of
-    `fetch_refused`, with the reason why.
+def compare_kinds(request: SearchRequest, windows: Sequence[tuple[Window, str]], kinds: WindowKinds) -> None:
+    """Asks for ids-only windows beside whole ones, to learn whether they say the same.
 
-    Raises:
-        Fallback: the request's only search cannot be asked for.
+    Args:
+        windows: whole ones, each with the kind that may serve instead.
     """
-    for search in searches:
-        search.bare_kind, search.shown = None, ()
-    try:
-        fetched = _ask_windows(request, searches, request.calls.search_again)
-    except Fallback as failed:
-        if not request.is_multi:
-            raise
-        for search in searches:
-            search.failed(failed.reason, str(failed))
-        return None
-    for search, answer in zip(searches, fetched.answers, strict=True):
-        search.answer, search.is_lost = answer, False
-    return fetched
-
-
-def try_bare_windows(request: SearchRequest, memory: WindowMemory) -> None:
-    """Asks once for bare windows beside whole ones, to learn whether they say the same. No search waits for a second
-    trial before the memory forgets the first."""
-    caller, tried = request.calls.incoming.caller, []
-    for search in request.searches:
-        if search.known_share is not None:
-            memory.note_known(caller, search.indices, search.known_share)
-        if search.bare_kind is None and not search.is_lost and len(search.window) > search.page.size:
-            kind = memory.kind_to_try(search.bare_plan, caller, search.indices, search.has_stored_bags)
-            if kind is not None:
-                tried.append((search, kind))
-    if not tried:
+    caller = request.calls.incoming.caller
+    compared = [
+        (window, kind)
+        for window, kind in windows
+        if kinds.is_to_compare(kind, window.search.window_plan, caller, window.search.indices)
+    ]
+    if not compared:
         return
-    replaced = _REPLACED[True, tried[0][0].translation is not None]
-    bodies = [(search.header, search.window_body(search.translation, kind)) for search, kind in tried]
+    bodies = [(window.search.header, window.search.window_body(window.translation, kind)) for window, kind in compared]
+    replaced = _REPLACED[True, compared[0][0].translation is not None]
     answers: Sequence[SearchAnswer] = ()
     with suppress(Fallback):
         answers = ask(request, bodies, request.calls.search_again, replaced).answers
-    for number, (search, kind) in enumerate(tried):
-        whole = search.answer
-        is_same = number < len(answers) and whole is not None
-        if is_same and whole is not None and is_same_window(kind, _said(whole), _said(answers[number])):
-            memory.fits(search.indices, kind)
+    for number, (window, kind) in enumerate(compared):
+        if number < len(answers) and is_same_window(kind, _said(window.answer), _said(answers[number])):
+            kinds.is_same(window.search.indices, kind)
         else:
-            memory.failed(caller, search.indices)
+            kinds.failed(caller, window.search.indices)
 
 
 def _said(answer: SearchAnswer) -> tuple[Mapping[str, Any], Sequence[dict[str, Any]]]:
@@ -222,22 +228,16 @@ def look_up(request: SearchRequest, bodies: Sequence[tuple[Search, bytes]]) -> l
     return found
 
 
-def fetch_refused(request: SearchRequest) -> None:
-    """Asks for those searches of a multi-search whose windows the engine refused as they came: it may refuse the window
-    alone, and its errors are to be about what the caller wrote. The same for those whose page was lost, and those that
-    only the engine can go on with.
+def fetch_as_it_came(request: SearchRequest, searches: Sequence[Search]) -> Sequence[SearchAnswer]:
+    """The engine's answers to some searches of a multi-search as they came.
+
+    Raises:
+        Refused, Fallback, EngineUnreachable, EngineTimeout: there are none.
     """
-    refused = [
-        search
-        for search in request.searches
-        if search.is_lost or search.is_passed_on or (search.answer is not None and search.answer.hits is None)
-    ]
-    if refused:
-        bodies = [(search.header, search.as_it_came) for search in refused]
-        for search, answer in zip(refused, ask(request, bodies, request.calls.search, ()).answers, strict=True):
-            if not search.status:
-                search.failed("engine_refused", "the engine refused the search for the window")
-            search.is_refused, search.answer = True, answer
+    if not searches:
+        return ()
+    bodies = [(search.header, search.as_it_came) for search in searches]
+    return ask(request, bodies, request.calls.search, ()).answers
 
 
 def ask(
@@ -254,9 +254,11 @@ def ask(
         read: as of `read_answer`.
     """
     query_string = request.calls.incoming.query_string
+    started = time.perf_counter()
     if request.is_multi:
         headers, text = send(without_parameters(query_string, _REPLACED_OF_SEVERAL), written_lines(bodies))
-        return read_answers(headers, text, len(bodies), read)
+        return read_answers(headers, text, len(bodies), time.perf_counter() - started, read)
     headers, text = send(without_parameters(query_string, replaced), bodies[0][1])
+    took_s = time.perf_counter() - started
     answer = read_answer(text, read)
-    return Fetched(headers, text, answer.raw, None, [answer])
+    return Fetched(headers, text, answer.raw, None, [answer], took_s)

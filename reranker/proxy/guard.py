@@ -120,8 +120,8 @@ class Guard:
         self.breaker = breaker
 
     @contextmanager
-    def turn(self) -> Iterator[Turn]:
-        """A search's leave to be re-ranked. It does not count while it waits for the engine.
+    def slot(self) -> Iterator[Slot]:
+        """A slot for a search to be re-ranked in. It does not count while it waits for the engine.
 
         Raises:
             NotNow: too many re-rankings are under way, or they fail.
@@ -130,16 +130,16 @@ class Guard:
             raise NotNow("busy")
         if not self.breaker.enter():
             raise NotNow("breaker_open")
-        turn = Turn(self._threads, self._unfinished)
+        slot = Slot(self._threads, self._unfinished)
         try:
-            yield turn
+            yield slot
         finally:
-            self.breaker.leave(turn.succeeded)
+            self.breaker.leave(slot.succeeded)
 
 
 @dataclass(slots=True)
-class Turn:
-    """One search's leave to be re-ranked.
+class Slot:
+    """Where one request is re-ranked.
 
     Attributes:
         threads: that do the work.

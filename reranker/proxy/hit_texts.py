@@ -1,8 +1,11 @@
-"""Chooses the text of each hit, and reads it into a bag of words.
+"""Finds the bag of words of each hit of a window. Where it is to be found depends on the kind of the window:
 
-Hits of our own index carry their bags, and of other indices mostly their text. Where the caller's `_source` filter
-keeps the text back it is looked up by one search for all such hits; where the index keeps no `_source`, the engine's
-term vectors say which words a document has. Texts looked up are kept for when the document comes again.
+    stored_bags         the doc values of the hit
+    sequence_numbers    the cache; documents that are not in it are fetched by one search
+    whole               the hit's `_source`: its bag in an index of our own, its text in any other
+
+Where the caller's `_source` filter keeps the text back it is looked up by one search for all such hits; where the index
+keeps no `_source`, the engine's term vectors say which words a document has.
 """
 
 from __future__ import annotations
@@ -12,19 +15,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from reranker.embeddings import Embeddings
-from reranker.proxy.bare_windows import (
-    BAGS,
-    BARE_MEMBERS,
-    MOST_FETCHED,
-    NUMBERS,
-    is_of_one_shard,
-    place_of,
-)
 from reranker.proxy.known_bags import DocumentKey, KnownBags, document_keys
 from reranker.proxy.search import Search
+from reranker.proxy.window import Window
+from reranker.proxy.window_kinds import (
+    SEQUENCE_NUMBERS,
+    STORED_BAGS,
+    is_of_one_shard,
+    place_of,
+    stored_value,
+)
 from reranker.query_dsl.answer_filters import BAG_FIELD, ID_FIELD, KEY_FIELDS, LANGUAGE_FIELD, is_match
 from reranker.query_dsl.source_texts import field_texts, joined, source_text
 from reranker.service.text_bags import Bag, TextBags, checked_bag
@@ -35,7 +38,7 @@ from reranker.upstream.term_vectors import TermVectors
 
 # The engine's own limit on a page.
 _MAX_LOOKED_UP = 10_000
-# Packed bags that are kept unpacked, 2 KB each for some 100 words.
+# Packed bags that are cached unpacked, 2 KB each for some 100 words.
 _MAX_PACKED = 5_000
 _WITHOUT_VECTOR = {"excludes": ["nbow"]}
 
@@ -44,44 +47,36 @@ LookUp = Callable[[Sequence[tuple[Search, bytes]]], Sequence[Any]]
 """From searches and other bodies for them to the engine's answers, in the same order."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Missing:
-    """A hit without its text: the place of its search among those of the request, and its own place there."""
-
-    search: Search
-    number: int
-    place: int
-    hit: Hit
-    key: DocumentKey | None
-
-    @property
-    def identity(self) -> tuple[Any, ...]:
-        """In its search."""
-        return (self.number, *_identity(self.hit))
-
-
-@dataclass(slots=True)
-class _Window:
-    """What is known of the hits of a search.
+class WindowBags(NamedTuple):
+    """What ranking needs of the hits of a window.
 
     Attributes:
-        hits: with their texts or bags as far as they came with them, or were fetched.
-        bags: of the hits, as far as they are found.
-        unread: the places of the hits whose bags are to be found in what came with them.
-        is_stored: whether these bags are those that ingest has stored, as doc values, so that there is no text.
-        is_lost: not all bags can be had, and the whole window is to be asked for.
-        keys: of the hits, where sequence numbers name documents.
-        new: the places of those whose bags are not known by these keys.
+        bags: of each hit, with its language; an empty bag where no text can be had.
+        doc_ids: their ids.
+    """
+
+    bags: Sequence[Bag]
+    doc_ids: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Hits:
+    """Hits of one search whose bags are to be read from what they come with.
+
+    Attributes:
+        keys: what their documents are cached by, once they were looked up; none for those that have just been.
+        is_partial: whether their `_source` may lack what is to be read.
     """
 
     search: Search
-    hits: list[Hit]
-    bags: list[Bag | None]
-    unread: Sequence[int]
-    is_stored: bool
-    is_lost: bool
-    keys: Sequence[DocumentKey | None] = ()
-    new: Sequence[int] = ()
+    hits: Sequence[Hit]
+    keys: Sequence[DocumentKey | None]
+    is_partial: bool = False
+
+    def lacking(self, bags: Sequence[Bag | None]) -> _Hits:
+        """Those without a bag."""
+        left = [place for place, bag in enumerate(bags) if bag is None]
+        return replace(self, hits=[self.hits[place] for place in left], keys=[self.keys[place] for place in left])
 
 
 class HitTexts:
@@ -100,143 +95,139 @@ class HitTexts:
         self._unpacked = lru_cache(_MAX_PACKED)(self._unpack)
         self._term_vectors = TermVectors(embeddings)
 
-    def collect(self, searches: Sequence[Search], calls: EngineCalls, look_up: LookUp) -> list[list[Bag] | None]:
-        """A bag for each hit of each window; an empty one where no text can be had. None for a bare window whose bags
-        cannot all be had: the whole one is to be asked for.
+    def collect(self, windows: Sequence[Window], calls: EngineCalls, look_up: LookUp) -> list[WindowBags | None]:
+        """The bags of each window; None for an ids-only window that lacks some.
 
         Raises:
             Fallback: the texts cannot be asked for.
         """
-        if any(search.was_misread for search in searches):
-            self._known.clear()
-        caller = calls.incoming.caller
-        is_ours = cache(self._is_ours)  # a window has one index or a few
-        windows = [self._window(search, caller, is_ours) for search in searches]
-        asked = [one for one in windows if one.search.bare_kind == NUMBERS and one.unread and not one.is_lost]
-        if asked:
-            self._fetch(asked, look_up)
-        missing: list[_Missing] = []
-        for number, window in enumerate(windows):
-            search = window.search
-            if window.is_lost or not window.unread:
-                continue
-            hits = [window.hits[place] for place in window.unread]
-            found = self._in_doc_values(search, hits) if window.is_stored else self._in_hand(search, hits, is_ours)
-            for place, hit, bag in zip(window.unread, hits, found, strict=True):
-                window.bags[place] = bag
-                if bag is None and window.is_stored:
-                    window.is_lost = True
-                elif bag is None:
-                    (key,) = document_keys(search, [hit], caller, by_id=True)
-                    missing.append(_Missing(search, number, place, hit, key))
-        if missing:
-            self._find(missing, [window.bags for window in windows], calls, look_up)
-        collected: list[list[Bag] | None] = []
+        collectors = {STORED_BAGS: self._of_stored, SEQUENCE_NUMBERS: self._of_numbers, None: self._of_whole}
+        found: dict[int, WindowBags | None] = {}
+        for kind, collect in collectors.items():
+            places = [place for place, window in enumerate(windows) if window.kind == kind]
+            if places:
+                bags = collect([windows[place] for place in places], calls, look_up)
+                found |= zip(places, bags, strict=True)
+        return [found[place] for place in range(len(windows))]
+
+    def forget(self) -> None:
+        """Empties the cache of bags by sequence numbers."""
+        self._known.clear()
+
+    def kind_of(self, window: Window) -> str | None:
+        """The kind of ids-only window that may serve a search instead of this whole one; None if there is none."""
+        if self._has_stored_bags(window):
+            return STORED_BAGS
+        return SEQUENCE_NUMBERS if is_of_one_shard(window.answer.raw.parsed) else None
+
+    def _has_stored_bags(self, window: Window) -> bool:
+        return all(map(self._is_ours, {str(hit.get("_index")) for hit in window.hits}))
+
+    def _of_stored(self, windows: Sequence[Window], calls: EngineCalls, look_up: LookUp) -> list[WindowBags | None]:
+        """By the doc values of each hit."""
+        found: list[WindowBags | None] = []
         for window in windows:
-            if window.is_lost:
-                if window.search.bare_kind == BAGS:
-                    window.search.known_share = None  # no reason to wait until more are known
-                collected.append(None)
-                continue
-            bags = [self._texts.read("") if bag is None else bag for bag in window.bags]
-            if window.new:
-                hits = [window.hits[place] for place in window.new]
-                # There is a doc value where there is a stored bag.
-                ids = [str(hit["_id"] if "_id" in hit else hit["fields"][ID_FIELD][0]) for hit in hits]
-                self._known.put([(window.keys[at], bags[at], one) for at, one in zip(window.new, ids, strict=True)])
-                if window.search.bare_kind == NUMBERS:
-                    for place, doc_id in zip(window.new, ids, strict=True):
-                        window.search.doc_ids[place] = doc_id
-            collected.append(bags)
-        return collected
+            bags = self._in_doc_values(window) if self._has_stored_bags(window) else None
+            ids = [str(stored_value(hit, ID_FIELD)) for hit in window.hits]
+            found.append(None if bags is None else WindowBags(bags, ids))
+        return found
 
-    def _window(self, search: Search, caller: bytes, is_ours: Callable[[str], bool]) -> _Window:
-        """The hits of a search. Where sequence numbers name documents, the bags are looked for that earlier searches
-        have brought: a window of sequence numbers takes them from there."""
-        hits: list[Hit] = list(search.window)
-        search.has_stored_bags = all(map(is_ours, {str(hit.get("_index")) for hit in hits}))
-        is_by_number = search.bare_kind == NUMBERS
-        is_stored = search.bare_kind is not None and search.has_stored_bags
-        is_lost = is_by_number or (search.bare_kind == BAGS and not is_stored)
-        window = _Window(search, hits, [None] * len(hits), range(len(hits)), is_stored, is_lost)
-        if not hits or NUMBERS not in search.bare_plan.kinds or search.answer is None:
-            return window
-        if not is_of_one_shard(search.answer.raw.parsed):
-            return window
-        window.keys = document_keys(search, hits, caller)
-        known = self._known.get(window.keys)
-        window.new = [place for place, one in enumerate(known) if one is None]
-        share = 1 - len(window.new) / len(hits)
-        # To fetch one bag takes a request more than a window with the bags of ours.
-        search.known_share = float(share == 1) if search.has_stored_bags else share
-        if is_by_number:
-            window.bags = [one and one.bag for one in known]
-            window.unread = window.new
-            window.is_lost = not is_stored and 1 - share > MOST_FETCHED
-            search.doc_ids = ["" if one is None else one.doc_id for one in known]
-        return window
-
-    def _fetch(self, windows: Sequence[_Window], look_up: LookUp) -> None:
-        """Asks for the hits whose bags are not known by their sequence numbers. A window is lost if one of them is not
-        there any more."""
-        answers = look_up([(window.search, _numbers_body(window)) for window in windows])
-        for window, answer in zip(windows, answers, strict=True):
-            found = {place_of(hit): hit for hit in _hits(answer)}
-            for place in window.unread:
-                window.hits[place] = found.get(place_of(window.hits[place]), {})
-            window.is_lost = not all(window.hits)
-
-    def _find(self, missing: list[_Missing], bags: list[list[Bag | None]], calls: EngineCalls, look_up: LookUp) -> None:
-        """Fills in the bags of hits that come without their text, as far as they can be had."""
-        steps: Sequence[Callable[[list[_Missing]], list[Bag | None]]] = (
-            lambda missing: [None if one is None else one.bag for one in self._known.get([one.key for one in missing])],
-            lambda missing: self._looked_up(missing, look_up),
-            lambda missing: self._by_term_vectors(missing, calls),
+    def _of_numbers(self, windows: Sequence[Window], calls: EngineCalls, look_up: LookUp) -> list[WindowBags | None]:
+        """From the cache; documents that are not in it are fetched, for all windows in one request."""
+        keys = [document_keys(window.search, window.hits, calls.incoming.caller) for window in windows]
+        known = list(map(self._known.get, keys))
+        fetched = _fetched(
+            [
+                (window, [hit for hit, one in zip(window.hits, own, strict=True) if one is None])
+                for window, own in zip(windows, known, strict=True)
+            ],
+            look_up,
         )
-        for find in steps:
-            left, found = [], []
-            for one, bag in zip(missing, find(missing), strict=True):
-                if bag is None:
-                    left.append(one)
-                    continue
-                bags[one.number][one.place] = bag
-                found.append((one.key, bag, str(one.hit.get("_id"))))
-            self._known.put(found)
-            missing = left
-            if not missing:
-                break
+        to_read = [
+            _Hits(window.search, hits or (), [None] * len(hits or ()))
+            for window, hits in zip(windows, fetched, strict=True)
+        ]
+        new = self._read(to_read, calls, look_up)
+        found: list[WindowBags | None] = []
+        for window, own_keys, own, hits, bags in zip(windows, keys, known, fetched, new, strict=True):
+            if hits is None or not is_of_one_shard(window.answer.raw.parsed):
+                found.append(None)
+                continue
+            read = zip(bags, (str(hit["_id"]) for hit in hits), strict=True)
+            merged = [next(read) if one is None else (one.bag, one.doc_id) for one in own]
+            self._known.put([(key, *pair) for key, one, pair in zip(own_keys, own, merged, strict=True) if one is None])
+            found.append(WindowBags([bag for bag, _ in merged], [doc_id for _, doc_id in merged]))
+        return found
 
-    def _in_hand(self, search: Search, hits: Sequence[Hit], is_ours: Callable[[str], bool]) -> list[Bag | None]:
+    def _of_whole(self, windows: Sequence[Window], calls: EngineCalls, look_up: LookUp) -> list[WindowBags | None]:
+        """From the `_source` of each hit."""
+        hits = []
+        for window in windows:
+            keys: Sequence[DocumentKey | None] = [None] * len(window.hits)
+            if is_of_one_shard(window.answer.raw.parsed):
+                keys = document_keys(window.search, window.hits, calls.incoming.caller)
+            hits.append(_Hits(window.search, window.hits, keys, window.search.source_filter.is_partial))
+        bags = self._read(hits, calls, look_up)
+        return [WindowBags(own, [str(hit.get("_id")) for hit in one.hits]) for own, one in zip(bags, hits, strict=True)]
+
+    def _read(self, read: Sequence[_Hits], calls: EngineCalls, look_up: LookUp) -> list[list[Bag]]:
+        """The bags of hits by what they come with, or else by looking them up."""
+        bags = list(map(self._in_source, read))
+        for find in (self._cached, self._looked_up, self._by_term_vectors):
+            lacking = [one.lacking(own) for one, own in zip(read, bags, strict=True)]
+            if not any(one.hits for one in lacking):
+                break
+            found = find(lacking, calls, look_up)
+            for one, own in zip(lacking, found, strict=True):
+                ids = [str(hit.get("_id")) for hit in one.hits]
+                self._known.put(
+                    (key, bag, doc_id) for key, bag, doc_id in zip(one.keys, own, ids, strict=True) if bag is not None
+                )
+            bags = [_filled(own, rest) for own, rest in zip(bags, found, strict=True)]
+        nothing = self._texts.read("")
+        return [[nothing if bag is None else bag for bag in own] for own in bags]
+
+    def _cached(self, lacking: Sequence[_Hits], calls: EngineCalls, look_up: LookUp) -> list[list[Bag | None]]:
+        """Those that were looked up for an earlier search."""
+        return [[one and one.bag for one in self._known.get(hits.keys)] for hits in lacking]
+
+    def _in_source(self, read: _Hits) -> list[Bag | None]:
         """The bag that Sinkrank put into its own index, or that of the text in the hit; None where both are missing."""
-        key_names = _key_names(search.read_fields)
-        has_text = search.source_filter.brings(search.read_fields)
+        search, key_names = read.search, _key_names(read.search.read_fields)
+        has_text = not read.is_partial or search.source_filter.brings(search.read_fields)
+        reads_all = not search.text_fields
+        is_ours = cache(self._is_ours)  # a window has one index or a few
         found: list[Bag | None] = []
-        for hit in hits:
+        for hit in read.hits:
             source = hit.get("_source")
             if not isinstance(source, dict):
                 found.append(None)
                 continue
             bag = self.packed_bag(source, key_names) if is_ours(str(hit.get("_index"))) else None
-            if has_text and bag is None:
-                bag = self.source_bag(source, search.weighted_fields, or_all=not search.text_fields)
-            elif has_text and bag is not None and ID_FIELD not in source:  # its keys were not stored
+            if bag is None and has_text:
+                bag = self.source_bag(source, search.weighted_fields, reads_all and not read.is_partial)
+                if reads_all and read.is_partial and search.weighted_fields and not len(bag[0]):
+                    bag = None  # the other strings have to be looked up
+            elif bag is not None and has_text and ID_FIELD not in source:  # its keys were not stored
                 bag = with_exact_keys(bag[0], field_texts(source, search.read_fields)), bag[1]
             found.append(bag)
         return found
 
-    def _in_doc_values(self, search: Search, hits: Sequence[Hit]) -> list[Bag | None]:
-        """The bag that each hit of a bare window has as doc values; None where it is missing."""
-        key_names = _key_names(search.read_fields)
-        found: list[Bag | None] = []
-        for hit in hits:
+    def _in_doc_values(self, window: Window) -> list[Bag] | None:
+        """The bag that each hit has as doc values; None where one is missing."""
+        key_names = _key_names(window.search.read_fields)
+        found: list[Bag] = []
+        for hit in window.hits:
             values: Mapping[str, Sequence[Any]] = hit.get("fields") or {}
             try:
                 (packed,), (language,), (_,) = values[BAG_FIELD], values[LANGUAGE_FIELD], values[ID_FIELD]
             except (KeyError, ValueError):  # one is missing, or there are several
-                found.append(None)
-                continue
+                return None
             keys = [one[0] for name in key_names if len(one := values.get(name, ())) == 1]
-            found.append(self._unpacked(packed, language, *keys))
+            bag = self._unpacked(packed, language, *keys)
+            if bag is None:
+                return None
+            found.append(bag)
         return found
 
     def packed_bag(self, source: Mapping[str, Any], key_names: Sequence[str] = ()) -> Bag | None:
@@ -271,62 +262,66 @@ class HitTexts:
             bag, language = self._texts.read(source_text(source, ()))
         return with_exact_keys(bag, texts), language
 
-    def _looked_up(self, missing: list[_Missing], look_up: LookUp) -> list[Bag | None]:
-        # A `_source` that is not there though it was asked for whole is not kept by the index.
-        partial = [one for one in missing if one.search.source_filter.is_partial]
-        searches = {one.number: one.search for one in partial}
-        if not searches:
-            return [None] * len(missing)
-        bodies = [
-            (search, _look_up_body(search, [one.hit for one in partial if one.number == number]))
-            for number, search in searches.items()
-        ]
+    def _looked_up(self, lacking: Sequence[_Hits], calls: EngineCalls, look_up: LookUp) -> list[list[Bag | None]]:
+        """By the whole `_source` of hits that came without. Where it was asked for and is not there, the index keeps
+        none."""
+        asked = {number: one for number, one in enumerate(lacking) if one.is_partial and one.hits}
+        answers = look_up([(one.search, _look_up_body(one)) for one in asked.values()]) if asked else ()
         sources = {
             (number, *_identity(hit)): hit.get("_source")
-            for number, answer in zip(searches, look_up(bodies), strict=True)
+            for number, answer in zip(asked, answers, strict=True)
             for hit in _hits(answer)
         }
-        found = [sources.get(one.identity) for one in missing]
-        return [
-            self.source_bag(source, one.search.weighted_fields, or_all=not one.search.text_fields)
-            if isinstance(source, dict)
-            else None
-            for one, source in zip(missing, found, strict=True)
-        ]
+        found: list[list[Bag | None]] = []
+        for number, one in enumerate(lacking):
+            fields, or_all = one.search.weighted_fields, not one.search.text_fields
+            own = [sources.get((number, *_identity(hit))) for hit in one.hits]
+            found.append([self.source_bag(each, fields, or_all) if isinstance(each, dict) else None for each in own])
+        return found
 
-    def _by_term_vectors(self, missing: list[_Missing], calls: EngineCalls) -> list[Bag | None]:
-        found: dict[int, str | None] = {}
-        for fields in sorted({one.search.text_fields for one in missing}):
-            places = [place for place, one in enumerate(missing) if one.search.text_fields == fields]
-            texts = self._term_vectors.texts([missing[place].hit for place in places], fields, calls)
-            found.update(zip(places, texts, strict=True))
-        words = [found[place] for place in range(len(missing))]
+    def _by_term_vectors(self, lacking: Sequence[_Hits], calls: EngineCalls, look_up: LookUp) -> list[list[Bag | None]]:
+        """By the engine's term vectors."""
         language = self._texts.embeddings.document_language
-        return [None if text is None else self._texts.read(text, language) for text in words]
+        texts = [self._term_vectors.texts(one.hits, one.search.text_fields, calls) for one in lacking]
+        return [[None if text is None else self._texts.read(text, language) for text in own] for own in texts]
+
+
+def _fetched(lacking: Sequence[tuple[Window, Sequence[Hit]]], look_up: LookUp) -> list[list[Hit] | None]:
+    """The documents of hits of windows of sequence numbers, in their order; None where one is not there any more."""
+    asked = [(window.search, _numbers_body(window.search, hits)) for window, hits in lacking if hits]
+    answers = iter(look_up(asked) if asked else ())
+    found: list[list[Hit] | None] = []
+    for _, hits in lacking:
+        documents = {place_of(hit): hit for hit in _hits(next(answers))} if hits else {}
+        own = [documents.get(place_of(hit)) for hit in hits]
+        found.append(None if None in own else [hit for hit in own if hit is not None])
+    return found
+
+
+def _filled(bags: Sequence[Bag | None], rest: Sequence[Bag | None]) -> list[Bag | None]:
+    """The bags, with others in the place of those that lack."""
+    left = iter(rest)
+    return [next(left) if bag is None else bag for bag in bags]
 
 
 def _identity(hit: Hit) -> tuple[Any, ...]:
     return tuple(hit.get(name) for name in ("_index", "_id", "_routing"))
 
 
-def _numbers_body(window: _Window) -> bytes:
-    """Asks for hits by their sequence numbers, with what a window of stored bags or a whole one has of them."""
-    search, numbers = window.search, [window.hits[place].get("_seq_no") for place in window.unread]
-    body: dict[str, Any] = {
-        "query": {"terms": {"_seq_no": numbers}},
-        "size": len(numbers),
+def _numbers_body(search: Search, hits: Sequence[Hit]) -> bytes:
+    """Asks for the texts of hits by their sequence numbers."""
+    body = {
+        "query": {"terms": {"_seq_no": [hit.get("_seq_no") for hit in hits]}},
+        "size": len(hits),
         "seq_no_primary_term": True,
         "track_total_hits": False,
+        "_source": list(search.text_fields) or True,
     }
-    if window.is_stored:
-        body |= BARE_MEMBERS[BAGS]
-    else:
-        widened = search.source_filter.widened
-        body["_source"] = search.body.raw.parsed.get("_source", True) if widened is None else widened
     return json.dumps(body).encode()
 
 
-def _look_up_body(search: Search, hits: Sequence[Hit]) -> bytes:
+def _look_up_body(lacking: _Hits) -> bytes:
+    search, hits = lacking.search, lacking.hits
     ids = sorted({str(hit.get("_id")) for hit in hits})
     n_indices = len({hit.get("_index") for hit in hits})
     body = {

@@ -7,13 +7,15 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from cachetools import LRUCache
 
 from reranker.base.errors import BadInput, NotFound, NotOurIndex, SinkrankError, VersionMismatch
 from reranker.embeddings.detection import preferred_languages
 from reranker.proxy.index_figures import IndexFigures
-from reranker.proxy.search import Search, Weighed
+from reranker.proxy.search import Search
+from reranker.ranking.query import Query
 from reranker.ranking.reranker import Reranker
 from reranker.search.opened_indices import INDEX_CACHE_SECONDS
 from reranker.service.service import Service
@@ -26,6 +28,18 @@ _MAX_KNOWN_INDICES = 10_000
 _MAX_KEPT = 50
 
 _log = logging.getLogger(__name__)
+
+
+class Weighed(NamedTuple):
+    """A query that a re-ranker has weighed.
+
+    Attributes:
+        languages: that its own is guessed among first; None for those that the re-ranker prefers.
+    """
+
+    reranker: Reranker
+    languages: tuple[str, ...] | None
+    query: Query
 
 
 class Indices:
@@ -55,9 +69,10 @@ class Indices:
         shares = self._figures.languages(index, read_fields)
         return [language for language, share in shares.items() if share >= LEAST_SHARE]
 
-    def prepare(self, searches: Iterable[Search]) -> None:
-        """Weighs queries as that of the last search of the same names was weighed, which is mostly what `weighed` is
-        asked for. To be called while the engine works on the windows."""
+    def prepare(self, searches: Iterable[Search]) -> dict[Search, Weighed]:
+        """Queries weighed as that of the last search of the same names was, which is mostly what `weighed` is asked
+        for. To be called while the engine works on the windows."""
+        prepared: dict[Search, Weighed] = {}
         for search in searches:
             with self._lock:
                 last = self._last.get(search.indices)
@@ -66,14 +81,18 @@ class Indices:
             reranker, languages = last
             with suppress(Exception):  # whatever it is, the ranking meets it again
                 query = reranker.weigh_again(search.query, search.language, languages)
-                _ = query.checked  # with its weights: they are kept
-                search.weighed = Weighed(reranker, languages, query)
+                _ = query.checked  # with its weights: they are cached
+                prepared[search] = Weighed(reranker, languages, query)
+        return prepared
 
-    def weighed(self, search: Search, indices: Collection[str]) -> Weighed:
+    def weighed(self, search: Search, indices: Collection[str], prepared: Weighed | None = None) -> Weighed:
         """The search's query, weighed by the idf of these indices.
 
         Hits of several indices are weighed alike: by the idf of all together where none is ours, else by that of the
         embeddings.
+
+        Args:
+            prepared: taken if it is weighed so.
         """
         service, languages = self._service, None
         ours = [reranker for index in indices if (reranker := self._own_reranker(index)) is not None]
@@ -86,13 +105,11 @@ class Indices:
             if len(indices) == 1:
                 shares = self._figures.languages(next(iter(indices)), search.read_fields)
                 languages = preferred_languages(service.embeddings, service.settings.query_language, shares)
-        found = search.weighed
-        if found is None or found.reranker is not reranker or found.languages != languages:
-            query = reranker.weigh_again(search.query, search.language, languages)
-            found = search.weighed = Weighed(reranker, languages, query)
-            with self._lock:
-                self._last[search.indices] = reranker, languages
-        return found
+        if prepared is not None and prepared.reranker is reranker and prepared.languages == languages:
+            return prepared
+        with self._lock:
+            self._last[search.indices] = reranker, languages
+        return Weighed(reranker, languages, reranker.weigh_again(search.query, search.language, languages))
 
     def _learned_reranker(self, idf: IdfTable, indices: frozenset[str], fields: tuple[str, ...]) -> Reranker:
         """The re-ranker with the idf that was learned of indices. It is the same one until that changes: what hits keep

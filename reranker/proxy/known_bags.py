@@ -1,12 +1,13 @@
-"""Keeps the bags of documents by what a hit without its text says of its document."""
+"""A cache of the bags of documents, by what a hit without its text says of its document."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
+
+from cachetools import TTLCache
 
 from reranker.proxy.search import Search
 from reranker.service.text_bags import MAX_AGE_S, Bag
@@ -20,41 +21,29 @@ class Reading(NamedTuple):
 
     Attributes:
         caller: `caller_key` of the request.
-        names: the searched indices as the search names them; empty where documents are known by their ids. A
-            sequence number counts within a shard, and an alias may choose one.
+        names: the searched indices as the search names them: a sequence number counts within a shard, and an alias may
+            choose one.
         fields: that are read, each as often as it counts.
         or_all: whether every string is read where these hold no known word.
-        within: the fields that the caller's `_source` brings, and that are all there is; empty for all fields.
     """
 
     caller: bytes
     names: tuple[str, ...]
     fields: tuple[str, ...]
     or_all: bool
-    within: tuple[str, ...] = ()
 
 
-DocumentKey = tuple[str, str, int, int, str | None]
+DocumentKey = tuple[str, str, int, int]
 """A document at one time: the reading, as a text whose hash is computed once for a window; the index; the sequence
-number, which changes with each writing; the primary term; the id, unless the sequence number says enough."""
+number, which changes with each writing; the primary term."""
 
 
-def document_keys(
-    search: Search, hits: Sequence[Mapping[str, Any]], caller: bytes, by_id: bool = False
-) -> list[DocumentKey | None]:
-    """What the documents of hits are known by: their sequence numbers, in an index of one shard.
-
-    Args:
-        by_id: or their ids too, in any index, for texts that are looked up.
-    """
-    within: tuple[str, ...] = ()
-    if not by_id and not search.has_stored_bags and search.source_filter.is_partial:
-        within = search.source_filter.brought if search.source_filter.brings(search.read_fields) else ()
-    names = () if by_id else search.indices
-    reading = repr(Reading(caller, names, search.weighted_fields, not search.text_fields, within))
+def document_keys(search: Search, hits: Sequence[Mapping[str, Any]], caller: bytes) -> list[DocumentKey | None]:
+    """What the documents of hits are known by, in an index of one shard."""
+    reading = repr(Reading(caller, search.indices, search.weighted_fields, not search.text_fields))
     # An engine gives -2 where it knows no sequence number.
     return [
-        (reading, hit["_index"], number, hit["_primary_term"], hit.get("_id") if by_id else None)
+        (reading, hit["_index"], number, hit["_primary_term"])
         if isinstance(number := hit.get("_seq_no"), int) and number >= 0
         else None
         for hit in hits
@@ -62,43 +51,33 @@ def document_keys(
 
 
 class KnownBag(NamedTuple):
-    """A document's bag and id, and the time of the clock at which they were read."""
+    """A document's bag and id."""
 
     bag: Bag
     doc_id: str
-    read_at: float
 
 
 class KnownBags:
-    """Forgets each bag after `MAX_AGE_S`, and the oldest ones where there are too many; safe to share between threads.
+    """Forgets each bag after `MAX_AGE_S`; safe to share between threads.
 
-    A document of 100 words takes 4.6 kB with what ranking keeps of it (its weights and mean embedding): 46 MB in each
+    A document of 100 words takes 4.6 kB with what ranking caches of it (its weights and mean embedding): 46 MB in each
     process.
     """
 
     def __init__(self, n_documents: int = _MAX_DOCUMENTS, clock: Callable[[], float] = time.monotonic) -> None:
-        self._n_documents = n_documents
-        self._clock = clock
-        self._bags: OrderedDict[DocumentKey | None, KnownBag] = OrderedDict()  # the oldest one first
+        self._bags: TTLCache[DocumentKey, KnownBag] = TTLCache(n_documents, MAX_AGE_S, clock)
         self._lock = threading.Lock()
 
     def get(self, keys: Sequence[DocumentKey | None]) -> list[KnownBag | None]:
-        too_old = self._clock() - MAX_AGE_S
         with self._lock:
-            while self._bags and next(iter(self._bags.values())).read_at <= too_old:
-                self._bags.popitem(last=False)
-            return list(map(self._bags.get, keys))
+            return [None if key is None else self._bags.get(key) for key in keys]
 
     def put(self, known: Iterable[tuple[DocumentKey | None, Bag, str]]) -> None:
-        """Keeps what has just been read."""
-        now = self._clock()
+        """Caches what has just been read."""
         with self._lock:
             for key, bag, doc_id in known:
                 if key is not None:
-                    self._bags.pop(key, None)
-                    self._bags[key] = KnownBag(bag, doc_id, now)
-            while len(self._bags) > self._n_documents:
-                self._bags.popitem(last=False)
+                    self._bags[key] = KnownBag(bag, doc_id)
 
     def clear(self) -> None:
         with self._lock:

@@ -1,39 +1,129 @@
-"""Cuts the page out of ranked windows, and fetches its hits where the window came without their text."""
+"""Cuts the page out of ranked windows, and fetches its hits where the window came without their contents."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from reranker.base.raw_json import RawObject
-from reranker.proxy.bare_windows import BAGS, WINDOW_ONLY, DocumentPlace, place_of, stored_value
-from reranker.proxy.fetch import REPLACED_FOR_PAGE, ask
-from reranker.proxy.search import PagePlan, Place, Search, SearchRequest
+from reranker.proxy.fetch import REPLACED_FOR_PAGE, ask, fetch_as_it_came
+from reranker.proxy.rank import RankedWindow
+from reranker.proxy.read import Skip
+from reranker.proxy.search import Outcome, PagePlan, Search, SearchRequest
+from reranker.proxy.window import AsItCame, Misfit
+from reranker.proxy.window_kinds import (
+    SEQUENCE_NUMBERS,
+    STORED_BAGS,
+    WINDOW_ONLY,
+    DocumentPlace,
+    place_of,
+    stored_value,
+)
 from reranker.query_dsl.answer_filters import ID_FIELD, URL_PARAMETERS
-from reranker.ranking.ranked import Reranking
+from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.ranking.scores import scores_behind
-from reranker.upstream.answers import SearchAnswer, page_reader
+from reranker.upstream.answers import Fetched, SearchAnswer, page_reader
 from reranker.upstream.calls import Fallback
 
 
-def page_places(page: PagePlan, ranking: Reranking | None, n_hits: int) -> list[Place]:
+@dataclass(slots=True)
+class Place:
+    """Where a hit goes.
+
+    Attributes:
+        index: its place among the hits of the engine's answer, from 0.
+        score: the new one; None to leave the engine's.
+        rank, first_stage_rank: the new one and the engine's, over all pages, from 1.
+        ranked: what re-ranking says of it; None where the engine's order gave it its place.
+    """
+
+    index: int
+    score: float | None
+    rank: int
+    first_stage_rank: int
+    ranked: RankedDocument | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The caller's page of a search.
+
+    Attributes:
+        hits: in their order: the place of each, a text of the engine's, and where the hit stands in it.
+    """
+
+    ranked: RankedWindow
+    hits: Sequence[tuple[Place, str, RawObject]]
+
+    @property
+    def outcome(self) -> Outcome:
+        return self.ranked.outcome
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedPages:
+    """The page of each ranked window; `engine_s`: how long the engine took for them."""
+
+    pages: Sequence[Page | AsItCame]
+    engine_s: float
+
+
+def fetch_pages(request: SearchRequest, ranked: Sequence[RankedWindow]) -> FetchedPages:
+    """The pages of a request's windows. Hits of ids-only windows are fetched, in one request. Of a multi-search those
+    that only the engine can answer are asked as they came: it may refuse the window alone, and its errors are to be
+    about what the caller wrote.
+
+    Raises:
+        Skip, Fallback: it is a `_search` that only the engine can answer.
+        Misfit: a hit is not as an ids-only window found it.
+        Refused, Fallback, EngineUnreachable, EngineTimeout: the engine has no answer to what it is asked as it came.
+    """
+    as_it_came = [one for one in ranked if one.is_for_engine]
+    if as_it_came and not request.is_multi:
+        status, reason, message = as_it_came[0].outcome
+        raise Fallback(reason, message) if status == "fallback" else Skip(reason, request.body_without_ours)
+    places = {one: places_of(one) for one in ranked if not one.is_for_engine}
+    to_fetch = [(one, own) for one, own in places.items() if one.window.kind is not None and own]
+    fetched = _fetch_hits(request, to_fetch) if to_fetch else None
+    hits = _hits_of_pages(to_fetch, [] if fetched is None else fetched.answers)
+    answers = iter(fetch_as_it_came(request, [one.window.search for one in as_it_came]))
+    pages: list[Page | AsItCame] = []
+    for one in ranked:
+        if one.is_for_engine:
+            pages.append(AsItCame(next(answers), one.outcome))
+        elif one.window.kind is not None:
+            pages.append(Page(one, hits.get(one, ())))
+        else:
+            answer = one.window.answer
+            pages.append(Page(one, [(place, answer.text, answer.hit(place.index)) for place in places[one]]))
+    return FetchedPages(pages, 0.0 if fetched is None else fetched.took_s)
+
+
+def places_of(ranked: RankedWindow) -> list[Place]:
+    """The hits of the caller's page, in their order."""
+    window = ranked.window
+    return page_places(window.search.page, ranked.ranking, len(window.answer.found), ranked.offset)
+
+
+def page_places(page: PagePlan, ranking: Reranking | None, n_hits: int, offset: int | None = None) -> list[Place]:
     """The hits of the caller's page, in their order: the re-ranked ones, then those behind the window as the engine
     has them. Scores fall over all pages: those behind the window are below every score in it.
 
     Args:
         ranking: of the hits of the window; None where the engine's order and scores stay.
         n_hits: hits that the engine brought.
+        offset: of the page's first hit; that of the plan by default.
     """
-    end = page.offset + page.size
+    offset = page.offset if offset is None else offset
+    end = offset + page.size
     if ranking is None and not page.is_behind:
-        return [Place(index, None, index + 1, index + 1) for index in range(page.offset, min(n_hits, end))]
+        return [Place(index, None, index + 1, index + 1) for index in range(offset, min(n_hits, end))]
     ranked = () if ranking is None else ranking.documents
     places = [
-        Place(one.index, one.score, rank, one.index + 1, one)
-        for rank, one in enumerate(ranked[page.offset : end], page.offset + 1)
+        Place(one.index, one.score, rank, one.index + 1, one) for rank, one in enumerate(ranked[offset:end], offset + 1)
     ]
-    first, last = max(len(ranked), page.offset), min(page.fetched_from + n_hits, end)
+    first, last = max(len(ranked), offset), min(page.fetched_from + n_hits, end)
     if first < last:
         scores = scores_behind(page.window, max(first, page.window) + 1, last - first)
         places += [
@@ -42,71 +132,80 @@ def page_places(page: PagePlan, ranking: Reranking | None, n_hits: int) -> list[
     return places
 
 
-def complete(request: SearchRequest) -> None:
-    """Fetches the hits of pages whose windows were bare, in one request. A search is lost where one of its hits is not
-    as the window found it, or where its ranking failed."""
-    wanted: list[tuple[Search, list[Place]]] = []
-    for search in request.searches:
-        answer = search.answer
-        if search.bare_kind is None or search.is_lost or answer is None:
-            continue
-        if answer.hits is None or (search.status == "fallback" and search.reason != "no_text_in_hits"):
-            search.is_lost, search.known_share = True, None
-        elif places := page_places(search.page, search.ranking, len(answer.found)):
-            wanted.append((search, places))
-            if search.bare_kind == BAGS:
-                search.doc_ids = [str(stored_value(hit, ID_FIELD)) for hit in answer.found]
-    if not wanted:
-        return
+def _fetch_hits(request: SearchRequest, pages: Sequence[tuple[RankedWindow, Sequence[Place]]]) -> Fetched:
     # Documents of ours come whole: to find their members the engine would read the vector, which takes it longer than
     # all else of the page. All pages of a request are read alike. Where their filters differ the engine applies them.
-    filters = {search.source_filter.plain if search.has_stored_bags else None for search, _ in wanted}
+    filters = {
+        ranked.window.search.source_filter.plain if ranked.window.kind == STORED_BAGS else None for ranked, _ in pages
+    }
     plain = filters.pop() if len(filters) == 1 else None
-    bodies = [(search.header, _page_body(search, places, plain is not None)) for search, places in wanted]
+    bodies = [(ranked.window.search.header, _page_body(ranked, places, plain is not None)) for ranked, places in pages]
     replaced = REPLACED_FOR_PAGE if plain is None else (*REPLACED_FOR_PAGE, *URL_PARAMETERS)
-    answers: Sequence[SearchAnswer] = ()
-    with suppress(Fallback):
-        answers = ask(request, bodies, request.calls.search_again, replaced, page_reader(*(plain or ((), ())))).answers
-    for number, (search, places) in enumerate(wanted):
-        if number >= len(answers) or not _show(search, places, answers[number]):
-            search.is_lost, search.known_share = True, None
+    try:
+        return ask(request, bodies, request.calls.search_again, replaced, page_reader(*(plain or ((), ()))))
+    except Fallback as failed:
+        raise Misfit([ranked.window.search for ranked, _ in pages]) from failed
 
 
-def _page_body(search: Search, places: Sequence[Place], with_whole_source: bool) -> bytes:
-    """The caller's body for some of the hits that a bare window found."""
-    named: dict[str, Any] = {"terms": {"_seq_no": [search.found[place.index].get("_seq_no") for place in places]}}
+def _page_body(ranked: RankedWindow, places: Sequence[Place], with_whole_source: bool) -> bytes:
+    """The caller's body for some of the hits that an ids-only window found."""
+    window, found = ranked.window, ranked.window.answer.found
+    named: dict[str, Any] = {"terms": {"_seq_no": [found[place.index].get("_seq_no") for place in places]}}
     n_most = len(places)
-    if search.bare_kind == BAGS:
-        ids = sorted({search.doc_ids[place.index] for place in places})
+    if window.kind == STORED_BAGS:
+        ids = sorted({str(stored_value(found[place.index], ID_FIELD)) for place in places})
         named = {"ids": {"values": ids}}
         # Several indices may have the same id.
-        n_most = len(ids) * len({hit.get("_index") for hit in search.found})
-    clause = search.clause if search.translation is None else search.translation.query
+        n_most = len(ids) * len({hit.get("_index") for hit in found})
+    clause = window.search.clause if window.translation is None else window.translation.query
     query = named  # by itself: within a `bool` it takes the engine a little longer
-    if search.bare_plan.needs_query and clause is not None:
+    if window.search.window_plan.needs_query and clause is not None:
         query = {"bool": {"filter": [named], "must": [clause]}}
     changed = {"query": query, "size": n_most, "seq_no_primary_term": True, "track_total_hits": False}
     if with_whole_source:
         changed["_source"] = True
-    return search.changed_body(changed, ("from", *WINDOW_ONLY))
+    return window.search.changed_body(changed, ("from", *WINDOW_ONLY))
 
 
-def _show(search: Search, places: Sequence[Place], page: SearchAnswer) -> bool:
-    """Gives a search the hits of its page, in their order. False where one is not there as the window found it."""
-    found: dict[DocumentPlace, list[RawObject]] = {}
-    for element in [] if page.hits is None else page.hits.elements:
-        hit: RawObject = element.parsed
-        found.setdefault(place_of(hit.parsed), []).append(hit)
-    shown = []
-    for place in places:
-        hits = found.get(place_of(search.found[place.index]), [])
-        # Not known of a hit behind the window.
-        doc_id = search.doc_ids[place.index] if place.index < len(search.doc_ids) else None
-        if len(hits) > 1:  # of several shards
-            hits = [hit for hit in hits if hit.parsed.get("_id") == doc_id]
-        if len(hits) != 1:
-            return False
-        search.was_misread |= doc_id not in (None, hits[0].parsed.get("_id"))
-        shown.append((place, page.text, hits[0]))
-    search.shown = shown
-    return not search.was_misread
+def _hits_of_pages(
+    pages: Sequence[tuple[RankedWindow, Sequence[Place]]], answers: Sequence[SearchAnswer]
+) -> dict[RankedWindow, list[tuple[Place, str, RawObject]]]:
+    """The fetched hits of each page, in their order.
+
+    Raises:
+        Misfit: one is not there as the window found it.
+    """
+    found: dict[RankedWindow, list[tuple[Place, str, RawObject]]] = {}
+    misfits: list[Search] = []
+    was_misread = False
+    for (ranked, places), answer in zip(pages, answers, strict=True):
+        by_place: dict[DocumentPlace, list[RawObject]] = {}
+        for element in [] if answer.hits is None else answer.hits.elements:
+            by_place.setdefault(place_of(element.parsed.parsed), []).append(element.parsed)
+        own: list[tuple[Place, str, RawObject]] = []
+        for place in places:
+            hit = ranked.window.answer.found[place.index]
+            doc_id = _doc_id(ranked, place)
+            candidates = by_place.get(place_of(hit), [])
+            if len(candidates) > 1:  # of several shards
+                candidates = [one for one in candidates if one.parsed.get("_id") == doc_id]
+            if len(candidates) != 1:
+                misfits.append(ranked.window.search)
+                break
+            if doc_id not in (None, candidates[0].parsed.get("_id")):
+                misfits.append(ranked.window.search)
+                was_misread |= ranked.window.kind == SEQUENCE_NUMBERS
+                break
+            own.append((place, answer.text, candidates[0]))
+        found[ranked] = own
+    if misfits:
+        raise Misfit(misfits, was_misread)
+    return found
+
+
+def _doc_id(ranked: RankedWindow, place: Place) -> str | None:
+    """The id of a hit of an ids-only window; None where it is not known, of a hit behind the window."""
+    if ranked.window.kind == STORED_BAGS:
+        return str(stored_value(ranked.window.answer.found[place.index], ID_FIELD))
+    ids = () if ranked.found is None else ranked.found.doc_ids
+    return ids[place.index] if place.index < len(ids) else None

@@ -1,4 +1,4 @@
-"""Answers the proxy's searches: read → fetch → rank → write.
+"""Answers the proxy's searches: read → fetch → rank → page → write.
 
 Re-ranking that fails never fails a search: the engine's own answer is passed on, marked `X-Rerank-Status: fallback`,
 counted, and logged in one line.
@@ -21,18 +21,19 @@ from typing import Any
 from reranker.answers import ExplainAnswer
 from reranker.base.errors import BadInput, Busy, SinkrankError, StoreUnavailable
 from reranker.base.http_connections import Answer
-from reranker.proxy.bare_windows import WindowMemory
 from reranker.proxy.explain import explain_hit, not_reranked, refusal
-from reranker.proxy.fetch import fetch, fetch_refused, fetch_whole, try_bare_windows
-from reranker.proxy.guard import BREAKER_FAILURES, BREAKER_REST_S, CircuitBreaker, Guard, NotNow, Turn
+from reranker.proxy.fetch import FetchedWindows, compare_kinds, fetch
+from reranker.proxy.guard import BREAKER_FAILURES, BREAKER_REST_S, CircuitBreaker, Guard, NotNow, Slot
 from reranker.proxy.hit_texts import HitTexts
 from reranker.proxy.index_figures import IndexFigures, SampledStore
-from reranker.proxy.indices import Indices
-from reranker.proxy.page import complete
-from reranker.proxy.rank import WindowRanker
+from reranker.proxy.indices import Indices, Weighed
+from reranker.proxy.page import Page, fetch_pages
+from reranker.proxy.rank import RankedWindow, WindowRanker
 from reranker.proxy.read import Skip, read_request
-from reranker.proxy.search import Search, SearchRequest, Skipped
+from reranker.proxy.search import Outcome, Search, SearchRequest
 from reranker.proxy.translation import SearchTranslator
+from reranker.proxy.window import AsItCame, Misfit, Window
+from reranker.proxy.window_kinds import WindowKinds
 from reranker.proxy.write import write_answer
 from reranker.query_dsl.field_types import FieldTypeCache
 from reranker.ranking.explanation import PAIRS_PER_WORD
@@ -74,16 +75,30 @@ class ProxyRanking:
         return cls(figures, indices, WindowRanker(indices, texts), SearchTranslator(service, indices))
 
 
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    """What the answer to a request is written from.
+
+    Attributes:
+        fetched: the engine's answer, in whose text the lines are written.
+        engine_s: how long the engine took for all.
+    """
+
+    fetched: Fetched
+    lines: Sequence[Page | AsItCame]
+    engine_s: float
+
+
 class Proxy:
     """The proxy in front of an engine; safe to share between threads.
 
     Args:
-        memory: of how windows are asked for; a test may give one that keeps to whole windows.
+        kinds: which kind of window serves; a test may give one that keeps to whole windows.
     """
 
-    def __init__(self, service: Service, address: EngineAddress, memory: WindowMemory | None = None) -> None:
+    def __init__(self, service: Service, address: EngineAddress, kinds: WindowKinds | None = None) -> None:
         settings = service.settings
-        self._memory = memory or WindowMemory()
+        self._kinds = kinds or WindowKinds()
         self._service = service
         self.upstream = Upstream(address, settings)
         self.breaker = CircuitBreaker(BREAKER_FAILURES, BREAKER_REST_S, on_opening=service.metrics.circuit_openings.inc)
@@ -108,38 +123,26 @@ class Proxy:
 
     def search(self, incoming: Incoming, is_multi: bool) -> Reply:
         """The answer to `_search` or `_msearch`."""
-        settings, metrics = self._service.settings, self._service.metrics
-        rest = incoming.read_search(settings.max_body_bytes)
+        metrics = self._service.metrics
+        rest = incoming.read_search(self._service.settings.max_body_bytes)
         new_body: bytes | None = None
         try:
             if rest is not None:
                 raise Skip("body_too_large")
-            deadline = Deadline(time.monotonic() + settings.proxy_budget_ms / 1000)
-            calls = EngineCalls(self.upstream, incoming, deadline, settings.proxy_max_answer_bytes)
-            read = read_request(self._service, calls, self._field_types, is_multi)
-            new_body, ranking = read.body_without_ours, self.ranking
-            with self._guard.turn() as turn:
+            request = read_request(self._service, self._calls(incoming), self._field_types, is_multi)
+            new_body = request.body_without_ours
+            with self._guard.slot() as slot:
                 started = time.perf_counter()
-                prepare = partial(ranking.indices.prepare, read.searches)
-                fetched = fetch(read, ranking.translator, self._memory, turn, prepare)
-                answered = time.perf_counter()
-                ranking.ranker.rank(read, read.searches, turn)
-                fetched = self._complete(read, fetched, ranking.ranker, turn)
-                rank_ms = (time.perf_counter() - answered) * 1000
-                if is_multi:
-                    fetch_refused(read)
-                elif (search := read.searches[0]).status != "applied" and search.is_passed_on:
-                    if search.status == "fallback":
-                        raise Fallback(search.reason, search.message)
-                    raise Skip(search.reason, new_body)
-                body = write_answer(read, fetched, rank_ms)
-                engine_ms = (answered - started + read.more_engine_s) * 1000
-                rerank_ms = (time.perf_counter() - started) * 1000 - engine_ms
-            metrics.engine_seconds.observe(engine_ms / 1000)
-            headers = end_to_end(fetched.headers, "content-length", "content-encoding")
+                answered = self._rerank(request, slot)
+                added_s = time.perf_counter() - started - answered.fetched.took_s
+                body = write_answer(request, answered.fetched, answered.lines, added_s * 1000)
+                rerank_s = time.perf_counter() - started - answered.engine_s
+            metrics.engine_seconds.observe(answered.engine_s)
+            headers = end_to_end(answered.fetched.headers, "content-length", "content-encoding")
             reply = own_reply(incoming, "200 OK", headers, body)
-            reply.headers.append(("Server-Timing", f"engine;dur={engine_ms:.1f}, rerank;dur={rerank_ms:.1f}"))
-            return _marked(reply, *self._outcome(incoming, read.lines))
+            durations = f"engine;dur={answered.engine_s * 1000:.1f}, rerank;dur={rerank_s * 1000:.1f}"
+            reply.headers.append(("Server-Timing", durations))
+            return _marked(reply, *self._outcome(incoming, [line.outcome for line in answered.lines]))
         except Skip as skip:
             return self._unranked(incoming, skip.status, skip.reason, skip.body, rest)
         except NotNow as not_now:
@@ -166,15 +169,10 @@ class Proxy:
         Raises:
             NotFound, NotAllowed, BadInput, StoreUnavailable: the hit is not found, or cannot be explained.
         """
-        settings = self._service.settings
-        deadline = Deadline(time.monotonic() + settings.proxy_budget_ms / 1000)
-        calls = EngineCalls(self.upstream, incoming, deadline, settings.proxy_max_answer_bytes)
         try:
-            read, ranking = read_request(self._service, calls, self._field_types, is_multi=False), self.ranking
-            with self._guard.turn() as turn:
-                prepare = partial(ranking.indices.prepare, read.searches)
-                fetch(read, ranking.translator, WindowMemory(kinds=()), turn, prepare)
-                ranking.ranker.rank(read, read.searches, turn)
+            request = read_request(self._service, self._calls(incoming), self._field_types, is_multi=False)
+            with self._guard.slot() as slot:
+                _, (ranked,) = self._rank(request, [None], slot)
         except Skip as skip:
             raise not_reranked(skip.reason) from None
         except NotNow as not_now:
@@ -185,44 +183,68 @@ class Proxy:
             if failed.reason == "engine_refused":
                 raise BadInput(f"{failed}; send it as a search to see what is wrong with it") from failed
             raise StoreUnavailable(f"the search could not be re-ranked ({failed.reason}): {failed}") from failed
-        return explain_hit(read.searches[0], doc_id, pairs_per_word)
+        return explain_hit(ranked, doc_id, pairs_per_word)
 
-    def _complete(self, read: SearchRequest, fetched: Fetched, ranker: WindowRanker, turn: Turn) -> Fetched:
-        """Fetches the pages of bare windows, and does searches again whose bare windows were of no use.
+    def _calls(self, incoming: Incoming) -> EngineCalls:
+        settings = self._service.settings
+        deadline = Deadline(time.monotonic() + settings.proxy_budget_ms / 1000)
+        return EngineCalls(self.upstream, incoming, deadline, settings.proxy_max_answer_bytes)
 
-        Raises:
-            Fallback: the request's only search cannot be answered so.
-        """
-        started = time.perf_counter()
-        complete(read)
-        lost = [search for search in read.searches if search.is_lost]
-        for search in lost:
-            self._memory.lost(read.calls.incoming.caller, search.indices, search.known_share)
-        failed = next((search for search in lost if search.status == "fallback"), None)
-        if failed is not None and not read.is_multi:
-            raise Fallback(failed.reason, failed.message)
-        again = [search for search in lost if search.status != "fallback"]
-        whole = fetch_whole(read, again) if again else None
-        if whole is None:
-            try_bare_windows(read, self._memory)
-        read.more_engine_s = time.perf_counter() - started
-        if whole is None:
-            return fetched
-        for search in again:
-            search.status, search.ranking = "", None
-        ranker.rank(read, again, turn)
-        return fetched if read.is_multi else whole
+    def _rerank(self, request: SearchRequest, slot: Slot) -> _Answered:
+        """The pages of a request's searches. Where an ids-only window does not fit, all is done again with whole
+        ones."""
+        caller = request.calls.incoming.caller
+        kinds = [self._kinds.kind_for(one.window_plan, caller, one.indices) for one in request.searches]
+        try:
+            return self._pages(request, kinds, slot)
+        except Misfit as misfit:
+            for search in misfit.searches:
+                self._kinds.failed(caller, search.indices)
+            if misfit.was_misread:
+                self.ranking.ranker.texts.forget()
+        return self._pages(request, [None] * len(kinds), slot, is_again=True)
 
-    def _outcome(self, incoming: Incoming, lines: Sequence[Search | Skipped]) -> tuple[str, str]:
+    def _pages(
+        self, request: SearchRequest, kinds: Sequence[str | None], slot: Slot, is_again: bool = False
+    ) -> _Answered:
+        windows, ranked = self._rank(request, kinds, slot, is_again)
+        fetched = fetch_pages(request, ranked)
+        self._compare_kinds(request, windows.windows)
+        pages = iter(fetched.pages)
+        lines = [windows.skipped.get(place) or next(pages) for place in range(len(request.lines))]
+        return _Answered(windows.fetched, lines, windows.engine_s + fetched.engine_s)
+
+    def _rank(
+        self, request: SearchRequest, kinds: Sequence[str | None], slot: Slot, is_again: bool = False
+    ) -> tuple[FetchedWindows, list[RankedWindow]]:
+        """The windows of a request's searches, and the same in their new order. Queries are weighed while the engine
+        works on the windows."""
+        ranking, calls = self.ranking, request.calls
+        prepared: dict[Search, Weighed] = {}
+
+        def prepare() -> None:
+            prepared.update(ranking.indices.prepare(request.searches))
+
+        send = calls.search_again if is_again else partial(calls.search, meanwhile=prepare)
+        windows = fetch(request, kinds, send, ranking.translator, slot)
+        return windows, ranking.ranker.rank(request, windows.windows, prepared, slot)
+
+    def _compare_kinds(self, request: SearchRequest, windows: Sequence[Window]) -> None:
+        """Learns whether ids-only windows serve the searches whose windows were whole, and larger than the page."""
+        kind_of = self.ranking.ranker.texts.kind_of
+        whole = [window for window in windows if window.kind is None and len(window.hits) > window.search.page.size]
+        compare_kinds(request, [(one, kind) for one in whole if (kind := kind_of(one)) is not None], self._kinds)
+
+    def _outcome(self, incoming: Incoming, outcomes: Sequence[Outcome]) -> tuple[str, str]:
         """The status and reason of all searches together: of several how many went which way."""
-        for line in lines:
-            self._service.metrics.searches.labels(line.status, line.reason).inc()
-            if line.status == "fallback":
-                _log_fallback(incoming, line.reason, line.message)
-        if len(lines) == 1:
-            return lines[0].status, lines[0].reason
-        statuses = {line.status for line in lines}
-        reasons = Counter(line.reason or "applied" for line in lines)
+        for status, reason, message in outcomes:
+            self._service.metrics.searches.labels(status, reason).inc()
+            if status == "fallback":
+                _log_fallback(incoming, reason, message)
+        if len(outcomes) == 1:
+            return outcomes[0].status, outcomes[0].reason
+        statuses = {outcome.status for outcome in outcomes}
+        reasons = Counter(outcome.reason or "applied" for outcome in outcomes)
         mixed = ", ".join(f"{reason}={n}" for reason, n in sorted(reasons.items()))
         status = next(status for status in ("applied", "fallback", "skipped") if status in statuses)
         return status, mixed if set(reasons) != {"applied"} else ""

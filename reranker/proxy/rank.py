@@ -3,24 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reranker.proxy.fetch import look_up
-from reranker.proxy.guard import Turn
-from reranker.proxy.hit_texts import HitTexts
-from reranker.proxy.indices import Indices
-from reranker.proxy.search import Search, SearchRequest
+from reranker.proxy.guard import Slot
+from reranker.proxy.hit_texts import HitTexts, WindowBags
+from reranker.proxy.indices import Indices, Weighed
+from reranker.proxy.search import Outcome, Search, SearchRequest
+from reranker.proxy.window import Misfit, Window
 from reranker.query_dsl.sort import TieKey, in_order_of_ties
 from reranker.ranking.ranked import RankedDocument, Reranking
-from reranker.service.text_bags import Bag
 from reranker.text.exact_text import exact_key
 from reranker.upstream.calls import Fallback
+
+# The reason where no hit has a word with an embedding.
+NO_TEXT = "no_text_in_hits"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankedWindow:
+    """A window in its new order, or the reason why it keeps the engine's.
+
+    Attributes:
+        offset: the place of the page's first hit in the order, from 0.
+        found: the bags of its hits; None where they were not collected.
+        weighed: the query by the document frequencies of the searched indices; None where nothing was ranked.
+        ranking: of the window's hits; None where the engine's order stays.
+    """
+
+    window: Window
+    outcome: Outcome
+    offset: int
+    found: WindowBags | None = None
+    weighed: Weighed | None = None
+    ranking: Reranking | None = None
+
+    @property
+    def is_for_engine(self) -> bool:
+        """Whether only the engine's answer to the search as it came will do: it refused the window; the page follows a
+        hit whose new place is not known; or re-ranking failed, and the window has no contents."""
+        if self.window.is_refused or (self.window.search.page.after is not None and self.ranking is None):
+            return True
+        return self.window.kind is not None and self.outcome.status == "fallback" and self.outcome.reason != NO_TEXT
 
 
 class WindowRanker:
@@ -28,77 +58,91 @@ class WindowRanker:
 
     def __init__(self, indices: Indices, texts: HitTexts) -> None:
         self._indices = indices
-        self._texts = texts
+        self.texts = texts
 
-    def rank(self, request: SearchRequest, searches: Sequence[Search], turn: Turn) -> None:
-        """Gives each of these searches its ranking, or the reason why it has none. Those that are done when the time is
-        over count. A search is lost whose bare window lacks a bag."""
+    def rank(
+        self, request: SearchRequest, windows: Sequence[Window], prepared: Mapping[Search, Weighed], slot: Slot
+    ) -> list[RankedWindow]:
+        """Each window with its ranking, or the reason why it has none. Those that are done when the time is over count.
+
+        Args:
+            prepared: queries that are weighed already, perhaps by other document frequencies (`Indices.prepare`).
+
+        Raises:
+            Misfit: an ids-only window lacks bags.
+        """
         calls = request.calls
-        searches = [
-            search
-            for search in searches
-            if not search.status and search.answer is not None and search.answer.hits is not None
-        ]
-        done: list[Outcome | None] = []
+        to_rank = [window for window in windows if window.failure is None and not window.is_refused]
+        done: list[RankedWindow | None] = []
 
         def work() -> None:
-            bags = self._texts.collect(searches, calls, lambda bodies: look_up(request, bodies))
-            for search, own in zip(searches, bags, strict=True):
+            bags = self.texts.collect(to_rank, calls, lambda bodies: look_up(request, bodies))
+            for window, found in zip(to_rank, bags, strict=True):
                 if not calls.deadline.left_s:
                     return  # nobody waits any more
-                search.bags = own or ()
-                done.append(None if own is None else self.order(search, own))
+                weighed = prepared.get(window.search)
+                done.append(None if found is None else self.order(window, found, weighed))
 
         failed = Outcome("fallback", "rerank_failed", "no result")
         try:
-            turn.run(work, calls.deadline)
+            slot.run(work, calls.deadline)
         except Fallback as fallback:
             failed = Outcome("fallback", fallback.reason, str(fallback))
         except Exception as error:  # whatever it is, a search is worth more than its re-ranking
             failed = Outcome("fallback", "rerank_failed", f"{type(error).__name__}: {error}")
         finished = list(done)  # what outlasts its time goes on in its thread, and adds to `done`
-        for number, search in enumerate(searches):
-            outcome = finished[number] if number < len(finished) else failed
-            if outcome is None:
-                search.is_lost = True
-            else:
-                search.status, search.reason, search.message, search.ranking = outcome
+        misfits = [window.search for window, ranked in zip(to_rank, finished, strict=False) if ranked is None]
+        if misfits:
+            raise Misfit(misfits)
+        by_window = {ranked.window: ranked for ranked in finished if ranked is not None}
+        return [
+            by_window.get(window) or RankedWindow(window, self._why_not(window, failed), window.search.page.offset)
+            for window in windows
+        ]
 
-    def order(self, search: Search, bags: Sequence[Bag]) -> Outcome:
-        """The hits of the window in their new order, or the reason why they keep the engine's.
+    @staticmethod
+    def _why_not(window: Window, failed: Outcome) -> Outcome:
+        if window.is_refused:
+            return Outcome("fallback", "engine_refused", "the engine refused the search for the window")
+        return window.failure or failed
 
-        Args:
-            bags: of each hit.
-        """
+    def order(self, window: Window, found: WindowBags, prepared: Weighed | None) -> RankedWindow:
+        """The hits of the window in their new order, or the reason why they keep the engine's."""
+        search, hits = window.search, window.hits
+
+        def unranked(status: str, reason: str) -> RankedWindow:
+            return RankedWindow(window, Outcome(status, reason), search.page.offset, found)
+
         if search.page.is_behind:
-            return Outcome("skipped", "beyond_window")
-        if not bags:
-            return Outcome("skipped", "no_hits")
-        if not any(len(bag) for bag, _ in bags):
-            return Outcome("fallback", "no_text_in_hits", "no hit has a word with an embedding")
-        hits, key = search.window, exact_key(search.query.text)
-        weighed = self._indices.weighed(search, {str(hit.get("_index")) for hit in hits})
-        is_translated = search.translation is not None
+            return unranked("skipped", "beyond_window")
+        if not hits:
+            return unranked("skipped", "no_hits")
+        if not any(len(bag) for bag, _ in found.bags):
+            return unranked("fallback", NO_TEXT)
+        key = exact_key(search.query.text)
+        weighed = self._indices.weighed(search, {str(hit.get("_index")) for hit in hits}, prepared)
+        is_translated = window.translation is not None
         ranking = weighed.reranker.rerank_bags(
             weighed.query,
-            bags,
+            found.bags,
             search.method,
             search.parameters,
             first_stage_scores=_scores(hits),
             translated=np.ones(len(hits), dtype=bool) if is_translated else None,
-            exact=np.array([key in bag.exact_keys for bag, _ in bags], dtype=bool),
+            exact=np.array([key in bag.exact_keys for bag, _ in found.bags], dtype=bool),
             feedback=search.feedback,
             first_stage_share=search.first_stage_share,
         )
-        sorts = [hit.get("sort") for hit in hits]
+        sorts, offset = [hit.get("sort") for hit in hits], search.page.offset
         if search.ties:
             ranking = replace(ranking, documents=_in_order_of_ties(ranking.documents, sorts, search.ties))
         if search.page.after is not None:
             ranks = [rank for rank, one in enumerate(ranking.documents, 1) if sorts[one.index] == search.page.after]
             if not ranks:
-                return Outcome("skipped", "search_after")
-            search.page.offset = ranks[-1]
-        return Outcome("applied", "translated" if is_translated else "", "", ranking)
+                return unranked("skipped", "search_after")
+            offset = ranks[-1]
+        outcome = Outcome("applied", "translated" if is_translated else "")
+        return RankedWindow(window, outcome, offset, found, weighed, ranking)
 
 
 def _in_order_of_ties(
@@ -125,12 +169,3 @@ def _scores(hits: Sequence[Mapping[str, Any]]) -> NDArray[np.float64] | None:
         return None
     found = np.array(scores, dtype=np.float64)
     return found if np.isfinite(found).all() else None
-
-
-class Outcome(NamedTuple):
-    """How one search went: `Search` has these attributes."""
-
-    status: str
-    reason: str
-    message: str = ""
-    ranking: Reranking | None = None

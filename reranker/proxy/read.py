@@ -17,8 +17,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from reranker.base.errors import BadInput, EmptyQuery, UnknownWords
 from reranker.base.raw_json import DuplicateKey, read_body, write_object
-from reranker.proxy.bare_windows import BarePlan, read_bare_plan
-from reranker.proxy.search import MAX_TEXT_FIELDS, PagePlan, Search, SearchBody, SearchRequest, Skipped
+from reranker.proxy.search import (
+    MAX_TEXT_FIELDS,
+    PagePlan,
+    Search,
+    SearchBody,
+    SearchRequest,
+    Skipped,
+    fields_to_read,
+)
+from reranker.proxy.window_kinds import WindowPlan, read_window_plan
 from reranker.query_dsl.answer_filters import read_source_filter
 from reranker.query_dsl.field_types import CallerMappings, FieldTypeCache
 from reranker.query_dsl.scoring import FieldTypes, no_field_types, read_query
@@ -146,8 +154,7 @@ def read_request(service: Service, calls: EngineCalls, known_types: FieldTypeCac
         lines, passed = [search], search.body.without_ours
     filter_path = parameters.get("filter_path") or None
     is_pretty = "pretty" in parameters and is_true(parameters["pretty"])
-    searches = [line for line in lines if isinstance(line, Search)]
-    return SearchRequest(calls, is_multi, lines, searches, filter_path, is_pretty, passed)
+    return SearchRequest(calls, is_multi, lines, filter_path, is_pretty, passed)
 
 
 def _speaks_json(content_type: str | None, accept: str | None) -> bool:
@@ -203,8 +210,8 @@ def _read_lines(
         except BadInput as error:
             raise BadInput(f"search {number}: {error}") from None
     passed = written_lines((line.header, line.as_it_came) for line in lines)
-    reasons = {line.reason for line in lines}
-    if "" not in reasons:
+    reasons = {line.reason for line in lines if isinstance(line, Skipped)}
+    if not any(isinstance(line, Search) for line in lines):
         changed = any(line.as_it_came != body for line, (_, body) in zip(lines, pairs, strict=True))
         reason = NO_EMBEDDINGS if NO_EMBEDDINGS in reasons else reasons.pop() if len(reasons) == 1 else "none_of_them"
         raise Skip(reason, passed if changed else None)
@@ -391,7 +398,9 @@ def _read(
         wants_seq_no = parameters["seq_no_primary_term"] == "true"  # the engines take no value for no
     own = {name: value for name, value in values.items() if name != "ext"}
     is_plain = not page.is_behind and (section is not None or "ext" not in values) and body.other_ext is None
-    plan = read_bare_plan(own, parameters, header, page.size, page.n_fetch) if is_plain else BarePlan()
+    plan = read_window_plan(own, parameters, header, page.size, page.n_fetch) if is_plain else WindowPlan()
+    text_fields = tuple(ext.text_fields or settings.proxy_text_fields)
+    read_fields, weighted_fields = fields_to_read(text_fields, reading.fields)
     return Search(
         header=header,
         body=body,
@@ -404,8 +413,9 @@ def _read(
         first_stage_share=share,
         page=page,
         source_filter=read_source_filter(values, parameters),
-        text_fields=tuple(ext.text_fields or settings.proxy_text_fields),
-        query_fields=reading.fields,
+        text_fields=text_fields,
+        read_fields=read_fields,
+        weighted_fields=weighted_fields,
         added_keys=() if wants_seq_no else _SEQ_NO_KEYS,
         with_details=ext.details,
         clause=_url_query(parameters) if "q" in parameters else values.get("query"),
@@ -413,7 +423,7 @@ def _read(
         translate=translate,
         languages=languages,
         is_translated_at_once=translate != "never" and (bool(languages) or translate == "always"),
-        bare_plan=plan,
+        window_plan=plan,
         ties=ties,
     )
 

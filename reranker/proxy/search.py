@@ -1,34 +1,30 @@
-"""What goes through the proxy: a request with its searches, each of which carries what was read, fetched and ranked.
+"""What is read of a request: its searches, each with all that the later steps need. Nothing here changes later.
 
-read → fetch → rank → write
+Each step of the proxy makes values of its own from those of the step before:
 
-`read` makes the objects here from a request; the later steps add to them. Nothing is read twice.
+    read → Search    fetch → Window    rank → RankedWindow    page → Page    write → the answer
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 import orjson
 
 from reranker.base.raw_json import RawObject, write_object
-from reranker.proxy.bare_windows import BARE_MEMBERS, PAGE_ONLY, BarePlan
+from reranker.proxy.window_kinds import IDS_ONLY_MEMBERS, PAGE_ONLY, WindowPlan
 from reranker.query_dsl.answer_filters import SourceFilter
 from reranker.query_dsl.clauses import Field
 from reranker.query_dsl.scoring import ALL_FIELDS, FieldTypes
 from reranker.query_dsl.sort import TieKey
 from reranker.ranking.query import Query
-from reranker.ranking.ranked import RankedDocument, Reranking
-from reranker.ranking.reranker import Reranker
 from reranker.service.json_text import json_bytes
-from reranker.service.text_bags import Bag
 from reranker.translation import WordGroup
 from reranker.transport import Parameters
-from reranker.upstream.answers import SearchAnswer
 from reranker.upstream.calls import EngineCalls
 
 MAX_TEXT_FIELDS = 20
@@ -36,7 +32,7 @@ MAX_TEXT_FIELDS = 20
 _MAX_FIELD_WEIGHT = 5
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class PagePlan:
     """A page of hits, of which the first `window` over all pages are re-ranked.
 
@@ -48,25 +44,45 @@ class PagePlan:
         search_after        fetch the window and a page behind it, and cut out what follows the named hit
 
     Attributes:
-        after: `sort` of the hit that the page follows; its `offset` is known once the window is ranked.
-        is_behind: whether no hit of the page is in the window, so that nothing is re-ranked.
-        fetched_from, n_fetch: the `from` and `size` that the engine is asked for.
+        offset: `from`; 0 where the page follows a hit, whose place is known once the window is ranked.
+        after: `sort` of the hit that the page follows.
     """
 
     offset: int
     size: int
     window: int
     after: Sequence[Any] | None = None
-    is_behind: bool = field(init=False)
-    fetched_from: int = field(init=False)
-    n_fetch: int = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.is_behind = self.offset >= self.window
-        self.fetched_from = self.offset if self.is_behind else 0
-        self.n_fetch = self.size if self.is_behind else max(self.window, self.offset + self.size)
+    @property
+    def is_behind(self) -> bool:
+        """Whether no hit of the page is in the window, so that nothing is re-ranked."""
+        return self.offset >= self.window
+
+    @property
+    def fetched_from(self) -> int:
+        """The `from` that the engine is asked for."""
+        return self.offset if self.is_behind else 0
+
+    @property
+    def n_fetch(self) -> int:
+        """The `size` that the engine is asked for."""
         if self.after is not None:
-            self.n_fetch = self.window + self.size
+            return self.window + self.size
+        return self.size if self.is_behind else max(self.window, self.offset + self.size)
+
+
+class Outcome(NamedTuple):
+    """How a search went.
+
+    Attributes:
+        status: `applied`, `skipped` (it was not to be re-ranked) or `fallback` (it could not be).
+        reason: one of a fixed set of words; also `translated`, of a re-ranked search.
+        message: for the log.
+    """
+
+    status: str
+    reason: str = ""
+    message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,19 +112,7 @@ class TranslatedQuery:
     groups: Translations
 
 
-class Weighed(NamedTuple):
-    """A query that a re-ranker has weighed.
-
-    Attributes:
-        languages: that its own is guessed among first; None for those that the re-ranker prefers.
-    """
-
-    reranker: Reranker
-    languages: tuple[str, ...] | None
-    query: Query
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Skipped:
     """A search of a multi-search that is not re-ranked.
 
@@ -120,34 +124,11 @@ class Skipped:
     header: bytes
     as_it_came: bytes
     reason: str
-    status: str = "skipped"
-    message: str = ""
-    answer: SearchAnswer | None = None
 
 
-@dataclass(slots=True)
-class Place:
-    """Where a hit goes.
-
-    Attributes:
-        index: its place among the hits of the engine's answer, from 0.
-        score: the new one; None to leave the engine's.
-        rank, first_stage_rank: the new one and the engine's, over all pages, from 1.
-        ranked: what re-ranking says of it; None where the engine's order gave it its place.
-    """
-
-    index: int
-    score: float | None
-    rank: int
-    first_stage_rank: int
-    ranked: RankedDocument | None = None
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Search:
     """A search that is to be re-ranked.
-
-    Read from the request:
 
     Attributes:
         header: its line in a multi-search; empty otherwise.
@@ -155,8 +136,9 @@ class Search:
         query: the text to re-rank by, read by the service's re-ranker and not weighed yet.
         language: of the query, where the caller names one.
         text_fields: of `_source`, that the caller or the settings name.
-        query_fields: of `_source`, that the query names, with their boosts; `*` stands for every string. They are read
-            where there are no `text_fields`, and every string where a hit has none of them.
+        read_fields: of `_source`, to read first: these, or else those that the query names; every string where there
+            are none. Where no `text_fields` are named, every string of a hit is read that has none of them.
+        weighted_fields: the same, the highest boost first, each as often as its boost says.
         added_keys: of a hit, which the caller did not ask for.
         with_details: whether each hit is to say how it came to its place.
         clause: the query in the engine's words, that of the URL among it; None where there is none.
@@ -164,29 +146,8 @@ class Search:
         translate: when it is asked in translation: `no_hits`, `always`, `never`.
         languages: of the documents, where the caller names them.
         is_translated_at_once: whether the engine may be asked in translation before it was asked as the caller wrote.
-        bare_plan: how it can be asked for a window without its text.
+        window_plan: how it can be asked for an ids-only window.
         ties: keys that order hits of the same score.
-
-    Added by the later steps:
-
-    Attributes:
-        weighed: the query by the document frequencies of the searched indices.
-        bare_kind: of the window that was asked for; None for a whole one.
-        doc_ids: of the hits of a bare window, as far as they are known.
-        has_stored_bags: whether all hits of the window are of indices of our own.
-        known_share: of the bags of the window, that earlier searches brought; of our own all or none. None where that
-            does not matter.
-        shown: of a bare window, the hits of the page as the engine wrote them, each with its place and text.
-        is_lost: a bare window is of no use: the bags or the page's hits cannot be had.
-        was_misread: known bags were those of other documents, as of an index that was deleted and made anew.
-        translation: that it was asked in; None where it was asked as the caller wrote it.
-        answer: the engine's.
-        bags: of the hits of the window; none before they are collected.
-        is_refused: the engine refused the window, and the answer is to the search as it came.
-        ranking: of the hits in the window; None where the engine's order stays.
-        status: `applied`, `skipped` (it was not to be re-ranked) or `fallback` (it could not be); empty until then.
-        reason: also `translated`, of a re-ranked search.
-        message: for the log.
     """
 
     header: bytes
@@ -201,7 +162,8 @@ class Search:
     page: PagePlan
     source_filter: SourceFilter
     text_fields: tuple[str, ...]
-    query_fields: tuple[Field, ...]
+    read_fields: tuple[str, ...]
+    weighted_fields: tuple[str, ...]
     added_keys: tuple[str, ...]
     with_details: bool
     clause: Any
@@ -209,88 +171,30 @@ class Search:
     translate: str
     languages: tuple[str, ...]
     is_translated_at_once: bool
-    bare_plan: BarePlan
+    window_plan: WindowPlan
     ties: tuple[TieKey, ...] = ()
 
-    weighed: Weighed | None = None
-    bare_kind: str | None = None
-    doc_ids: list[str] = field(default_factory=list)
-    has_stored_bags: bool = False
-    known_share: float | None = None
-    shown: Sequence[tuple[Place, str, RawObject]] = ()
-    is_lost: bool = False
-    was_misread: bool = False
-    translation: TranslatedQuery | None = None
-    answer: SearchAnswer | None = None
-    bags: Sequence[Bag] = ()
-    is_refused: bool = False
-    ranking: Reranking | None = None
-    status: str = ""
-    reason: str = ""
-    message: str = ""
+    def window_body(self, translation: TranslatedQuery | None, kind: str | None) -> bytes:
+        """The caller's body with the window in place of the page, and the translated query in place of his.
 
-    # The fields of `_source` to read first; every string where there are none.
-    read_fields: tuple[str, ...] = field(init=False)
-    # The same, the highest boost first, each as often as its boost says.
-    weighted_fields: tuple[str, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        names = self.text_fields or tuple(one.name for one in self.query_fields)
-        self.read_fields = () if ALL_FIELDS in names or len(names) > MAX_TEXT_FIELDS else names
-        self.weighted_fields = self.read_fields
-        if self.text_fields or not self.read_fields:
-            return
-        # Next to `text`, `title^5` is read five times, so that its words weigh five times as much.
-        boosted = sorted(self.query_fields, key=attrgetter("boost"), reverse=True)
-        least = boosted[-1].boost
-        if least > 0:
-            times = [(one.name, min(_MAX_FIELD_WEIGHT, round(one.boost / least))) for one in boosted]
-            self.weighted_fields = tuple(name for name, n in times for _ in range(n))
-
-    @property
-    def found(self) -> Sequence[dict[str, Any]]:
-        """The hits in the engine's order."""
-        return () if self.answer is None else self.answer.found
-
-    def doc_id(self, place: int) -> str:
-        """The id of a hit of the window."""
-        return str(self.found[place].get("_id")) if self.bare_kind is None else self.doc_ids[place]
-
-    @property
-    def is_passed_on(self) -> bool:
-        """Whether the page follows a hit whose new place is not known: only the engine can go on from there."""
-        return self.page.after is not None and self.ranking is None
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether it found nothing, on any page; without a total a later page cannot tell."""
-        if self.answer is None or self.answer.hits is None or self.found:
-            return False
-        total = self.answer.raw.parsed["hits"].parsed.get("total")
-        return self.page.fetched_from == 0 or (total.get("value") if isinstance(total, Mapping) else total) == 0
-
-    @property
-    def window(self) -> Sequence[dict[str, Any]]:
-        """Those that are to be re-ranked."""
-        return () if self.page.is_behind else self.found[: self.page.window]
-
-    def window_body(self, translation: TranslatedQuery | None, bare_kind: str | None) -> bytes:
-        """The caller's body with the window in place of the page, and the translated query in place of his."""
+        Args:
+            kind: of the window; None for a whole one.
+        """
         # By its sequence number a document whose text is not in the answer is known again.
         changed: dict[str, Any] = {
             "from": self.page.fetched_from,
             "size": self.page.n_fetch,
             "seq_no_primary_term": True,
         }
-        if bare_kind is not None:
-            changed |= BARE_MEMBERS[bare_kind]
+        if kind is not None:
+            changed |= IDS_ONLY_MEMBERS[kind]
         elif self.source_filter.widened is not None:
             changed["_source"] = self.source_filter.widened
         if self.body.other_ext is not None:
             changed["ext"] = self.body.other_ext
         if translation is not None:
             changed["query"] = translation.query
-        return self.changed_body(changed, ("search_after",) if bare_kind is None else PAGE_ONLY)
+        return self.changed_body(changed, ("search_after",) if kind is None else PAGE_ONLY)
 
     def changed_body(self, changed: Mapping[str, Any], dropped: Sequence[str]) -> bytes:
         """The caller's body with other members in place of his, and without some."""
@@ -308,28 +212,43 @@ class Search:
         without_ours = self.body.without_ours
         return self.body.text.encode("utf-8") if without_ours is None else without_ours
 
-    def failed(self, reason: str, message: str) -> None:
-        """The engine's order stays, because of a failure."""
-        self.status, self.reason, self.message = "fallback", reason, message
+
+def fields_to_read(text_fields: tuple[str, ...], query_fields: Sequence[Field]) -> tuple[tuple[str, ...], ...]:
+    """`read_fields` and `weighted_fields` of a search.
+
+    Args:
+        query_fields: that the query names, with their boosts; `*` stands for every string.
+    """
+    names = text_fields or tuple(one.name for one in query_fields)
+    if ALL_FIELDS in names or len(names) > MAX_TEXT_FIELDS:
+        return (), ()
+    # Next to `text`, `title^5` is read five times, so that its words weigh five times as much.
+    boosted = sorted(() if text_fields else query_fields, key=attrgetter("boost"), reverse=True)
+    if not boosted or boosted[-1].boost <= 0:
+        return names, names
+    times = [(one.name, min(_MAX_FIELD_WEIGHT, round(one.boost / boosted[-1].boost))) for one in boosted]
+    return names, tuple(name for name, n in times for _ in range(n))
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class SearchRequest:
     """A `_search`, or a `_msearch` with its searches in their order.
 
     Attributes:
         calls: those that it makes of the engine, within its time.
-        searches: those of the lines that are to be re-ranked.
+        lines: of a multi-search; a `_search` has one.
         filter_path: the caller's; the engine is not given it.
         body_without_ours: what to pass on where re-ranking fails; None for the body that came.
-        more_engine_s: what the engine took after the windows, for the pages of bare ones.
     """
 
     calls: EngineCalls
     is_multi: bool
     lines: Sequence[Search | Skipped]
-    searches: Sequence[Search]
     filter_path: str | None
     is_pretty: bool
     body_without_ours: bytes | None
-    more_engine_s: float = 0.0
+
+    @property
+    def searches(self) -> list[Search]:
+        """Those of the lines that are to be re-ranked."""
+        return [line for line in self.lines if isinstance(line, Search)]

@@ -15,6 +15,7 @@ from cachetools import LRUCache
 from reranker.base.errors import EmptyQuery
 from reranker.proxy.indices import Indices
 from reranker.proxy.search import Search, TranslatedQuery
+from reranker.proxy.window import Window
 from reranker.query_dsl.translated_query import TranslatedText, translated_query
 from reranker.ranking.reranker import Reranker
 from reranker.service.service import Service
@@ -41,9 +42,10 @@ class SearchTranslator:
         yet."""
         return self._translated(search, search.languages) if search.is_translated_at_once else None
 
-    def when_nothing_is_found(self, search: Search) -> TranslatedQuery | None:
-        """The search in translation; None where there is none, or it was asked for at once."""
-        if search.translate == "never" or search.languages or search.translation is not None:
+    def when_nothing_is_found(self, window: Window) -> TranslatedQuery | None:
+        """The search of an empty window in translation; None where there is none, or it was asked for at once."""
+        search = window.search
+        if search.translate == "never" or search.languages or window.translation is not None:
             return None
         return self._translated(search, may_guess=True)
 

@@ -7,7 +7,7 @@ engine wrote it, byte for byte.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reranker.base.raw_json import (
@@ -19,8 +19,10 @@ from reranker.base.raw_json import (
     write_array,
     write_object,
 )
-from reranker.proxy.page import page_places
-from reranker.proxy.search import Place, Search, SearchRequest, Skipped, Translations
+from reranker.proxy.page import Page, Place
+from reranker.proxy.rank import RankedWindow
+from reranker.proxy.search import Search, SearchRequest, Translations
+from reranker.proxy.window import AsItCame
 from reranker.query_dsl.answer_filters import FilterPath
 from reranker.service.json_text import float_text, json_bytes
 from reranker.upstream.answers import Fetched, SearchAnswer
@@ -29,14 +31,15 @@ DETAILS_KEY = "_rerank"
 _WEIGHT_DECIMALS = 3
 
 
-def write_answer(request: SearchRequest, fetched: Fetched, rank_ms: float) -> bytes:
+def write_answer(request: SearchRequest, fetched: Fetched, lines: Sequence[Page | AsItCame], added_ms: float) -> bytes:
     """The answer to a request whose searches are ranked.
 
     Args:
-        rank_ms: what the ranking took; `took` is to count it.
+        fetched: the engine's answer, in whose text the pages are written.
+        lines: of the request; of a `_search` one.
+        added_ms: what all else took; `took` is to count it.
     """
-    added_ms = fetched.added_ms + rank_ms
-    pieces = [_written(line, added_ms) for line in request.lines]
+    pieces = [_written(line, added_ms) for line in lines]
     if fetched.responses is None:
         written = pieces[0]
     else:
@@ -54,43 +57,39 @@ def write_answer(request: SearchRequest, fetched: Fetched, rank_ms: float) -> by
     return json_bytes(text)
 
 
-def _written(line: Search | Skipped, added_ms: float) -> str:
+def _written(line: Page | AsItCame, added_ms: float) -> str:
     """The answer to one search: the caller's page, re-ranked or not, without what he did not ask for."""
-    answer = line.answer
-    if answer is None:
-        raise ValueError("the search was not asked")
-    if isinstance(line, Skipped) or line.is_refused or answer.hits is None:
-        return answer.whole
-    page, ranking, changes = line.page, line.ranking, {}
-    if line.bare_kind is None:
-        places = page_places(page, ranking, len(answer.found))
-        shown = [_hit(line, answer, place, answer.text, answer.hit(place.index)) for place in places]
-    else:
-        shown = [_hit(line, answer, *one) for one in line.shown]
+    if isinstance(line, AsItCame):
+        return line.answer.whole
+    window, ranking, changes = line.ranked.window, line.ranked.ranking, {}
+    answer = window.answer
+    assert answer.hits is not None  # noqa: S101 - there would be no page
+    shown = [_hit(line.ranked, *one) for one in line.hits]
     outer: RawObject = answer.raw.parsed["hits"]
     of_hits = {"hits": write_array(answer.text, answer.hits, shown)}
-    if (page.is_behind or ranking is not None) and outer.parsed.get("max_score") is not None:
+    if (window.search.page.is_behind or ranking is not None) and outer.parsed.get("max_score") is not None:
         # Behind the window the first hit of all pages is not at hand, so its score is not known.
         of_hits["max_score"] = "null" if ranking is None else float_text(ranking.documents[0].score)
     changes["hits"] = write_object(answer.text, outer, replace=of_hits)
     if "suggest" in answer.raw.parsed and (suggest := answer.raw.member("suggest")) is not None:
-        changes["suggest"] = _suggestions(answer.text, suggest, line)
+        changes["suggest"] = _suggestions(answer.text, suggest, window.search)
     took = answer.raw.parsed.get("took")
     if isinstance(took, int):
         changes["took"] = str(took + round(added_ms))
     return write_object(answer.text, answer.raw, replace=changes)
 
 
-def _hit(search: Search, answer: SearchAnswer, place: Place, text: str, document: RawObject) -> str:
-    """A hit of the page, from the window or, where that is bare, from the page that was fetched."""
+def _hit(ranked: RankedWindow, place: Place, text: str, document: RawObject) -> str:
+    """A hit of the page, from a whole window or from the page that was fetched."""
+    window, search = ranked.window, ranked.window.search
     said = {} if place.score is None else {"_score": float_text(place.score)}
-    added = {DETAILS_KEY: _details(answer, place, search)} if search.with_details else {}
-    if search.bare_kind is None:
+    added = {DETAILS_KEY: _details(ranked, place)} if search.with_details else {}
+    if window.kind is None:
         return _as_asked(text, document, search, said, added)
     # The page was asked by other clauses: what the engine thought of the hit stands in the window.
     for name in ("_score", "sort"):
-        if name in answer.found[place.index] and name not in said:
-            said[name] = _member_text(answer, place, name)
+        if name in window.answer.found[place.index] and name not in said:
+            said[name] = _member_text(window.answer, place, name)
     if "_source" in document.parsed:
         said["_source"] = document.parsed["_source"]  # the text of what is left of it
     return write_object(text, document, search.added_keys, said, added)
@@ -120,9 +119,9 @@ def _as_asked(
     return write_object(text, document, dropped, changed, added)
 
 
-def _details(answer: SearchAnswer, place: Place, search: Search) -> str:
-    ranked, ranking = place.ranked, search.ranking
-    if ranked is None or ranking is None:  # the engine's order
+def _details(window: RankedWindow, place: Place) -> str:
+    ranked, ranking, search = place.ranked, window.ranking, window.window.search
+    if ranked is None or ranking is None or window.found is None:  # the engine's order
         how: dict[str, Any] = {"method": "none", "precision": "none", "has_feedback": False}
         how |= {"without_known_word": False, "distance": None, "order_distance": None, "hubness": None}
         how |= {"lacking_words": [], "score_parts": None, "score_sources": None}
@@ -134,10 +133,10 @@ def _details(answer: SearchAnswer, place: Place, search: Search) -> str:
         how["order_distance"] = ranked.order_distance if is_known else None
         how["hubness"], how["lacking_words"] = ranked.correction.hubness, list(ranked.correction.lacking_words)
         how["score_parts"] = ranked.parts
-        how["score_sources"] = ranked.sources(search.query.embeddings, search.doc_id)
-    if search.translation is not None:
-        how["translations"] = _shown(search.translation.groups)
-    score = _member_text(answer, place, "_score")
+        how["score_sources"] = ranked.sources(search.query.embeddings, window.found.doc_ids.__getitem__)
+    if window.window.translation is not None:
+        how["translations"] = _shown(window.window.translation.groups)
+    score = _member_text(window.window.answer, place, "_score")
     return (
         f'{{"rank":{place.rank},"first_stage_rank":{place.first_stage_rank},"first_stage_score":{score},'
         f"{json.dumps(how, ensure_ascii=False, separators=(',', ':'), default=dict)[1:]}"

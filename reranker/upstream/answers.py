@@ -44,13 +44,13 @@ class SearchAnswer:
     def hit(self, index: int) -> RawObject:
         """A hit with its members as they stand in the text."""
         assert self.hits is not None  # noqa: S101 - there is no hit without a list of them
-        if not self.hits.elements:  # of a bare window: mostly nobody asks
+        if not self.hits.elements:  # of an ids-only window: mostly nobody asks
             self.hits, _ = read_array(self.text, self.hits.start)
         hit, _ = read_object(self.text, self.hits.elements[index].start)
         return hit
 
 
-class _BareHits(NamedTuple):
+class _HitsOfIdsOnly(NamedTuple):
     """A list of hits that was read as a whole; where each of them stands is not known."""
 
     start: int
@@ -58,8 +58,8 @@ class _BareHits(NamedTuple):
     found: list[Any]
 
 
-def _read_bare_hits(text: str, at: int) -> tuple[Any, int]:
-    """Reads the list of hits of a bare window, of which the answer mostly needs no text.
+def _read_hits_of_ids_only(text: str, at: int) -> tuple[Any, int]:
+    """Reads the list of hits of an ids-only window, of which the answer mostly needs no text.
 
     The list is mostly the last one of the answer. What begins as an array and is read to its end is that array.
     """
@@ -68,7 +68,7 @@ def _read_bare_hits(text: str, at: int) -> tuple[Any, int]:
         found = orjson.loads(text[at:end])
     except orjson.JSONDecodeError:
         found, end = read_value(text, at)
-    return (_BareHits(at, end, found) if isinstance(found, list) else found), end
+    return (_HitsOfIdsOnly(at, end, found) if isinstance(found, list) else found), end
 
 
 def _read_outer(text: str, at: int, hits: Reader) -> tuple[Any, int]:
@@ -77,9 +77,9 @@ def _read_outer(text: str, at: int, hits: Reader) -> tuple[Any, int]:
     return read_object(text, at, {"hits": hits})
 
 
-# What reads the list of hits of an answer: with the place of each, or without, which a bare window does not need.
+# What reads the list of hits of an answer: with the place of each, or without, which an ids-only window does not need.
 read_whole: Reader = read_array
-read_bare: Reader = _read_bare_hits
+read_ids_only: Reader = _read_hits_of_ids_only
 
 
 def page_reader(includes: Sequence[str], excludes: Sequence[str]) -> Reader:
@@ -92,14 +92,14 @@ def page_reader(includes: Sequence[str], excludes: Sequence[str]) -> Reader:
     return partial(read_array, reader=partial(read_object, readers={"_source": source}))
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Fetched:
     """The engine's answer.
 
     Attributes:
         responses: of a multi-search.
         answers: one for each search.
-        added_ms: what `took` is to count besides the engine's own time.
+        took_s: how long it took to come.
     """
 
     headers: Headers
@@ -107,13 +107,14 @@ class Fetched:
     raw: RawObject
     responses: RawArray | None
     answers: Sequence[SearchAnswer]
-    added_ms: float = 0.0
+    took_s: float
 
 
-def read_answers(headers: Headers, text: str, n: int, read: Reader = read_whole) -> Fetched:
+def read_answers(headers: Headers, text: str, n: int, took_s: float, read: Reader = read_whole) -> Fetched:
     """The answer to `n` searches.
 
     Args:
+        took_s: how long it took to come.
         read: as of `read_answer`.
     """
     read_one = partial(read_object, readers={"hits": partial(_read_outer, hits=read)})
@@ -128,14 +129,14 @@ def read_answers(headers: Headers, text: str, n: int, read: Reader = read_whole)
         raise Fallback("answer_not_json", "the engine's answer holds no responses") from None
     if len(answers) != n:
         raise Fallback("answer_not_json", "the engine's answer holds another number of responses")
-    return Fetched(headers, text, raw, responses, answers)
+    return Fetched(headers, text, raw, responses, answers, took_s)
 
 
 def read_answer(text: str, read: Reader = read_whole) -> SearchAnswer:
     """The answer to a search.
 
     Args:
-        read: what reads the list of hits: `read_whole`, `read_bare` or a `page_reader`.
+        read: what reads the list of hits: `read_whole`, `read_ids_only` or a `page_reader`.
 
     Raises:
         Fallback: it is no JSON object with a list of hits.
@@ -153,7 +154,7 @@ def read_answer(text: str, read: Reader = read_whole) -> SearchAnswer:
 def _answer(text: str, raw: RawObject) -> SearchAnswer:
     outer = raw.parsed.get("hits")
     hits: Any = outer.parsed.get("hits") if isinstance(outer, RawObject) else None
-    if isinstance(hits, _BareHits):
+    if isinstance(hits, _HitsOfIdsOnly):
         found, hits = hits.found, RawArray(hits.start, hits.end, [])
     elif isinstance(hits, RawArray):
         found = [hit.parsed.parsed if isinstance(hit.parsed, RawObject) else hit.parsed for hit in hits.elements]

@@ -4,7 +4,7 @@ from reranker.service.text_bags import Bag
 
 
 def key(number: int, reading: str = "caller") -> DocumentKey:
-    return (reading, "pages", number, 1, None)
+    return (reading, "pages", number, 1)
 
 
 def bag_of(embeddings: Embeddings, text: str = "cat") -> Bag:

@@ -20,7 +20,10 @@ from werkzeug.test import TestResponse
 from reranker.api.app import create_app, warm_up
 from reranker.embeddings import Embeddings
 from reranker.proxy import PROXY_EXTENSION, Proxy
-from reranker.proxy.rank import Outcome
+from reranker.proxy.hit_texts import WindowBags
+from reranker.proxy.rank import RankedWindow
+from reranker.proxy.search import Outcome
+from reranker.proxy.window import Window
 from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.service.settings import Settings
 from reranker.text.bags import BagOfWords, WeightedBag
@@ -65,15 +68,16 @@ class Ranker:
         self.go_on.set()
         self.n_calls = 0
 
-    def order(self, search: Any, bags: Any) -> Outcome:
+    def order(self, window: Window, found: WindowBags, prepared: Any) -> RankedWindow:
         self.n_calls += 1
         time.sleep(self.takes_s)
         self.go_on.wait(10)
         if self.fails:
             raise RuntimeError("broken\r\nX-Injected: 1")
-        n = len(bags)
+        n = len(found.bags)
         documents = tuple(RankedDocument(n - rank, rank, 0.0, (n - rank + 1) / 10, False) for rank in range(1, n + 1))
-        return Outcome("applied", "", ranking=Reranking(documents, "opposite", "exact", 0, 0, 0, n, 0))
+        ranking = Reranking(documents, "opposite", "exact", 0, 0, 0, n, 0)
+        return RankedWindow(window, Outcome("applied"), window.search.page.offset, found, None, ranking)
 
 
 def with_ranker(app: Flask) -> tuple[Proxy, Ranker]:

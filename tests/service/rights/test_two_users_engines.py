@@ -14,7 +14,7 @@ from werkzeug.test import TestResponse
 from reranker.api.app import create_app
 from reranker.base.errors import StoreUnavailable
 from reranker.embeddings import Embeddings
-from reranker.proxy.bare_windows import BAGS, NUMBERS, WindowMemory
+from reranker.proxy.window_kinds import SEQUENCE_NUMBERS, STORED_BAGS, WindowKinds
 from reranker.service.settings import Settings
 from reranker.stores import open_store
 from reranker.stores.base.protocol import Store
@@ -129,18 +129,18 @@ def test_the_proxy_shows_what_the_engine_shows(
 
 
 @USERS
-@pytest.mark.parametrize(("index", "kind"), [("notes", BAGS), ("press", NUMBERS)])
+@pytest.mark.parametrize(("index", "kind"), [("notes", STORED_BAGS), ("press", SEQUENCE_NUMBERS)])
 def test_windows_without_their_text_show_what_the_engine_shows(
     client: FlaskClient, monkeypatch: pytest.MonkeyPatch, user: str, index: str, kind: str
 ) -> None:
     kinds: list[str | None] = []
-    chosen = WindowMemory.kind_for
+    chosen = WindowKinds.kind_for
 
-    def kind_for(memory: WindowMemory, *arguments: Any) -> str | None:
-        kinds.append(chosen(memory, *arguments))
+    def kind_for(own: WindowKinds, *arguments: Any) -> str | None:
+        kinds.append(chosen(own, *arguments))
         return kinds[-1]
 
-    monkeypatch.setattr(WindowMemory, "kind_for", kind_for)
+    monkeypatch.setattr(WindowKinds, "kind_for", kind_for)
     for _ in range(6):
         for asked_before in ("service", "anna", "ben", user):
             ask(client, asked_before, f"/{index}/_search", **PRESS, size=1)

@@ -22,7 +22,7 @@ from werkzeug.test import TestResponse
 from reranker.api.app import create_app, warm_up
 from reranker.embeddings import Embeddings
 from reranker.proxy import PROXY_EXTENSION, Proxy
-from reranker.proxy.bare_windows import BAGS, NUMBERS, BarePlan, WindowMemory
+from reranker.proxy.window_kinds import SEQUENCE_NUMBERS, STORED_BAGS, WindowKinds, WindowPlan
 from reranker.service.service import EXTENSION
 from reranker.service.settings import Settings
 from reranker.stores import open_store
@@ -37,7 +37,7 @@ pytestmark = [pytest.mark.any_engine, pytest.mark.engine]
 
 WORDS = ("cat", "dog", "water", "bread", "car", "zzz")
 N_DOCUMENTS = 60
-# By then an index's bags are known, and a trial has shown that a bare window fits.
+# By then an index's bags are known, and a comparison has shown that an ids-only window fits.
 N_SEARCHES = 7
 
 
@@ -46,18 +46,18 @@ def text_of(n: int) -> str:
 
 
 @dataclass
-class Remembering(WindowMemory):
+class Remembering(WindowKinds):
     """Notes what is asked for, and what was of no use."""
 
-    kinds: list[str | None] = field(default_factory=list)
+    asked: list[str | None] = field(default_factory=list)
     n_failures: int = 0
 
     def __post_init__(self) -> None:
         super().__init__()
 
-    def kind_for(self, plan: BarePlan, caller: bytes, names: tuple[str, ...]) -> str | None:
-        self.kinds.append(super().kind_for(plan, caller, names))
-        return self.kinds[-1]
+    def kind_for(self, plan: WindowPlan, caller: bytes, names: tuple[str, ...]) -> str | None:
+        self.asked.append(super().kind_for(plan, caller, names))
+        return self.asked[-1]
 
     def rest_over(self) -> None:
         self._resting.clear()
@@ -68,23 +68,23 @@ class Remembering(WindowMemory):
 
 
 class BothWays:
-    """Sends searches to a proxy that asks for whole windows, and to one that asks for bare ones."""
+    """Sends searches to a proxy that asks for whole windows, and to one that asks for ids-only ones."""
 
     def __init__(self, app: Flask, engine: Engine, http: urllib3.PoolManager) -> None:
         self.app, self.engine, self.http = app, engine, http
-        self.memory = Remembering()
+        self.kinds = Remembering()
         address = read_address(engine.url)
         assert isinstance(address, EngineAddress)
         self._address = address
-        self._whole = Proxy(app.extensions[EXTENSION], address, WindowMemory(kinds=()))
+        self._whole = Proxy(app.extensions[EXTENSION], address, WindowKinds(kinds=()))
         self.forget()
 
     def forget(self) -> None:
-        self.memory = Remembering()
-        self.bare = Proxy(self.app.extensions[EXTENSION], self._address, self.memory)
+        self.kinds = Remembering()
+        self.ids_only = Proxy(self.app.extensions[EXTENSION], self._address, self.kinds)
 
     def send(self, path: str, body: Any, is_whole: bool = False) -> TestResponse:
-        self.app.extensions[PROXY_EXTENSION] = self._whole if is_whole else self.bare
+        self.app.extensions[PROXY_EXTENSION] = self._whole if is_whole else self.ids_only
         kind = "application/x-ndjson" if isinstance(body, bytes) else "application/json"
         data = body if isinstance(body, bytes) else json.dumps(body)
         return self.app.test_client().post(path, data=data, headers={"Content-Type": kind})
@@ -93,18 +93,18 @@ class BothWays:
         """The kind of window that the last of several equal searches came from; None for a whole one.
 
         Args:
-            wanted: send until a window is of this kind; None for any bare one.
+            wanted: send until a window is of this kind; None for any ids-only one.
         """
         for _ in range(N_SEARCHES):
-            self.memory.kinds, self.memory.n_failures = [], 0
-            bare = self.send(path, body)
-            if any(kind and wanted in (None, kind) for kind in self.memory.kinds) and not self.memory.n_failures:
+            self.kinds.asked, self.kinds.n_failures = [], 0
+            ids_only = self.send(path, body)
+            if any(kind and wanted in (None, kind) for kind in self.kinds.asked) and not self.kinds.n_failures:
                 break
         whole = self.send(path, body, is_whole=True)
-        assert without_time(bare) == without_time(whole)
-        assert bare.headers.get("X-Rerank-Status") == whole.headers.get("X-Rerank-Status")
-        assert bare.headers.get("X-Rerank-Reason") == whole.headers.get("X-Rerank-Reason")
-        return None if self.memory.n_failures else next(iter(self.memory.kinds), None)
+        assert without_time(ids_only) == without_time(whole)
+        assert ids_only.headers.get("X-Rerank-Status") == whole.headers.get("X-Rerank-Status")
+        assert ids_only.headers.get("X-Rerank-Reason") == whole.headers.get("X-Rerank-Reason")
+        return None if self.kinds.n_failures else next(iter(self.kinds.asked), None)
 
 
 def without_time(answer: TestResponse) -> str:
@@ -150,7 +150,7 @@ def copy_index(http: urllib3.PoolManager, url: str, index: str, name: str, n_sha
 
 @pytest.fixture(scope="module")
 def indices(engine: Engine, embeddings: Embeddings) -> Iterator[Indices]:
-    names = Indices(*(f"bare-{os.getpid()}-{name}" for name in ("ours", "ours3", "theirs", "theirs3")))
+    names = Indices(*(f"ids-only-{os.getpid()}-{name}" for name in ("ours", "ours3", "theirs", "theirs3")))
     documents = [
         Document(
             f"d{n}",
@@ -206,7 +206,7 @@ def both(ways: BothWays) -> BothWays:
 
 @pytest.fixture(scope="module")
 def ways(engine: Engine, embeddings: Embeddings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BothWays]:
-    home: Path = tmp_path_factory.mktemp("bare")
+    home: Path = tmp_path_factory.mktemp("ids-only")
     options = Settings(home=home, threads=1, store=engine.url, proxy_budget_ms=60_000, proxy_learn_weights=False)
     with closing(open_store(engine.url)) as store, urllib3.PoolManager(retries=False) as http:
         app = create_app(options, store, embeddings)
@@ -218,7 +218,7 @@ def search(field: str, text: str = "cat dog water", **members: Any) -> dict[str,
     return {"query": {"match": {field: text}}, "size": 5, **members}
 
 
-# Members of a body, and whether the window can be bare: what stands in them is for the page alone, or for the window.
+# Members of a body, and whether the window can be ids-only: they are about the page alone, or about the window.
 MEMBERS: list[tuple[dict[str, Any], bool]] = [
     ({}, True),
     ({"from": 3}, True),
@@ -254,15 +254,15 @@ MEMBERS: list[tuple[dict[str, Any], bool]] = [
 WITH_OTHER_SHARDS: list[dict[str, Any]] = [{}, {"from": 45, "size": 10}, {"terminate_after": 1_000}, {"explain": True}]
 
 
-@pytest.mark.parametrize(("members", "is_bare"), MEMBERS, ids=[json.dumps(members) for members, _ in MEMBERS])
+@pytest.mark.parametrize(("members", "is_ids_only"), MEMBERS, ids=[json.dumps(members) for members, _ in MEMBERS])
 def test_what_a_body_says_besides_its_query_has_its_meaning(
-    both: BothWays, indices: Indices, members: dict[str, Any], is_bare: bool
+    both: BothWays, indices: Indices, members: dict[str, Any], is_ids_only: bool
 ) -> None:
     if "script_fields" in members and "elastic" in both.engine.name:
         pytest.skip("the assembled Elasticsearch has no scripts")
-    asked = [(indices.ours_3, "text.en", BAGS), (indices.theirs, "t", NUMBERS)]
+    asked = [(indices.ours_3, "text.en", STORED_BAGS), (indices.theirs, "t", SEQUENCE_NUMBERS)]
     if members in WITH_OTHER_SHARDS:
-        asked += [(indices.ours, "text.en", BAGS), (indices.theirs_3, "t", None)]
+        asked += [(indices.ours, "text.en", STORED_BAGS), (indices.theirs_3, "t", None)]
     for name, text_field, kind in asked:
         body = search(text_field, **members)
         if "aggregations" in members:  # the ids of documents cannot be counted everywhere
@@ -271,7 +271,7 @@ def test_what_a_body_says_besides_its_query_has_its_meaning(
             body["suggest"] = {"s": {"text": "cat", "term": {"field": text_field}}}
         if "post_filter" in members:
             body["post_filter"] = {"match": {text_field: "cat"}}
-        assert both.compare(f"/{name}/_search", body) == (kind if is_bare else None), name
+        assert both.compare(f"/{name}/_search", body) == (kind if is_ids_only else None), name
 
 
 NAMED = {"match": {"FIELD": {"query": "cat", "_name": "a cat"}}}
@@ -298,16 +298,16 @@ QUERIES: list[tuple[dict[str, Any], bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("members", "is_bare"), QUERIES, ids=[json.dumps(members) for members, _ in QUERIES])
+@pytest.mark.parametrize(("members", "is_ids_only"), QUERIES, ids=[json.dumps(members) for members, _ in QUERIES])
 def test_what_is_shown_of_the_query_is_the_same(
-    both: BothWays, indices: Indices, members: dict[str, Any], is_bare: bool
+    both: BothWays, indices: Indices, members: dict[str, Any], is_ids_only: bool
 ) -> None:
     if "runtime_mappings" in members and "opensearch" in both.engine.name:
         pytest.skip("OpenSearch has no runtime mappings")
-    for name, prefix, kind in ((indices.ours_3, "FIELD", BAGS), (indices.theirs, "FIELD", NUMBERS)):
-        text_field, title = ("text.en", "title.en") if kind == BAGS else ("t", "title")
+    for name, prefix, kind in ((indices.ours_3, "FIELD", STORED_BAGS), (indices.theirs, "FIELD", SEQUENCE_NUMBERS)):
+        text_field, title = ("text.en", "title.en") if kind == STORED_BAGS else ("t", "title")
         written = json.dumps({**search(prefix), **members}).replace("FIELD", text_field).replace("TITLE", title)
-        assert both.compare(f"/{name}/_search", json.loads(written)) == (kind if is_bare else None), name
+        assert both.compare(f"/{name}/_search", json.loads(written)) == (kind if is_ids_only else None), name
 
 
 def test_inner_hits_come_with_whole_windows(both: BothWays, indices: Indices) -> None:
@@ -336,13 +336,13 @@ PARAMETERS: list[tuple[str, bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("parameters", "is_bare"), PARAMETERS)
+@pytest.mark.parametrize(("parameters", "is_ids_only"), PARAMETERS)
 def test_parameters_of_the_url_have_their_meaning(
-    both: BothWays, indices: Indices, parameters: str, is_bare: bool
+    both: BothWays, indices: Indices, parameters: str, is_ids_only: bool
 ) -> None:
-    for name, text_field, kind in ((indices.ours_3, "text.en", BAGS), (indices.theirs, "t", NUMBERS)):
+    for name, text_field, kind in ((indices.ours_3, "text.en", STORED_BAGS), (indices.theirs, "t", SEQUENCE_NUMBERS)):
         path = f"/{name}/_search?{parameters.replace('FIELD', text_field)}"
-        expected = kind if is_bare and not (kind == NUMBERS and "preference" in parameters) else None
+        expected = kind if is_ids_only and not (kind == SEQUENCE_NUMBERS and "preference" in parameters) else None
         assert (
             both.compare(path, {} if "q=" in parameters else {"query": {"match": {text_field: "cat dog"}}}) == expected
         )
@@ -360,8 +360,8 @@ def test_lines_of_a_multi_search_share_their_requests(both: BothWays, indices: I
     ]
     for _ in range(N_SEARCHES):
         both.compare("/_msearch", ndjson(*lines))
-    assert both.memory.kinds[:3] == [NUMBERS, NUMBERS, None]
-    assert both.memory.kinds[3:5] == [BAGS, None]
+    assert both.kinds.asked[:3] == [STORED_BAGS, SEQUENCE_NUMBERS, None]
+    assert both.kinds.asked[3:5] == [STORED_BAGS, None]
 
 
 def test_hits_of_several_indices_and_of_aliases(both: BothWays, indices: Indices) -> None:
@@ -377,10 +377,10 @@ def test_hits_of_several_indices_and_of_aliases(both: BothWays, indices: Indices
     made = both.http.request("POST", f"{both.engine.url}/_aliases", json={"actions": [action, one]})
     assert made.status == 200, made.data
     body = search("text.en", "cat water bread")
-    assert both.compare(f"/{alias}/_search", body) == BAGS
-    assert both.compare(f"/{indices.ours},{indices.ours_3}/_search", body) == BAGS
-    assert both.compare(f"/{indices.ours}*/_search", body) == BAGS
-    assert both.compare(f"/{alias}-one/_search", search("t", "cat water bread")) == NUMBERS
+    assert both.compare(f"/{alias}/_search", body) == STORED_BAGS
+    assert both.compare(f"/{indices.ours},{indices.ours_3}/_search", body) == STORED_BAGS
+    assert both.compare(f"/{indices.ours}*/_search", body) == STORED_BAGS
+    assert both.compare(f"/{alias}-one/_search", search("t", "cat water bread")) == SEQUENCE_NUMBERS
     everywhere = {"query": {"multi_match": {"query": "cat", "fields": ["t", "text.en"]}}, "size": 20}
     assert both.compare(f"/{','.join(indices)}/_search", everywhere) is None
 
@@ -390,10 +390,10 @@ def test_an_alias_that_chooses_a_shard_is_not_taken_for_another(both: BothWays, 
     actions = [{"add": {"index": indices.theirs_3, "alias": name, "routing": str(n)}} for n, name in enumerate(names)]
     assert both.http.request("POST", f"{both.engine.url}/_aliases", json={"actions": actions}).status == 200
     for name in names:
-        assert both.compare(f"/{name}/_search", search("t")) in (NUMBERS, None)
+        assert both.compare(f"/{name}/_search", search("t")) in (SEQUENCE_NUMBERS, None)
     for n in range(6):
         assert both.compare(f"/{indices.theirs_3}/_search?routing={n}", search("t")) is None
-        assert both.compare(f"/{indices.ours_3}/_search?routing={n}", search("text.en", size=2)) in (BAGS, None)
+        assert both.compare(f"/{indices.ours_3}/_search?routing={n}", search("text.en", size=2)) in (STORED_BAGS, None)
 
 
 # Members of a document, beside those that ingest writes.
@@ -438,7 +438,7 @@ def test_a_page_has_of_each_document_what_the_engines_filter_leaves(both: BothWa
         assert answer.status == 201, answer.data
     both.http.request("POST", f"{url}/{name}/_refresh")
     body = search("text.en", "cat bread", size=30, _source=source)
-    assert both.compare(f"/{name}/_search", body) == BAGS
+    assert both.compare(f"/{name}/_search", body) == STORED_BAGS
     hits = both.send(f"/{name}/_search", body).get_json()["hits"]["hits"]
     assert {f"odd{n}" for n in range(len(ODD_MEMBERS))} <= {hit["_id"] for hit in hits}
     asked = {"query": {"ids": {"values": [hit["_id"] for hit in hits]}}, "size": len(hits), "_source": source}
@@ -458,7 +458,7 @@ def test_a_filtered_page_keeps_the_numbers_of_the_document(both: BothWays, own_c
     assert both.http.request("PUT", place, body=document.encode(), headers=headers).status == 200
     body = {"query": {"match": {"text.en": " ".join(hit["_source"]["text"]["en"].split())}}, "size": 30}
     body["_source"] = ["metadata", "lang"]
-    assert both.compare(f"/{name}/_search", body) == BAGS
+    assert both.compare(f"/{name}/_search", body) == STORED_BAGS
     # OpenSearch 3 writes the documents of an index with vectors anew, 1.10 as 1.1; otherwise they stand as they came.
     whole = both.http.request("GET", f"{url}/{name}/_doc/{hit['_id']}").data.decode()
     (kept,) = re.findall(r'"metadata": ?\{[^}]*\}', whole)
@@ -467,8 +467,8 @@ def test_a_filtered_page_keeps_the_numbers_of_the_document(both: BothWays, own_c
 
 
 def change_after_window(both: BothWays, change: Callable[[], None]) -> None:
-    """Makes a change once, between the next bare window and its page."""
-    upstream, pending = both.bare.upstream, [change]
+    """Makes a change once, between the next ids-only window and its page."""
+    upstream, pending = both.ids_only.upstream, [change]
     send = upstream.send
 
     def changed(*arguments: Any, **named: Any) -> urllib3.BaseHTTPResponse:
@@ -479,7 +479,7 @@ def change_after_window(both: BothWays, change: Callable[[], None]) -> None:
     upstream.send = changed  # type: ignore[method-assign]
 
 
-@pytest.mark.parametrize(("whose", "kind"), [("", NUMBERS), ("-ours", BAGS), ("-ours1", NUMBERS)])
+@pytest.mark.parametrize(("whose", "kind"), [("", SEQUENCE_NUMBERS), ("-ours", STORED_BAGS), ("-ours1", STORED_BAGS)])
 @pytest.mark.parametrize("what", ["deleted", "written again"])
 def test_a_hit_that_changes_before_the_page_is_fetched_gives_the_page_of_a_whole_window(
     both: BothWays, own_copy: str, whose: str, kind: str, what: str
@@ -496,10 +496,10 @@ def test_a_hit_that_changes_before_the_page_is_fetched_gives_the_page_of_a_whole
         answer = http.request(method, place, json=None if what == "deleted" else first["_source"])
         assert answer.status in (200, 201), answer.data
 
-    both.memory.n_failures = 0
+    both.kinds.n_failures = 0
     change_after_window(both, change)
     answer = both.send(f"/{name}/_search", body)
-    assert both.memory.n_failures == 1
+    assert both.kinds.n_failures == 1
     assert answer.headers["X-Rerank-Status"] == "applied"
     assert without_time(answer) == without_time(both.send(f"/{name}/_search", body, is_whole=True))
     assert (first["_id"] in [hit["_id"] for hit in answer.get_json()["hits"]["hits"]]) == (what != "deleted")
@@ -517,39 +517,32 @@ def test_pages_of_a_multi_search_have_the_filter_of_their_own_search(both: BothW
         ]
         for _ in range(N_SEARCHES):
             both.compare("/_msearch", ndjson(*lines))
-        assert None not in both.memory.kinds[:2]
+        assert None not in both.kinds.asked[:2]
 
     def change() -> None:
         assert both.http.request("DELETE", f"{both.engine.url}/{names[0]}").status == 200
 
     change_after_window(both, change)
-    bare = both.send("/_msearch", ndjson(*lines))
-    assert without_time(bare) == without_time(both.send("/_msearch", ndjson(*lines), is_whole=True))
+    ids_only = both.send("/_msearch", ndjson(*lines))
+    assert without_time(ids_only) == without_time(both.send("/_msearch", ndjson(*lines), is_whole=True))
 
 
 def test_an_index_that_is_made_anew_is_not_ranked_by_its_old_bags(both: BothWays, own_copy: str) -> None:
     body = search("t", "cat dog")
-    assert both.compare(f"/{own_copy}/_search", body) == NUMBERS
+    assert both.compare(f"/{own_copy}/_search", body) == SEQUENCE_NUMBERS
     both.http.request("DELETE", f"{both.engine.url}/{own_copy}")
-    texts = [{"t": text_of(n)} for n in reversed(range(N_DOCUMENTS))]
-    make_index(both.http, both.engine.url, own_copy, {"t": {"type": "text"}}, [{"t": "zzz"}] * 7 + texts)
+    made = both.http.request("PUT", f"{both.engine.url}/{own_copy}", json={"settings": {"number_of_shards": 1}})
+    assert made.status == 200
+    lines = [line for n in reversed(range(N_DOCUMENTS)) for line in ({"index": {"_id": str(n)}}, {"t": text_of(n)})]
+    headers = {"Content-Type": "application/x-ndjson"}
+    both.http.request("POST", f"{both.engine.url}/{own_copy}/_bulk?refresh=true", body=ndjson(*lines), headers=headers)
     answer = both.send(f"/{own_copy}/_search", body)
     assert without_time(answer) == without_time(both.send(f"/{own_copy}/_search", body, is_whole=True))
 
 
-@pytest.mark.parametrize("members", [{}, {"_source": ["title"]}, {"from": 45, "size": 10}, {"_source": False}])
-def test_windows_of_ours_are_of_sequence_numbers_once_their_bags_are_known(
-    both: BothWays, indices: Indices, members: dict[str, Any]
-) -> None:
-    body = search("text.en", **members)
-    assert both.compare(f"/{indices.ours}/_search", body, NUMBERS) == NUMBERS
-    assert both.compare(f"/{indices.ours_3}/_search", body, NUMBERS) == BAGS
-    assert both.compare(f"/{indices.ours}/_search?preference=_local", body, NUMBERS) == BAGS
-
-
 def asked_of_the_engine(both: BothWays) -> list[Any]:
     """The bodies of the searches from now on."""
-    upstream, bodies = both.bare.upstream, []
+    upstream, bodies = both.ids_only.upstream, []
     send = upstream.send
 
     def noted(*arguments: Any, **named: Any) -> Any:
@@ -561,10 +554,10 @@ def asked_of_the_engine(both: BothWays) -> list[Any]:
 
 
 @pytest.mark.parametrize("n", [1, N_DOCUMENTS])
-def test_bags_of_ours_that_are_not_known_are_fetched_alone(both: BothWays, own_copy: str, n: int) -> None:
-    name, url = f"{own_copy}-ours1", both.engine.url
-    body = search("text.en", "cat dog water bread car zzz", size=5)
-    assert both.compare(f"/{name}/_search", body, NUMBERS) == NUMBERS
+def test_documents_that_are_not_cached_are_fetched_by_one_request(both: BothWays, own_copy: str, n: int) -> None:
+    name, url = own_copy, both.engine.url
+    body = search("t", "cat dog water bread car zzz", size=5)
+    assert both.compare(f"/{name}/_search", body) == SEQUENCE_NUMBERS
     bodies = asked_of_the_engine(both)
     both.send(f"/{name}/_search", body)
     assert len(bodies) == 2
@@ -574,12 +567,9 @@ def test_bags_of_ours_that_are_not_known_are_fetched_alone(both: BothWays, own_c
     both.http.request("POST", f"{url}/{name}/_bulk?refresh=true", body=ndjson(*lines), headers=headers)
     bodies.clear()
     answer = both.send(f"/{name}/_search", body)
-    assert both.memory.kinds[-1] == NUMBERS
-    assert both.memory.n_failures == 0
+    assert both.kinds.n_failures == 0
     assert [len(asked["query"].get("terms", {}).get("_seq_no", ())) for asked in bodies] == [0, n, 5]
     assert without_time(answer) == without_time(both.send(f"/{name}/_search", body, is_whole=True))
-    assert both.compare(f"/{name}/_search", body, BAGS) == BAGS
-    assert both.compare(f"/{name}/_search", body, NUMBERS) == NUMBERS
 
 
 def test_an_index_of_ours_behind_an_alias_is_changed(both: BothWays, own_copy: str, indices: Indices) -> None:
@@ -591,9 +581,9 @@ def test_an_index_of_ours_behind_an_alias_is_changed(both: BothWays, own_copy: s
     for actions in (add[:1], [{"remove": {"index": first, "alias": alias}}, add[1]]):
         answer = both.http.request("POST", f"{url}/_aliases", json={"actions": actions})
         assert answer.status == 200, answer.data
-        bare = both.send(f"/{alias}/_search", body)
-        assert without_time(bare) == without_time(both.send(f"/{alias}/_search", body, is_whole=True))
-        assert both.compare(f"/{alias}/_search", body, NUMBERS) == NUMBERS
+        ids_only = both.send(f"/{alias}/_search", body)
+        assert without_time(ids_only) == without_time(both.send(f"/{alias}/_search", body, is_whole=True))
+        assert both.compare(f"/{alias}/_search", body) == STORED_BAGS
 
 
 def test_bags_of_other_embeddings_are_not_taken_for_bags_of_ours(
@@ -622,11 +612,11 @@ def test_bags_of_other_embeddings_are_not_taken_for_bags_of_ours(
         for name in (indices.ours_3, other):
             add = {"actions": [{"add": {"index": name, "alias": alias}}]}
             assert both.http.request("POST", f"{url}/_aliases", json=add).status == 200
-            bare = both.send(f"/{alias}/_search", body)
-            assert without_time(bare) == without_time(both.send(f"/{alias}/_search", body, is_whole=True))
+            ids_only = both.send(f"/{alias}/_search", body)
+            assert without_time(ids_only) == without_time(both.send(f"/{alias}/_search", body, is_whole=True))
             if name == indices.ours_3:
-                assert both.compare(f"/{alias}/_search", body, BAGS) == BAGS
-        assert both.memory.kinds[-1] == BAGS
+                assert both.compare(f"/{alias}/_search", body, STORED_BAGS) == STORED_BAGS
+        assert both.kinds.asked[-1] == STORED_BAGS
     finally:
         both.http.request("DELETE", f"{url}/{other}")
 
@@ -635,11 +625,11 @@ def test_an_index_of_ours_that_is_made_anew_is_not_ranked_by_its_old_bags(
     both: BothWays, own_copy: str, indices: Indices
 ) -> None:
     name, url, body = f"{own_copy}-ours1", both.engine.url, search("text.en", "cat dog")
-    assert both.compare(f"/{name}/_search", body, NUMBERS) == NUMBERS
+    assert both.compare(f"/{name}/_search", body) == STORED_BAGS
     both.http.request("DELETE", f"{url}/{name}")
     copy_index(both.http, url, indices.ours_3, name, n_shards=1)  # in another order
     answer = both.send(f"/{name}/_search", body)
-    assert both.memory.kinds[-1] == NUMBERS
+    assert both.kinds.asked[-1] == STORED_BAGS
     assert without_time(answer) == without_time(both.send(f"/{name}/_search", body, is_whole=True))
 
 
@@ -659,7 +649,7 @@ def test_searches_during_updates_have_whole_pages(both: BothWays, own_copy: str)
     thread.start()
     try:
         for _ in range(40):
-            both.memory.rest_over()
+            both.kinds.rest_over()
             answer = both.send(f"/{own_copy}/_search", search("t", "cat dog"))
             hits = answer.get_json()["hits"]["hits"]
             assert answer.headers["X-Rerank-Status"] == "applied"

@@ -1,20 +1,18 @@
-"""Windows without their text: which searches can have one, the bodies that ask for it, and when it is worth asking.
+"""What a window is asked for: its hits with their contents, or their identities alone.
 
-A window of 100 hits with their stored fields costs the engine more than the search itself. A bare window has none of
-them, neither `_id` nor `_source`. There are two kinds:
+A window of 100 hits with their stored fields costs the engine more than the search itself. An ids-only window has none
+of them, neither `_id` nor `_source`. There are two kinds, and one rule chooses between them:
 
-    bags      the hits carry `doc_id` and their bag as doc values: indices of our own
-    numbers   the hits carry their sequence numbers alone, and the bags are known from earlier searches: any index of
-              one shard, since a sequence number counts within a shard
+    stored_bags         the hits carry `doc_id` and their bag of words as doc values: indices of our own
+    sequence_numbers    the hits carry their sequence numbers; bags that are not cached are fetched by these: other
+                        indices of one shard, since a sequence number counts within a shard
 
-The few bags that are not known are fetched by their sequence numbers: as doc values from indices of our own, of others
-with the text. That is a further request, so an index of our own is asked for numbers only while windows lack none.
+All else is asked for whole. Once the order is known, the hits of the page are fetched with all that the caller asked
+for (`page.py`). Where anything does not fit together (a hit is gone or was written again, a bag is missing), the search
+is done again with the whole window (`Proxy.search`).
 
-Once the order is known, the hits of the page are fetched with all that the caller asked for (`page.py`). Where anything
-does not fit together (a hit is gone or was written again, a bag is missing), the whole window is asked for instead.
-
-The first search of an index is a whole window. A trial then asks for the bare one too, and compares: a search pipeline
-or plugin that works on the hits' contents shows in that. A failure keeps whole windows for a while.
+The first search of an index is a whole window. Its ids-only window is then asked for too, and compared: a search
+pipeline or plugin that works on the hits' contents shows in that. After a failure windows are whole for a while.
 """
 
 from __future__ import annotations
@@ -25,25 +23,20 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cachetools import LRUCache, TTLCache
+from cachetools import TTLCache
 
 from reranker.base.raw_json import TOO_DEEP
 from reranker.query_dsl.answer_filters import BAG_FIELD, FIELDS, ID_FIELD, URL_PARAMETERS
 
-BAGS, NUMBERS = "bags", "numbers"
+STORED_BAGS, SEQUENCE_NUMBERS = "stored_bags", "sequence_numbers"
+IDS_ONLY = (STORED_BAGS, SEQUENCE_NUMBERS)
 
-# How long an index is taken to be what a trial has shown, and how long whole windows are kept after a failure.
+# How long a comparison counts, and how long windows are whole after a failure.
 TRUST_S = 300.0
 REST_S = 30.0
 _MAX_KNOWN = 10_000
 # A page of more than this share of the window gains nothing by a second request.
 _MOST_OF_WINDOW = 0.5
-# Of the bags of the last windows, so many have to be known for `numbers`; the last window counts by this weight. A
-# window of our own counts as known where each of its bags is.
-_LEAST_KNOWN = 0.8
-# Of the bags of a window of sequence numbers; where more are unknown the whole window costs less.
-MOST_FETCHED = 0.25
-_WEIGHT_OF_LAST = 0.5
 
 # What only the page needs; the window is asked for without it.
 PAGE_ONLY = ("_source", "docvalue_fields", "fields", "highlight", "script_fields", "stored_fields", "version")
@@ -92,8 +85,8 @@ _ANSWER = frozenset(
 )
 
 
-class BarePlan(NamedTuple):
-    """How a search can be asked for bare windows.
+class WindowPlan(NamedTuple):
+    """How a search can be asked for an ids-only window.
 
     Attributes:
         kinds: those that are possible.
@@ -104,9 +97,9 @@ class BarePlan(NamedTuple):
     needs_query: bool = False
 
 
-def read_bare_plan(
+def read_window_plan(
     body: Mapping[str, Any], parameters: Mapping[str, str], header: bytes, page_size: int, n_fetch: int
-) -> BarePlan:
+) -> WindowPlan:
     """What is possible by the caller's words. No kind where the body or the URL says anything that is not known to mean
     the same in two requests.
 
@@ -118,16 +111,16 @@ def read_bare_plan(
     if page_size > n_fetch * _MOST_OF_WINDOW or not (
         body.keys() <= _MEMBERS and parameters.keys() <= _PARAMETERS and named.keys() <= _HEADER
     ):
-        return BarePlan()
+        return WindowPlan()
     said = {name: body[name] for name in ("query", "highlight", "post_filter", "suggest") if name in body}
     found = _names(said)
     if found is None or found & _WHOLE_ONLY:
-        return BarePlan()
+        return WindowPlan()
     needs_query = "highlight" in body or bool(found & _SHOWS_QUERY)
     if needs_query and "q" in parameters:
-        return BarePlan()
+        return WindowPlan()
     chooses = any(name in parameters or name in named for name in _CHOOSE_SHARDS)
-    return BarePlan((BAGS,) if chooses else (BAGS, NUMBERS), needs_query)
+    return WindowPlan((STORED_BAGS,) if chooses else IDS_ONLY, needs_query)
 
 
 def _names(value: Any, depth: int = 0) -> set[str] | None:
@@ -145,10 +138,10 @@ def _names(value: Any, depth: int = 0) -> set[str] | None:
     return names
 
 
-# What the body for a bare window of each kind says besides the caller's.
-BARE_MEMBERS: Mapping[str, Mapping[str, Any]] = {
-    BAGS: {"stored_fields": "_none_", "docvalue_fields": list(FIELDS)},
-    NUMBERS: {"stored_fields": "_none_"},
+# What the body for an ids-only window of each kind says besides the caller's.
+IDS_ONLY_MEMBERS: Mapping[str, Mapping[str, Any]] = {
+    STORED_BAGS: {"stored_fields": "_none_", "docvalue_fields": list(FIELDS)},
+    SEQUENCE_NUMBERS: {"stored_fields": "_none_"},
 }
 
 
@@ -168,19 +161,19 @@ def is_of_one_shard(answer: Mapping[str, Any]) -> bool:
 def is_same_window(
     kind: str,
     whole: tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]],
-    bare: tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]],
+    ids_only: tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]],
 ) -> bool:
-    """Whether a bare window says the same as the whole one, each given as answer and hits."""
-    (answer, hits), (bare_answer, bare_hits) = whole, bare
-    if not (answer.keys() <= _ANSWER and bare_answer.keys() <= _ANSWER):
+    """Whether an ids-only window says the same as the whole one, each given as answer and hits."""
+    (answer, hits), (other_answer, other_hits) = whole, ids_only
+    if not (answer.keys() <= _ANSWER and other_answer.keys() <= _ANSWER):
         return False
-    if [place_of(hit) for hit in hits] != [place_of(hit) for hit in bare_hits]:
+    if [place_of(hit) for hit in hits] != [place_of(hit) for hit in other_hits]:
         return False
-    if kind == NUMBERS:
-        return is_of_one_shard(answer) and is_of_one_shard(bare_answer)
-    if not all(stored_value(hit, BAG_FIELD) for hit in bare_hits):
+    if kind == SEQUENCE_NUMBERS:
+        return is_of_one_shard(answer) and is_of_one_shard(other_answer)
+    if not all(stored_value(hit, BAG_FIELD) for hit in other_hits):
         return False
-    return [hit.get("_id") for hit in hits] == [stored_value(hit, ID_FIELD) for hit in bare_hits]
+    return [hit.get("_id") for hit in hits] == [stored_value(hit, ID_FIELD) for hit in other_hits]
 
 
 def stored_value(hit: Mapping[str, Any], name: str) -> Any:
@@ -190,67 +183,40 @@ def stored_value(hit: Mapping[str, Any], name: str) -> Any:
     return values[0] if isinstance(values, list) and len(values) == 1 else None
 
 
-class WindowMemory:
-    """Remembers by the searched names which kind of window fits; safe to share between threads.
+class WindowKinds:
+    """Remembers which kind of window serves a search of the same names; safe to share between threads.
 
     Args:
         kinds: that may be asked for; none keeps whole windows.
     """
 
-    def __init__(self, kinds: Collection[str] = (BAGS, NUMBERS), clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, kinds: Collection[str] = IDS_ONLY, clock: Callable[[], float] = time.monotonic) -> None:
         self._kinds = kinds
-        self._tried: TTLCache[tuple[str, ...], str] = TTLCache(_MAX_KNOWN, TRUST_S, clock)
+        self._compared: TTLCache[tuple[str, ...], str] = TTLCache(_MAX_KNOWN, TRUST_S, clock)
         self._resting: TTLCache[tuple[bytes, tuple[str, ...]], bool] = TTLCache(_MAX_KNOWN, REST_S, clock)
-        self._known_share: LRUCache[tuple[bytes, tuple[str, ...]], float] = LRUCache(_MAX_KNOWN)
         self._lock = threading.Lock()
 
-    def kind_for(self, plan: BarePlan, caller: bytes, names: tuple[str, ...]) -> str | None:
+    def kind_for(self, plan: WindowPlan, caller: bytes, names: tuple[str, ...]) -> str | None:
         """The kind to ask for now; None for a whole window."""
         if not plan.kinds:
             return None
         with self._lock:
-            kind = self._tried.get(names)
-            if kind is None or (caller, names) in self._resting:
-                return None
-            is_known = self._known_share.get((caller, names), 0.0) >= _LEAST_KNOWN
-        # The bags of an index of ours are known by their sequence numbers too, or come with the window.
-        if is_known and NUMBERS in plan.kinds and NUMBERS in self._kinds:
-            return NUMBERS
-        return BAGS if kind == BAGS else None
+            kind = self._compared.get(names)
+            return kind if kind in plan.kinds and (caller, names) not in self._resting else None
 
-    def kind_to_try(self, plan: BarePlan, caller: bytes, names: tuple[str, ...], has_stored_bags: bool) -> str | None:
-        """The kind that a trial is due for; None for no trial."""
-        kind = BAGS if has_stored_bags else NUMBERS
+    def is_to_compare(self, kind: str, plan: WindowPlan, caller: bytes, names: tuple[str, ...]) -> bool:
+        """Whether it is yet to be seen that windows of a kind say the same as whole ones."""
         if kind not in plan.kinds or kind not in self._kinds:
-            return None
+            return False
         with self._lock:
-            is_due = self._tried.get(names) != kind and (caller, names) not in self._resting
-            is_due = is_due and (has_stored_bags or self._known_share.get((caller, names), 0.0) >= _LEAST_KNOWN)
-        return kind if is_due else None
+            return self._compared.get(names) != kind and (caller, names) not in self._resting
 
-    def fits(self, names: tuple[str, ...], kind: str) -> None:
-        """A trial has shown it."""
+    def is_same(self, names: tuple[str, ...], kind: str) -> None:
+        """A comparison has shown it."""
         with self._lock:
-            self._tried[names] = kind
-
-    def lost(self, caller: bytes, names: tuple[str, ...], known_share: float | None) -> None:
-        """A bare window was of no use. If its bags were not known, whole windows follow until most are known again.
-
-        Args:
-            known_share: of its bags; None where that does not matter.
-        """
-        if known_share is not None and 1 - known_share > MOST_FETCHED:
-            self.note_known(caller, names, known_share)
-        else:
-            self.failed(caller, names)
+            self._compared[names] = kind
 
     def failed(self, caller: bytes, names: tuple[str, ...]) -> None:
-        """A bare window, its page or a trial did not fit together."""
+        """An ids-only window or its page did not fit together, or a comparison failed."""
         with self._lock:
             self._resting[caller, names] = True
-
-    def note_known(self, caller: bytes, names: tuple[str, ...], share: float) -> None:
-        """The share of a window's bags that were known."""
-        with self._lock:
-            before = self._known_share.get((caller, names), 0.0)
-            self._known_share[caller, names] = before + _WEIGHT_OF_LAST * (share - before)

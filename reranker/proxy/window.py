@@ -1,0 +1,68 @@
+"""A window: what the engine found for a search, before it is ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reranker.proxy.search import Outcome, Search, TranslatedQuery
+from reranker.upstream.answers import SearchAnswer
+
+
+class Misfit(Exception):
+    """Ids-only windows are of no use: bags or hits of the page cannot be had, or the engine refuses such a window.
+
+    Attributes:
+        searches: whose windows these are.
+        was_misread: cached bags were those of other documents, as of an index that was deleted and made anew.
+    """
+
+    def __init__(self, searches: Sequence[Search], was_misread: bool = False) -> None:
+        super().__init__("an ids-only window does not fit")
+        self.searches = searches
+        self.was_misread = was_misread
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Window:
+    """What the engine found for a search.
+
+    Attributes:
+        kind: of the window; None for a whole one.
+        translation: that it was asked in; None where it was asked as the caller wrote it.
+        failure: why a search that found nothing was not asked in translation, where that failed.
+    """
+
+    search: Search
+    kind: str | None
+    translation: TranslatedQuery | None
+    answer: SearchAnswer
+    failure: Outcome | None = None
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the engine's answer is an error: of a line of a multi-search."""
+        return self.answer.hits is None
+
+    @property
+    def hits(self) -> Sequence[dict[str, Any]]:
+        """Those that are to be re-ranked, in the engine's order."""
+        page = self.search.page
+        return () if page.is_behind else self.answer.found[: page.window]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it found nothing, on any page; without a total a later page cannot tell."""
+        if self.is_refused or self.answer.found:
+            return False
+        total = self.answer.raw.parsed["hits"].parsed.get("total")
+        return self.search.page.fetched_from == 0 or (total.get("value") if isinstance(total, Mapping) else total) == 0
+
+
+@dataclass(frozen=True, slots=True)
+class AsItCame:
+    """The engine's answer to a search as the caller wrote it."""
+
+    answer: SearchAnswer
+    outcome: Outcome

@@ -1,0 +1,121 @@
+"""When a window is asked for without its contents, without an engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reranker.base.raw_json import TOO_DEEP
+from reranker.proxy.window_kinds import (
+    SEQUENCE_NUMBERS,
+    STORED_BAGS,
+    WindowKinds,
+    WindowPlan,
+    is_same_window,
+    read_window_plan,
+)
+
+CALLER, NAMES = b"caller", ("pages",)
+PLAN = WindowPlan((STORED_BAGS, SEQUENCE_NUMBERS))
+MATCH = {"match": {"t": "cat"}}
+
+
+def hit(n: int, **stored: Any) -> dict[str, Any]:
+    return {"_index": "i", "_id": f"d{n}", "_seq_no": n, "_primary_term": 1, **stored}
+
+
+def ids_only_hit(n: int, **values: Any) -> dict[str, Any]:
+    fields = {"doc_id": [f"d{n}"], "bag": ["AgA="], **values}
+    return {"_index": "i", "_seq_no": n, "_primary_term": 1, "fields": fields}
+
+
+def answer(n_shards: int = 1, **members: Any) -> dict[str, Any]:
+    return {"took": 1, "_shards": {"total": n_shards}, "hits": {}, **members}
+
+
+WHOLE = (answer(), [hit(1), hit(2)])
+
+
+@pytest.mark.parametrize("kind", [STORED_BAGS, SEQUENCE_NUMBERS])
+def test_an_ids_only_window_with_the_same_hits_is_the_same(kind: str) -> None:
+    assert is_same_window(kind, WHOLE, (answer(), [ids_only_hit(1), ids_only_hit(2)]))
+
+
+@pytest.mark.parametrize("kind", [STORED_BAGS, SEQUENCE_NUMBERS])
+@pytest.mark.parametrize(
+    "ids_only",
+    [
+        (answer(), [ids_only_hit(2), ids_only_hit(1)]),  # a processor puts them in another order
+        (answer(), [ids_only_hit(1)]),
+        (answer(), [ids_only_hit(1), {**ids_only_hit(2), "_seq_no": 3}]),
+        (answer(ext={"generated": "of the hits"}), [ids_only_hit(1), ids_only_hit(2)]),
+    ],
+)
+def test_a_pipeline_or_a_change_shows_in_the_comparison(kind: str, ids_only: Any) -> None:
+    assert not is_same_window(kind, WHOLE, ids_only)
+
+
+def test_stored_bags_need_a_bag_and_the_right_id_on_each_hit() -> None:
+    assert not is_same_window(STORED_BAGS, WHOLE, (answer(), [ids_only_hit(1), ids_only_hit(2, bag=[])]))
+    assert not is_same_window(STORED_BAGS, WHOLE, (answer(), [ids_only_hit(1), ids_only_hit(2, doc_id=["d3"])]))
+    assert is_same_window(STORED_BAGS, (answer(3), WHOLE[1]), (answer(3), [ids_only_hit(1), ids_only_hit(2)]))
+
+
+def test_sequence_numbers_name_documents_of_one_shard_alone() -> None:
+    assert not is_same_window(SEQUENCE_NUMBERS, (answer(3), WHOLE[1]), (answer(3), [ids_only_hit(1), ids_only_hit(2)]))
+
+
+@pytest.mark.parametrize(
+    ("body", "parameters", "header", "expected"),
+    [
+        ({"query": MATCH}, {}, b"", PLAN),
+        ({"query": MATCH, "highlight": {"fields": {"t": {}}}}, {}, b"", WindowPlan(PLAN.kinds, needs_query=True)),
+        ({"query": {"bool": {"must": MATCH, "_name": "n"}}}, {}, b"", WindowPlan(PLAN.kinds, needs_query=True)),
+        ({"query": MATCH}, {"routing": "1"}, b"", WindowPlan((STORED_BAGS,))),
+        ({"query": MATCH}, {}, b'{"preference": "_shards:1"}', WindowPlan((STORED_BAGS,))),
+        ({"query": MATCH}, {}, b'{"index": "i", "unheard": 1}', WindowPlan()),
+        ({"query": MATCH}, {"search_pipeline": "p"}, b"", WindowPlan()),
+        ({"query": MATCH, "search_pipeline": "p"}, {}, b"", WindowPlan()),
+        ({"query": MATCH, "collapse": {"field": "f"}}, {}, b"", WindowPlan()),
+        ({"query": MATCH, "rescore": {}}, {}, b"", WindowPlan()),
+        ({"query": {"hybrid": {"queries": [MATCH]}}}, {}, b"", WindowPlan()),
+        ({"query": {"nested": {"path": "p", "query": MATCH, "inner_hits": {}}}}, {}, b"", WindowPlan()),
+        ({"query": {"bool": {"must": [TOO_DEEP]}}}, {}, b"", WindowPlan()),
+        ({"query": MATCH, "suggest": {"s": {"prefix": "c", "completion": {"field": "f"}}}}, {}, b"", WindowPlan()),
+        ({"highlight": {"fields": {}}}, {"q": "cat"}, b"", WindowPlan()),
+    ],
+)
+def test_only_searches_that_mean_the_same_in_two_requests_can_have_an_ids_only_window(
+    body: dict[str, Any], parameters: dict[str, str], header: bytes, expected: WindowPlan
+) -> None:
+    assert read_window_plan(body, parameters, header, page_size=10, n_fetch=100) == expected
+
+
+@pytest.mark.parametrize(("page_size", "kinds"), [(50, PLAN.kinds), (51, ()), (100, ())])
+def test_a_page_of_most_of_the_window_comes_with_the_window(page_size: int, kinds: tuple[str, ...]) -> None:
+    assert read_window_plan({"query": MATCH}, {}, b"", page_size, n_fetch=100).kinds == kinds
+
+
+def test_an_index_is_asked_for_ids_only_windows_after_a_comparison_and_rests_after_a_failure() -> None:
+    now = [0.0]
+    kinds = WindowKinds(clock=lambda: now[0])
+    assert kinds.kind_for(PLAN, CALLER, NAMES) is None
+    assert kinds.is_to_compare(STORED_BAGS, PLAN, CALLER, NAMES)
+    kinds.is_same(NAMES, STORED_BAGS)
+    assert not kinds.is_to_compare(STORED_BAGS, PLAN, CALLER, NAMES)
+    assert kinds.kind_for(PLAN, CALLER, NAMES) == STORED_BAGS
+    assert kinds.kind_for(PLAN, CALLER, ("others",)) is None
+    assert kinds.kind_for(WindowPlan((SEQUENCE_NUMBERS,)), CALLER, NAMES) is None
+    kinds.failed(CALLER, NAMES)
+    assert kinds.kind_for(PLAN, CALLER, NAMES) is None
+    assert kinds.kind_for(PLAN, b"another", NAMES) == STORED_BAGS
+    now[0] = 31.0
+    assert kinds.kind_for(PLAN, CALLER, NAMES) == STORED_BAGS
+    now[0] = 301.0
+    assert kinds.kind_for(PLAN, CALLER, NAMES) is None
+    assert kinds.is_to_compare(STORED_BAGS, PLAN, CALLER, NAMES)
+
+
+def test_windows_can_be_kept_whole() -> None:
+    assert not WindowKinds(kinds=()).is_to_compare(STORED_BAGS, PLAN, CALLER, NAMES)
