@@ -17,7 +17,7 @@ from ingest.embeddings.dictionaries import Pair
 from ingest.embeddings.summary import Summary
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
-from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision, check_output
+from reranker.embeddings import Embeddings, EmbeddingsWriter, check_output
 
 
 def align(
@@ -27,7 +27,6 @@ def align(
     output: Path,
     *,
     replace: bool = False,
-    precision: Precision = "float32",
     progress: Progress = no_progress,
 ) -> Summary:
     """Writes a store with the vectors of `target`, unchanged, and the rotated vectors of `source`.
@@ -66,7 +65,7 @@ def align(
         "mean_cosine_of_pairs": round(cosine, 4),
     }
     n_documents = joint_documents(target, source)
-    with EmbeddingsWriter(output, dim=target.dim, source=described, replace=replace, precision=precision) as writer:
+    with EmbeddingsWriter(output, dim=target.dim, source=described, replace=replace) as writer:
         append_store(writer, target, counted=n_documents is not None)
         append_store(writer, source, lambda rows: rows @ rotation, counted=n_documents is not None)
         writer.commit(n_documents)

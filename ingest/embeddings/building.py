@@ -18,7 +18,7 @@ from ingest.embeddings.spectral import unit_rows
 from ingest.embeddings.summary import Summary
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
-from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision, check_output
+from reranker.embeddings import Embeddings, EmbeddingsWriter, check_output
 from reranker.text.documents import Document
 from reranker.text.normalization import as_written
 from reranker.text.tokens import letter_tokens
@@ -85,7 +85,6 @@ def build(
     whole_languages: Container[str] = (),
     n_directions: int | None = None,
     replace: bool = False,
-    precision: Precision = "float32",
     progress: Progress = no_progress,
 ) -> Summary:
     """Writes a store of the words of the pairs, and of a collection.
@@ -126,9 +125,7 @@ def build(
     linked = links(((one, other) for one, other in known if one is not None and other is not None), len(places))
     vectors = retrofit(vectors, linked, progress=progress)
     described = {"built": encoder, "n_links": linked.nnz // 2}
-    with EmbeddingsWriter(
-        output, dim=vectors.shape[1], source=described, replace=replace, precision=precision
-    ) as writer:
+    with EmbeddingsWriter(output, dim=vectors.shape[1], source=described, replace=replace) as writer:
         start = 0
         for language, terms in vocabulary.items():
             counted = None

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision
+from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.embeddings.query_encoder import QueryEncoderFiles
 
 _BLOCK_ROWS = 16_384
@@ -27,9 +27,7 @@ def joint_documents(first: Embeddings, second: Embeddings) -> dict[str, int] | N
     return {language: n for each in counted for language, n in (each or {}).items()}
 
 
-def copy_store(
-    embeddings: Embeddings, output: Path, *, replace: bool = False, precision: Precision = "float32"
-) -> None:
+def copy_store(embeddings: Embeddings, output: Path, *, replace: bool = False) -> None:
     """Writes the same store, with its encoders of queries, to another path.
 
     Raises:
@@ -40,7 +38,6 @@ def copy_store(
         dim=embeddings.dim,
         source=embeddings.meta["source"],
         replace=replace,
-        precision=precision,
         query_encoders=[QueryEncoderFiles.read(embeddings.path, each.model) for each in embeddings.query_encoders],
         mapped_languages=embeddings.mapped_languages,
     ) as writer:
@@ -62,7 +59,7 @@ def append_store(
     for start in range(0, embeddings.n_terms, _BLOCK_ROWS):
         end = min(start + _BLOCK_ROWS, embeddings.n_terms)
         places = embeddings.vocabulary.places[start:end]
-        rows = np.asarray(embeddings.vectors[start:end])
+        rows = embeddings.vectors[start:end]
         changed = rows if change is None else change(rows)
         # Runs of one language, so that the terms stay in order.
         edges = [0, *(np.flatnonzero(np.diff(places)) + 1).tolist(), end - start]

@@ -61,9 +61,7 @@ def extend(
     progress(len(new), len(new), "added new languages")
     source = {"extended": embeddings.meta["source"], "languages": list(new)}
     counted = embeddings.meta["n_documents"]
-    with EmbeddingsWriter(
-        output, dim=embeddings.dim, source=source, replace=replace, precision=embeddings.precision
-    ) as writer:
+    with EmbeddingsWriter(output, dim=embeddings.dim, source=source, replace=replace) as writer:
         append_store(writer, embeddings, counted=counted is not None)
         n_without = append_languages(writer, new, vectors, counted=counted is not None)
         added = {code: language.n_documents for code, language in new.items() if code in writer.counts}

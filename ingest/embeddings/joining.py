@@ -20,7 +20,7 @@ from ingest.embeddings.spectral import unit_rows
 from ingest.embeddings.summary import Summary
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
-from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision, check_output
+from reranker.embeddings import Embeddings, EmbeddingsWriter, check_output
 
 _BLOCK_ROWS = 8_192
 # Ridge, relative to the mean square of a number over the common terms. It keeps a regression on few terms stable.
@@ -40,7 +40,6 @@ def join(
     collection: Collection | None = None,
     max_others: int | None = None,
     replace: bool = False,
-    precision: Precision = "float32",
     progress: Progress = no_progress,
 ) -> Summary:
     """Writes a store with the terms of all stores.
@@ -72,7 +71,7 @@ def join(
         "joined": [store.meta["source"] for store in stores],
         "n_common": int((vocabulary.ids >= 0).all(axis=0).sum()),
     }
-    with EmbeddingsWriter(output, dim=dim, source=described, replace=replace, precision=precision) as writer:
+    with EmbeddingsWriter(output, dim=dim, source=described, replace=replace) as writer:
         for start, rows in concatenated.blocks(progress, "writing the joint embeddings"):
             _append(writer, vocabulary, start, rows @ directions)
         writer.commit(vocabulary.n_documents)

@@ -18,7 +18,6 @@ from reranker.base.errors import BadEmbeddings, SinkrankError, UnknownLanguage, 
 from reranker.embeddings.folder import DOCUMENT_FREQUENCIES, VECTORS, read_meta, version_hasher
 from reranker.embeddings.manifest import check, checked_blocks
 from reranker.embeddings.query_encoder import QueryEncoder, QueryEncoding
-from reranker.embeddings.rows import STORED_AS, CompactRows, Precision
 from reranker.embeddings.stem_keys import StemKeys
 from reranker.embeddings.unknown import DEFAULT_RULE, StandIns, UnknownWordsRule, check_rule
 from reranker.embeddings.vocabulary import Vocabulary, open_array
@@ -42,9 +41,8 @@ class Embeddings:
 
     Attributes:
         path: the folder.
-        vectors: (n_terms, dim), each row of length 1: mapped float32, or `CompactRows` for other precisions.
+        vectors: (n_terms, dim), each row of length 1: mapped float32.
         document_frequencies: (n_terms,) int32, documents of the training text with each term; None if not counted.
-        precision: the number type of the stored vectors.
         n_terms: number of terms, all languages.
         dim: dimensions of an embedding.
         languages: the ISO 639-1 codes of the store's languages.
@@ -72,12 +70,11 @@ class Embeddings:
         self.path = path
         self.meta = meta
         # Indexing a plain array is faster than a memory map; the memory is the same.
-        self.vectors = np.asarray(vectors) if isinstance(vectors, np.ndarray) else vectors
+        self.vectors = np.asarray(vectors)
         self.vocabulary = vocabulary
         self.n_terms, self.dim = vectors.shape
         self.languages = vocabulary.languages
         self.version: str = meta["version"]
-        self.precision: Precision = meta["precision"]
         self.document_frequencies = document_frequencies
         self._taken: dict[str, dict[str, tuple[int, ...]]] = {language: {} for language in self.languages}
         self.unknown_words = check_rule(unknown_words)
@@ -112,10 +109,7 @@ class Embeddings:
         check_can_split(meta["languages"], f"the embeddings in {path} hold words in")
         n_terms, dim = meta["n_terms"], meta["dim"]
         vocabulary = Vocabulary.open(path, list(meta["languages"]), n_terms, meta["n_term_bytes"])
-        precision: Precision = meta["precision"]
-        vectors = open_array(path / VECTORS, STORED_AS[precision], (n_terms, dim))
-        if precision != "float32":
-            vectors = cast(NDArray[np.float32], CompactRows(vectors))
+        vectors = open_array(path / VECTORS, np.float32, (n_terms, dim))
         frequencies = None
         if meta["n_documents"] is not None:
             frequencies = open_array(path / DOCUMENT_FREQUENCIES, np.int32, (n_terms,))
@@ -283,10 +277,9 @@ class Embeddings:
         check(self.path, self.meta)
         for _ in checked_blocks(self.path, self.meta):
             pass
-        hasher = version_hasher(self.dim, self.precision)
-        stored = np.asarray(self.vectors.codes) if isinstance(self.vectors, CompactRows) else self.vectors
+        hasher = version_hasher(self.dim)
         for start in range(0, self.n_terms, _CHUNK_ROWS):
-            hasher.update(stored[start : start + _CHUNK_ROWS].data)
+            hasher.update(self.vectors[start : start + _CHUNK_ROWS].data)
         hasher.update(self.vocabulary.digest())
         if hasher.hexdigest() != self.version:
             raise BadEmbeddings(

@@ -12,7 +12,6 @@ from sinkrank.console import options
 from sinkrank.console.embedding_options import (
     MAKES_STORE,
     Dictionaries,
-    Precision,
     Replace,
     TextField,
     check_has_collection,
@@ -63,7 +62,6 @@ def align(
     store: _First,
     other: _Second,
     dictionary: Dictionaries = None,
-    precision: Precision = "float32",
     replace: Replace = False,
     json_: options.Json = False,
 ) -> None:
@@ -73,7 +71,7 @@ def align(
     """
     from ingest.embeddings.aligning import align as run
     from ingest.embeddings.dictionaries import read_pairs
-    from reranker.embeddings import Embeddings, check_precision
+    from reranker.embeddings import Embeddings
     from sinkrank.console import output as shown
 
     with shown.progress_bars() as progress:
@@ -84,7 +82,6 @@ def align(
             (pair for each in dictionaries for pair in read_pairs(each)),
             settings.embeddings_path,
             replace=replace,
-            precision=check_precision(precision),
             progress=progress,
         )
     show_summary(summary, json_)
@@ -97,7 +94,6 @@ def join(
     dim: Annotated[
         int | None, typer.Option("--dim", min=1, help="Dimensions to keep; default: those of the largest store.")
     ] = None,
-    precision: Precision = "float32",
     replace: Replace = False,
     json_: options.Json = False,
 ) -> None:
@@ -106,7 +102,7 @@ def join(
     Example: [bold]sinkrank embeddings join trained built --output joined[/bold]
     """
     from ingest.embeddings.joining import join as run
-    from reranker.embeddings import Embeddings, check_precision
+    from reranker.embeddings import Embeddings
     from sinkrank.console import output as shown
 
     if len(stores) < 2:
@@ -117,7 +113,6 @@ def join(
             settings.embeddings_path,
             dim=dim,
             replace=replace,
-            precision=check_precision(precision),
             progress=progress,
         )
     show_summary(summary, json_)
@@ -141,7 +136,6 @@ def build(
         typer.Option("--lang", metavar="CODE", help="Language of documents of the collection that name none."),
     ] = None,
     text_field: TextField = None,
-    precision: Precision = "float32",
     replace: Replace = False,
     json_: options.Json = False,
 ) -> None:
@@ -156,12 +150,11 @@ def build(
     from ingest.embeddings.dictionaries import read_pairs
     from ingest.embeddings.sentence_models import E5, open_encoder
     from ingest.embeddings.word_encoder import WordVectors
-    from reranker.embeddings import check_output, check_precision
+    from reranker.embeddings import check_output
     from sinkrank.console import output as shown
 
     for option, value in (("--lang", lang), ("--text-field", text_field)):
         check_has_collection(collection, option, value)
-    kept = check_precision(precision)
     check_output(settings.embeddings_path, replace=replace)
     encoder = open_encoder(E5, settings.home / "models", settings.n_threads)
     with shown.progress_bars() as progress:
@@ -180,7 +173,6 @@ def build(
                 collection=counted,
                 encoder=encoder.name,
                 replace=replace,
-                precision=kept,
                 progress=progress,
             )
     show_summary(summary, json_)

@@ -16,7 +16,6 @@ from sinkrank.console.embedding_options import (
     Dictionaries,
     GroupField,
     LanguageField,
-    Precision,
     Replace,
     TextField,
     TitleField,
@@ -70,7 +69,6 @@ def import_(
     min_count: MinCount = None,
     collection: Collection = None,
     text_field: TextField = None,
-    precision: Precision = "float32",
     replace: Replace = False,
     json_: options.Json = False,
 ) -> None:
@@ -81,7 +79,7 @@ def import_(
     Example: [bold]sinkrank embeddings import en=wiki.multi.en.vec fr=wiki.multi.fr.vec --max-terms 200000[/bold]
     """
     from ingest.embeddings.selection import Source
-    from reranker.embeddings import check_output, check_precision
+    from reranker.embeddings import check_output
     from sinkrank.console import output as shown
 
     check_has_collection(collection, "--text-field", text_field)
@@ -98,7 +96,6 @@ def import_(
             min_count=min_count,
             collection=collection,
             text_field=text_field,
-            precision=check_precision(precision),
             replace=replace,
         )
     show_summary(summary, json_)
@@ -132,7 +129,6 @@ def train(
     language_field: LanguageField = None,
     dictionary: Dictionaries = None,
     dim: Annotated[int, typer.Option("--dim", min=1, help="Dimensions of an embedding.")] = 300,
-    precision: Precision = "float32",
     replace: Replace = False,
     json_: options.Json = False,
 ) -> None:
@@ -148,12 +144,11 @@ def train(
     from ingest.documents import DETECTED, Layout
     from ingest.embeddings.document_units import Unusable
     from ingest.embeddings.training import train_documents
-    from reranker.embeddings import check_output, check_precision
+    from reranker.embeddings import check_output
     from sinkrank.console import output as shown
 
     if not files and not dictionary:
         raise typer.BadParameter("name at least one file of documents, or a --dictionary", param_hint="FILE...")
-    kept = check_precision(precision)
     check_output(settings.embeddings_path, replace=replace)
     layout = Layout(
         language_field=language_field, title_field=title_field, text_field=text_field, default_language=lang
@@ -172,7 +167,6 @@ def train(
                 language=None if layout.default_language == DETECTED else layout.default_language,
                 replace=replace,
                 source=[*map(short_name, files or []), *(each.name for each in dictionaries)],
-                precision=kept,
                 progress=progress,
             )
     show_summary(summary, json_)
@@ -205,9 +199,7 @@ def info(
     languages = ", ".join(f"{language} {n:,}" for language, n in facts["languages"].items())
     console = output.results()
     console.print(f"{facts['path']}, version {facts['version']}", markup=False, soft_wrap=True)
-    console.print(
-        f"{facts['n_terms']:,} terms of {facts['dim']} dimensions in {facts['precision']}: {languages}", markup=False
-    )
+    console.print(f"{facts['n_terms']:,} terms of {facts['dim']} dimensions: {languages}", markup=False)
     counted = facts["n_documents"]
     trained = ", ".join(f"{language} {n:,}" for language, n in counted.items()) if counted else "not counted"
     console.print(f"texts with document frequencies: {trained}", markup=False)
@@ -257,7 +249,6 @@ def _facts(store: Embeddings) -> dict[str, Any]:
         "path": str(store.path),
         "version": store.version,
         "dim": store.dim,
-        "precision": store.precision,
         "n_terms": store.n_terms,
         "languages": dict(store.meta["languages"]),
         "n_documents": store.meta["n_documents"],

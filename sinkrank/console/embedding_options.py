@@ -31,7 +31,6 @@ MAKES_STORE = (
     "home",
 )
 Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing store.")]
-Precision = Annotated[str, typer.Option("--precision", help="float32, float16 (half the size) or int8 (a quarter).")]
 Dictionaries = Annotated[
     list[str] | None,
     typer.Option(

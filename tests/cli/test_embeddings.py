@@ -27,7 +27,7 @@ def files(empty_home: Path) -> list[str]:
 def test_info_tells_what_a_store_holds(home: Path, run: Run) -> None:
     info = json.loads(run("embeddings", "info", "--json").stdout)
     assert (info["n_terms"], info["dim"], info["languages"]) == (10, 2, {"en": 5, "fr": 5})
-    assert "10 terms of 2 dimensions in float32: en 5, fr 5" in run("embeddings", "info").stdout
+    assert "10 terms of 2 dimensions: en 5, fr 5" in run("embeddings", "info").stdout
 
 
 def test_nearest_orders_by_cosine(home: Path, run: Run) -> None:
@@ -97,10 +97,10 @@ def dictionary(empty_home: Path) -> str:
 
 
 def test_a_dictionary_is_trained_on_without_any_text(run: Run, dictionary: str) -> None:
-    result = run("embeddings", "train", "--dictionary", dictionary, "--dim", "4", "--precision", "float16", "--json")
+    result = run("embeddings", "train", "--dictionary", dictionary, "--dim", "4", "--json")
     assert json.loads(result.stdout)["languages"] == {"en": 4, "fr": 4}
     info = json.loads(run("embeddings", "info", "--verify", "--json").stdout)
-    assert (info["precision"], info["source"]) == ("float16", ["en-fr pairs.tsv"])
+    assert info["source"] == ["en-fr pairs.tsv"]
 
 
 def test_stores_are_extended_aligned_and_joined(empty_home: Path, run: Run, files: list[str], dictionary: str) -> None:
@@ -146,7 +146,6 @@ def test_a_store_is_built_of_a_dictionary_and_a_collection(empty_home: Path, run
         (["train", "--dictionary", "fr-zh"], 1, "FreeDict has no dictionary fr-zh; it has fr-bg"),
         (["train", "--dictionary", "en-fr=none.tsv"], 1, "no file 'none.tsv'"),
         (["train"], 2, "name at least one file of documents"),
-        (["import", "en=en.vec", "--precision", "int4"], 2, "float32, float16, int8"),
         (["import", "en=en.vec", "--min-count", "2"], 1, "give a vocabulary"),
         (["import", "en=en.vec", "--vocabulary", "words"], 2, "fr=words"),
         (["extend", "none", "a.jsonl"], 1, "there are no embeddings at"),

@@ -449,7 +449,6 @@ def test_two_runs_over_the_same_documents_do_not_meet(empty_home: Path, run: Run
         (["empty.jsonl"], 1, "there are no documents; check the file"),
         (["broken.jsonl"], 1, "broken.jsonl, line 1"),
         (["english.jsonl", "--group-field", "nothing", "--without", "encoder,published"], 1, "has a field 'nothing'"),
-        (["english.jsonl", "--precision", "int4"], 2, "int4"),
         (["english.jsonl", "--lang", "english"], 2, "not a language code"),
     ],
 )

@@ -360,9 +360,9 @@ def test_the_direction_that_all_words_of_a_language_share_is_taken_off(tmp_path,
 
 def test_without_a_collection_all_words_of_the_dictionary_are_taken(tmp_path, fake):
     with WordVectors(tmp_path / "words", fake()) as words:
-        summary = build(PAIRS, words.encode, tmp_path / "store", encoder="fake 1", precision="int8")
+        summary = build(PAIRS, words.encode, tmp_path / "store", encoder="fake 1")
     found = Embeddings.open(tmp_path / "store")
-    assert (summary.languages, found.precision) == ({"en": 6, "fr": 6}, "int8")
+    assert summary.languages == {"en": 6, "fr": 6}
     assert [found.nearest(word, "en", "fr", 1)[0][1] for word in WORDS] == list(WORDS.values())
     assert found.idf.languages == {}
 
