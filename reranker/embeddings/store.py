@@ -254,7 +254,7 @@ class Embeddings:
             self._check_language(target_language)
         term_id = self.term_id(language, normalize_term(term, language))
         if term_id is None:
-            raise UnknownWords(self._unknown_word(term, language))
+            raise UnknownWords(self._unknown_word(term, [language]))
         cosines = self._cosines(self.vectors[term_id])
         wanted = np.ones(self.n_terms, dtype=bool)
         if target_language is not None:
@@ -267,6 +267,17 @@ class Embeddings:
             ids = ids[cosines[ids] >= least]
         best = ids[np.argsort(-cosines[ids], kind="stable")][: max(0, n)]
         return [(*self.term(int(row)), float(cosines[row])) for row in best]
+
+    def languages_of(self, term: str) -> list[str]:
+        """The languages in which a term, normalised here, has an embedding.
+
+        Raises:
+            UnknownWords: none has; the message names similar spellings that have one.
+        """
+        found = [code for code in self.languages if self.term_id(code, normalize_term(term, code)) is not None]
+        if not found:
+            raise UnknownWords(self._unknown_word(term, self.languages))
+        return found
 
     def verify(self) -> None:
         """Reads every byte and compares it with the checksums and the version in `meta.json`.
@@ -320,20 +331,25 @@ class Embeddings:
                 "give one of these, or import embeddings of that language"
             )
 
-    def _unknown_word(self, term: str, language: str) -> str:
-        wanted = normalize_term(term, language)
+    def _unknown_word(self, term: str, languages: Sequence[str]) -> str:
         # At most one edit for three letters, so that suggestions are similar.
-        spellings = process.extract(
-            wanted,
-            [known for _, known in self.vocabulary.terms(language)],
-            scorer=Levenshtein.distance,
-            score_cutoff=max(1, len(wanted) // 3),
-            limit=_MAX_SPELLINGS,
-        )
+        found = [
+            match
+            for language in languages
+            for match in process.extract(
+                normalize_term(term, language),
+                [known for _, known in self.vocabulary.terms(language)],
+                scorer=Levenshtein.distance,
+                score_cutoff=max(1, len(term) // 3),
+                limit=_MAX_SPELLINGS,
+            )
+        ]
+        spellings = dict.fromkeys(spelling for spelling, _, _ in sorted(found, key=lambda match: match[1]))
+        where = f"in language {languages[0]!r}" if len(languages) == 1 else f"in {', '.join(languages)}"
         if not spellings:
-            return f"{term!r} has no embedding in language {language!r}; try another word"
-        near = ", ".join(repr(spelling) for spelling, _, _ in spellings)
-        return f"{term!r} has no embedding in language {language!r}; similar words with one: {near}"
+            return f"{term!r} has no embedding {where}; try another word"
+        near = ", ".join(map(repr, list(spellings)[:_MAX_SPELLINGS]))
+        return f"{term!r} has no embedding {where}; similar words with one: {near}"
 
 
 def _reopen(path: Path, version: str, unknown_words: UnknownWordsRule, with_query_encoders: bool) -> Embeddings:

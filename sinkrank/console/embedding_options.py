@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -104,7 +104,6 @@ def count_words(
     text_field: str | None,
     settings: Settings,
     progress: Progress,
-    languages: Container[str] | None = None,
 ) -> Collection:
     """The document frequencies of the words of a collection: files as ingest reads them, and indices (URL/INDEX), which
     are copied to the home's folder meanwhile.
@@ -112,7 +111,6 @@ def count_words(
     Args:
         lang: of documents that name none.
         text_field: of the rows, or of an index that Sinkrank did not make.
-        languages: those whose words are counted; None counts all.
 
     Raises:
         BadInput, NotFound, StoreUnavailable: one cannot be read, or none holds a document.
@@ -123,7 +121,7 @@ def count_words(
 
     layout = Layout(text_field=text_field, default_language=lang)
     with opened_records(names, layout, settings, progress) as records:
-        counted = count_collection(_told(records, progress), languages)
+        counted = count_collection(_told(records, progress))
     if not counted.n_documents:
         raise BadInput(
             f"no document with words and a language came of {', '.join(map(shown, names))}; give the language of rows "

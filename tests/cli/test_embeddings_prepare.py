@@ -179,7 +179,7 @@ def test_english_embeddings_are_mapped_to_the_encodings_of_passages(
     # The store keeps the encoder, for queries.
     assert [encoder.model.name for encoder in mapped.query_encoders] == ["all-MiniLM-L6-v2"]
     assert (mapped.path / "all-MiniLM-L6-v2-encoder.onnx").read_bytes() == b"the model"
-    assert "queries in en are encoded by all-MiniLM-L6-v2" in run("embeddings", "info").stdout
+    assert "queries in en are encoded by all-MiniLM-L6-v2" in run("embeddings", "show").stdout
     # The figure of the result is its own, though it has one part alone.
     assert report["joined"] != report["made"][0]["figures"]
     assert left_over(empty_home) == []

@@ -132,7 +132,7 @@ class OtherLanguages:
             query_encoders=encoders,
             mapped_languages=self.others,
         ) as writer:
-            append_store(writer, embeddings, counted=True)
+            append_store(writer, embeddings)
             for language in self.others:
                 self._append(writer, language, words, embeddings, rotation, pairs)
             counted = {language: texts.collection.n_documents.get(language, 0) for language in self.others}
