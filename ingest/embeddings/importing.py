@@ -40,7 +40,7 @@ def import_embeddings(
         vocabularies: files of the words to take by language, with or without counts
             (`ingest.embeddings.selection.read_vocabulary`).
         frequencies: words to take by language, with their document frequencies
-            (`ingest.embeddings.building.count_collection`). `vocabularies` takes precedence.
+            (`ingest.embeddings.collection.count_collection`). `vocabularies` takes precedence.
         min_count: minimum count of a word in either.
 
     Raises:

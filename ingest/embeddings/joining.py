@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.embeddings.building import Collection
+from ingest.embeddings.collection import Collection
 from ingest.embeddings.joint_vocabulary import JointVocabulary, joint_vocabulary
 from ingest.embeddings.spectral import unit_rows
 from ingest.embeddings.summary import Summary

@@ -10,7 +10,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.embeddings.building import Collection, Term
+from ingest.embeddings.collection import Collection, Term
 from reranker.embeddings import Embeddings
 
 

@@ -90,7 +90,7 @@ def train(
     with EmbeddingsWriter(output, dim=dim_found, source=source, replace=replace) as writer:
         # Dictionaries have no documents, and say nothing about the frequency of words.
         counted = any(each.n_documents for each in counts.languages.values())
-        n_without = append_languages(writer, counts.languages, vectors, counted=counted)
+        n_without = _append_languages(writer, counts.languages, vectors, counted=counted)
         n_documents = {code: counts.languages[code].n_documents for code in writer.counts}
         writer.commit(n_documents if counted else None)
     embeddings = Embeddings.open(output)
@@ -172,7 +172,7 @@ def _vectors(counts: Counts, dim: int, seed: int, progress: Progress) -> dict[st
     return vectors
 
 
-def append_languages(
+def _append_languages(
     writer: EmbeddingsWriter,
     languages: Mapping[str, LanguageCounts],
     vectors: Mapping[str, NDArray[np.float32]],

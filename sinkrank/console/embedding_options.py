@@ -14,7 +14,7 @@ from sinkrank.console.document_sources import opened_records, shown
 
 if TYPE_CHECKING:
     from ingest.documents import Record
-    from ingest.embeddings.building import Collection
+    from ingest.embeddings.collection import Collection
     from ingest.embeddings.dictionaries import Dictionary
     from ingest.embeddings.summary import Summary
     from ingest.progress import Progress
@@ -116,7 +116,7 @@ def count_words(
         BadInput, NotFound, StoreUnavailable: one cannot be read, or none holds a document.
     """
     from ingest.documents import Layout
-    from ingest.embeddings.building import count_collection
+    from ingest.embeddings.collection import count_collection
     from reranker.base.errors import BadInput
 
     layout = Layout(text_field=text_field, default_language=lang)

@@ -405,7 +405,7 @@ def test_a_run_that_was_stopped_goes_on_with_the_parts_that_are_there(
     (work / ".training-0.partial-1").mkdir()
     encoder.clear()
     with monkeypatch.context() as patched:
-        for name in ("train_documents", "build"):
+        for name in ("train_documents", "encode_words"):
             patched.setattr(parts, name, stop)
         result = run(*PREPARE, english, "--json")
     assert [part["seconds"] for part in json.loads(result.stdout)["made"]] == [0, 0, 0]

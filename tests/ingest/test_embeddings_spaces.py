@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
-from ingest.embeddings.building import Collection, build, count_collection
+from ingest.embeddings.collection import Collection, count_collection
 from ingest.embeddings.dictionaries import Pair
+from ingest.embeddings.encoded_words import encode_words
 from ingest.embeddings.joining import join
 from ingest.embeddings.retrofitting import links, retrofit
 from ingest.embeddings.word_encoder import Encoder, TimeLimit, WordVectors
@@ -168,7 +169,7 @@ def test_encoding_stops_when_its_time_is_up_and_the_words_that_were_left_are_cou
             vectors[2:] = 0
             return vectors
 
-        summary = build([], two, tmp_path / "out", collection=counts, encoder="fake 1", max_words=9)
+        summary = encode_words([], two, tmp_path / "out", collection=counts, encoder="fake 1", max_words=9)
     # The most frequent of each language.
     assert summary.languages == {"en": 1, "fr": 1}
     assert summary.skipped == {"words that were not encoded within the time limit": 2}
@@ -178,7 +179,7 @@ def test_encoding_stops_when_its_time_is_up_and_the_words_that_were_left_are_cou
 def test_of_each_language_the_most_frequent_words_are_encoded(tmp_path, fake):
     counts = Collection({"en": Counter({"cat": 3, "dog": 2, "car": 1}), "fr": Counter({"chat": 5})}, {"en": 4, "fr": 5})
     with WordVectors(tmp_path / "words", fake()) as words:
-        summary = build([], words.encode, tmp_path / "out", collection=counts, encoder="fake 1", max_words=3)
+        summary = encode_words([], words.encode, tmp_path / "out", collection=counts, encoder="fake 1", max_words=3)
     # One of each language is 2 words, two would be 3: cat, dog and chat.
     assert summary.languages == {"en": 2, "fr": 1}
     assert summary.skipped == {"rarer words than are encoded": 1}
@@ -192,7 +193,7 @@ def test_translations_of_the_collections_words_come_before_other_words_of_a_lang
     ]
     with WordVectors(tmp_path / "words", fake()) as words:
         for name, limit, expected in (("all", 9, {"chat", "aigle"}), ("few", 2, {"chat"})):
-            build(
+            encode_words(
                 pairs,
                 words.encode,
                 tmp_path / name,
@@ -250,7 +251,7 @@ def test_translations_are_drawn_together_and_a_collection_says_what_is_wanted(tm
     ]
     collection = count_collection(documents).only(["en", "fr"])
     with WordVectors(tmp_path / "words", fake()) as words:
-        build(PAIRS, words.encode, tmp_path / "store", collection=collection, encoder="fake 1", max_words=9)
+        encode_words(PAIRS, words.encode, tmp_path / "store", collection=collection, encoder="fake 1", max_words=9)
     found = Embeddings.open(tmp_path / "store")
     # The words of the collection, the frequent first, and of the dictionary what translates them.
     assert [term for _, term in found.vocabulary.terms("en")] == ["cat", "bread", "unicorn"]
@@ -274,7 +275,7 @@ def test_the_direction_that_all_words_of_a_language_share_is_taken_off(tmp_path,
         code: Counter(term for pair in pairs for language, term in pair if language == code) for code in ("en", "fr")
     }
     collection = Collection(words, {"en": 1, "fr": 1})
-    build(
+    encode_words(
         pairs,
         lambda words, progress: meanings + common,
         tmp_path / "store",
@@ -289,11 +290,11 @@ def test_the_direction_that_all_words_of_a_language_share_is_taken_off(tmp_path,
 def test_a_greek_word_is_encoded_as_it_is_written(tmp_path, fake):
     with WordVectors(tmp_path / "words", fake()) as words:
         counts = Collection({"el": Counter({"λόγοσ": 1})}, {"el": 1})
-        build([], words.encode, tmp_path / "store", collection=counts, encoder="fake 1", max_words=9)
+        encode_words([], words.encode, tmp_path / "store", collection=counts, encoder="fake 1", max_words=9)
     assert "λόγος" in fake.asked
 
 
 def test_documents_without_words_are_refused(tmp_path, fake):
     empty = count_collection([Document("1", "12 34", "en")])
     with pytest.raises(BadInput, match="no words to encode"):
-        build(PAIRS, fake.encode, tmp_path / "store", collection=empty, encoder="fake 1", max_words=9)
+        encode_words(PAIRS, fake.encode, tmp_path / "store", collection=empty, encoder="fake 1", max_words=9)

@@ -1,17 +1,17 @@
-"""Builds embeddings without training: encodes the single words of a collection and of dictionaries with a sentence
-encoder, then moves translations towards each other."""
+"""Makes a store of the words of a collection and of their translations: encodes them with a sentence encoder, and moves
+translations towards each other."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ingest.embeddings.collection import Collection, Term
 from ingest.embeddings.dictionaries import Pair
 from ingest.embeddings.retrofitting import links, retrofit
 from ingest.embeddings.spectral import unit_rows
@@ -19,9 +19,7 @@ from ingest.embeddings.summary import Summary
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings, EmbeddingsWriter, check_output
-from reranker.text.documents import Document
 from reranker.text.normalization import as_written
-from reranker.text.tokens import letter_tokens
 
 # Mu and Viswanath 2018 remove one direction for each hundred dimensions.
 _DIMS_OF_DIRECTION = 100
@@ -32,44 +30,8 @@ TOO_RARE = "rarer words than are encoded"
 Encode = Callable[[Sequence[str], Progress], NDArray[np.float32]]
 """Turns n words, as they are written, into (n, dim) vectors; zeros for words that it had no time to encode."""
 
-Term = tuple[str, str]
-"""A language and a normalised term of it."""
 
-
-@dataclass(frozen=True, slots=True)
-class Collection:
-    """The words of a collection.
-
-    Attributes:
-        document_frequencies: documents with each term, by language.
-        n_documents: number of documents of each language.
-    """
-
-    document_frequencies: Mapping[str, Counter[str]]
-    n_documents: Mapping[str, int]
-
-    def only(self, languages: Container[str]) -> Collection:
-        """The same for some languages."""
-        return Collection(
-            {code: counter for code, counter in self.document_frequencies.items() if code in languages},
-            {code: n for code, n in self.n_documents.items() if code in languages},
-        )
-
-
-def count_collection(documents: Iterable[Document]) -> Collection:
-    """Counts the words of the documents, in one pass; memory grows with the distinct words."""
-    frequencies: dict[str, Counter[str]] = {}
-    n_documents: Counter[str] = Counter()
-    for document in documents:
-        language = document.language
-        n_documents[language] += 1
-        # Not a set: its order differs between processes. Equally frequent words keep the order of occurrence.
-        words = dict.fromkeys(letter_tokens(document.full_text, language))
-        frequencies.setdefault(language, Counter()).update(words.keys())
-    return Collection({language: counter for language, counter in frequencies.items() if counter}, dict(n_documents))
-
-
-def build(
+def encode_words(
     pairs: Sequence[Pair],
     encode: Encode,
     output: Path,
