@@ -1,7 +1,7 @@
 """The corpora of `sinkrank evaluate` by name: their held-out pages, and the pages that train the embeddings.
 
 `python -m evaluation.held_out gnome gnome.jsonl --home .sinkrank` writes the held-out pages as documents for
-`sinkrank embeddings build --collection` and `sinkrank ingest`.
+`sinkrank embeddings prepare` and `sinkrank ingest`.
 """
 
 from __future__ import annotations

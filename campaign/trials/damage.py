@@ -32,7 +32,7 @@ from tests.damage import (
 ASSERTS = (
     "Bits, bytes, pages and ends of the files of the embedded store and of the embeddings are damaged. Each damage "
     "gives an error or the same answers; other answers come only before the check of the files, and never a traceback "
-    "or a crash. A service over damaged files refuses to start or is not ready within a minute, and `embeddings info "
+    "or a crash. A service over damaged files refuses to start or is not ready within a minute, and `embeddings show "
     "--verify` finds each damage of embeddings."
 )
 LIMIT_S = 1800.0
@@ -88,9 +88,9 @@ def _serve_damaged(context: Context) -> None:
         context.check(_is_told(context, copy, NOT_READY_S), f"{damage}: the service stays ready")
         context.add("damages told by the service")
         if damage.name.startswith("embeddings"):
-            done = command("embeddings", "info", "--embeddings", str(copy / "embeddings"), "--verify", cwd=copy)
-            context.check(done.returncode == 1, f"{damage}: info --verify ends with {done.returncode}")
-            context.check("Traceback" not in done.stderr, f"{damage}: info --verify: {done.stderr[-500:]}")
+            done = command("embeddings", "show", str(copy / "embeddings"), "--verify", cwd=copy)
+            context.check(done.returncode == 1, f"{damage}: show --verify ends with {done.returncode}")
+            context.check("Traceback" not in done.stderr, f"{damage}: show --verify: {done.stderr[-500:]}")
 
 
 def _names(folder: Path) -> list[str]:

@@ -41,7 +41,7 @@ class PackageFile:
     """Vectors in a package of a registry.
 
     Attributes:
-        layout: layout of the vectors in the package, a name in `ingest.embeddings.repacking`.
+        layout: layout of the vectors in the package, a name in `ingest.embeddings.package_vectors`.
     """
 
     package: Package

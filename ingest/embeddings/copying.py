@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision
+from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.embeddings.query_encoder import QueryEncoderFiles
 
 _BLOCK_ROWS = 16_384
@@ -18,18 +18,7 @@ Change = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 """Turns rows (n, dim) into rows (n, new dim)."""
 
 
-def joint_documents(first: Embeddings, second: Embeddings) -> dict[str, int] | None:
-    """Number of documents of each language of two stores. If both have a language, the first store counts. None if one
-    store has no counts."""
-    counted: list[dict[str, int] | None] = [store.meta["n_documents"] for store in (second, first)]
-    if None in counted:
-        return None
-    return {language: n for each in counted for language, n in (each or {}).items()}
-
-
-def copy_store(
-    embeddings: Embeddings, output: Path, *, replace: bool = False, precision: Precision = "float32"
-) -> None:
+def copy_store(embeddings: Embeddings, output: Path, *, replace: bool = False) -> None:
     """Writes the same store, with its encoders of queries, to another path.
 
     Raises:
@@ -40,29 +29,24 @@ def copy_store(
         dim=embeddings.dim,
         source=embeddings.meta["source"],
         replace=replace,
-        precision=precision,
         query_encoders=[QueryEncoderFiles.read(embeddings.path, each.model) for each in embeddings.query_encoders],
         mapped_languages=embeddings.mapped_languages,
     ) as writer:
-        append_store(writer, embeddings, counted=True)
+        append_store(writer, embeddings)
         writer.commit(embeddings.meta["n_documents"])
 
 
-def append_store(
-    writer: EmbeddingsWriter, embeddings: Embeddings, change: Change | None = None, *, counted: bool
-) -> None:
-    """Adds all terms in order, so that they keep their term ids in an empty writer. Terms that the writer already has
-    keep their vectors.
+def append_store(writer: EmbeddingsWriter, embeddings: Embeddings, change: Change | None = None) -> None:
+    """Adds all terms in order to an empty writer, so that they keep their term ids and document frequencies.
 
     Args:
         change: function applied to the vectors; None: unchanged.
-        counted: whether to copy the document frequencies too.
     """
-    frequencies = embeddings.document_frequencies if counted else None
+    frequencies = embeddings.document_frequencies
     for start in range(0, embeddings.n_terms, _BLOCK_ROWS):
         end = min(start + _BLOCK_ROWS, embeddings.n_terms)
         places = embeddings.vocabulary.places[start:end]
-        rows = np.asarray(embeddings.vectors[start:end])
+        rows = embeddings.vectors[start:end]
         changed = rows if change is None else change(rows)
         # Runs of one language, so that the terms stay in order.
         edges = [0, *(np.flatnonzero(np.diff(places)) + 1).tolist(), end - start]

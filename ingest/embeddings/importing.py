@@ -15,7 +15,7 @@ from ingest.embeddings.summary import Summary
 from ingest.embeddings.vector_rows import Block, read_blocks
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadEmbeddings, BadInput
-from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision, check_output
+from reranker.embeddings import Embeddings, EmbeddingsWriter, check_output
 
 
 def import_embeddings(
@@ -27,7 +27,6 @@ def import_embeddings(
     vocabularies: Mapping[str, Path] | None = None,
     frequencies: Mapping[str, Counter[str]] | None = None,
     min_count: int | None = None,
-    precision: Precision = "float32",
     progress: Progress = no_progress,
 ) -> Summary:
     """Writes the embeddings of files to a store, which appears complete or not at all.
@@ -41,9 +40,8 @@ def import_embeddings(
         vocabularies: files of the words to take by language, with or without counts
             (`ingest.embeddings.selection.read_vocabulary`).
         frequencies: words to take by language, with their document frequencies
-            (`ingest.embeddings.building.count_collection`). `vocabularies` takes precedence.
+            (`ingest.embeddings.collection.count_collection`). `vocabularies` takes precedence.
         min_count: minimum count of a word in either.
-        precision: number type of the stored vectors (`reranker.embeddings.rows`).
 
     Raises:
         NotFound: a file is missing.
@@ -78,7 +76,7 @@ def import_embeddings(
     total = sum(source.path.stat().st_size for source in sources)
     done = 0
     described = _described(sources, layouts)
-    with EmbeddingsWriter(output, dim=layouts[0].dim, source=described, replace=replace, precision=precision) as writer:
+    with EmbeddingsWriter(output, dim=layouts[0].dim, source=described, replace=replace) as writer:
         for source, layout in zip(sources, layouts, strict=True):
             selection.begin(source)
             for block in read_blocks(source.path, layout, selection.wants, source.member):

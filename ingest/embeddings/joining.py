@@ -14,13 +14,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.embeddings.building import Collection
+from ingest.embeddings.collection import Collection
 from ingest.embeddings.joint_vocabulary import JointVocabulary, joint_vocabulary
 from ingest.embeddings.spectral import unit_rows
 from ingest.embeddings.summary import Summary
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
-from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision, check_output
+from reranker.embeddings import Embeddings, EmbeddingsWriter, check_output
 
 _BLOCK_ROWS = 8_192
 # Ridge, relative to the mean square of a number over the common terms. It keeps a regression on few terms stable.
@@ -35,36 +35,29 @@ def join(
     stores: Sequence[Embeddings],
     output: Path,
     *,
-    dim: int | None = None,
-    weights: Sequence[float] | None = None,
-    collection: Collection | None = None,
-    max_others: int | None = None,
+    weights: Sequence[float],
+    collection: Collection,
+    max_others: int,
     replace: bool = False,
-    precision: Precision = "float32",
     progress: Progress = no_progress,
 ) -> Summary:
-    """Writes a store with the terms of all stores.
+    """Writes a store with the terms of all stores and the dimensions of the largest.
 
     Args:
         stores: one or more; with one, the terms are chosen and ordered, and cosines do not change.
         output: the folder to create.
-        dim: dimensions of the new store; None: those of the largest store.
-        weights: weight of each store; None: 1 each.
+        weights: weight of each store.
         collection, max_others: which terms to take, and their order (`joint_vocabulary`).
 
     Raises:
-        BadInput: the output exists, a store has no term in common with the others, or `dim` exceeds the sum of their
-            dimensions.
+        BadInput: the output exists, or a store has no term in common with the others.
     """
     started = time.monotonic()
     check_output(output, replace=replace)
-    most = sum(store.dim for store in stores)
-    dim = max(store.dim for store in stores) if dim is None else dim
-    if not 1 <= dim <= most:
-        raise BadInput(f"dim is {dim}; give 1 to {most}, the sum of the stores' dimensions")
+    dim = max(store.dim for store in stores)
     vocabulary = joint_vocabulary(stores, collection, max_others)
     _check_common(stores, vocabulary.ids)
-    concatenated = _Concatenated(stores, vocabulary.ids, weights or [1.0] * len(stores))
+    concatenated = _Concatenated(stores, vocabulary.ids, weights)
     # The directions in which the collection's words differ, unless there are too few words.
     n_compared = vocabulary.n_own if vocabulary.n_own >= _WORDS_A_DIM * dim else len(vocabulary.terms)
     directions = concatenated.principal_directions(dim, n_compared, progress)
@@ -72,7 +65,7 @@ def join(
         "joined": [store.meta["source"] for store in stores],
         "n_common": int((vocabulary.ids >= 0).all(axis=0).sum()),
     }
-    with EmbeddingsWriter(output, dim=dim, source=described, replace=replace, precision=precision) as writer:
+    with EmbeddingsWriter(output, dim=dim, source=described, replace=replace) as writer:
         for start, rows in concatenated.blocks(progress, "writing the joint embeddings"):
             _append(writer, vocabulary, start, rows @ directions)
         writer.commit(vocabulary.n_documents)
@@ -86,10 +79,7 @@ def _check_common(stores: Sequence[Embeddings], ids: Ids) -> None:
         others = np.delete(ids, number, axis=0)
         if not ((ids[number] >= 0) & (others >= 0).any(axis=0)).any():
             names = ", ".join(f"{each.path} ({', '.join(each.languages)})" for each in stores)
-            raise BadInput(
-                f"{store.path} has no term in common with the others of {names}, so they cannot be joined; use "
-                "`sinkrank embeddings align`"
-            )
+            raise BadInput(f"{store.path} has no term in common with the others of {names}, so they cannot be joined")
 
 
 class _Concatenated:
@@ -172,4 +162,4 @@ def _append(writer: EmbeddingsWriter, vocabulary: JointVocabulary, start: int, v
     for language, places in vocabulary.runs(start, start + len(vectors)):
         terms = [vocabulary.terms[place][1] for place in places]
         rows = vectors[places[0] - start : places[-1] + 1 - start]
-        writer.append(language, terms, rows, None if counted is None else counted[places])
+        writer.append(language, terms, rows, counted[places])

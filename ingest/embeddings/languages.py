@@ -10,8 +10,8 @@ LEAST_SHARE = 0.9
 _SHOWN_LANGUAGES = 5
 
 _CURE = (
-    'give translations of each other the same "group" (--group-field names another field), or train each language '
-    "alone, with --lang, and put the stores into one space with `sinkrank embeddings align`"
+    'give translations of each other the same "group" (--group-field names another field), train one language with '
+    "--lang, or use `sinkrank embeddings prepare`, which puts several languages into one space"
 )
 
 

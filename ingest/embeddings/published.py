@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ingest.embeddings.catalogue import PackageFile, Published, WebFile
-from ingest.embeddings.repacking import LAYOUTS, write_binary
+from ingest.embeddings.package_vectors import LAYOUTS, write_binary
 from ingest.embeddings.selection import Source
 from ingest.fetching.folders import only_one
 from ingest.fetching.https import Limits, fetch_file

@@ -75,6 +75,6 @@ def map_store(
         replace=replace,
         query_encoders=query_encoders,
     ) as writer:
-        append_store(writer, embeddings, lambda rows: (rows @ sentences).astype(np.float32), counted=True)
+        append_store(writer, embeddings, lambda rows: (rows @ sentences).astype(np.float32))
         writer.commit(embeddings.meta["n_documents"])
     return Summary.of(Embeddings.open(output), started)

@@ -10,8 +10,8 @@ from functools import cache, partial
 from pathlib import Path
 
 from ingest.embeddings import e5_onnx
+from ingest.embeddings.onnx_batches import batched
 from ingest.embeddings.onnx_model import OnnxModel
-from ingest.embeddings.onnx_words import batched
 from ingest.embeddings.row_quantization import with_row_scales
 from ingest.embeddings.word_encoder import Encoder
 from reranker.base.errors import SinkrankError

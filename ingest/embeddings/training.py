@@ -31,7 +31,7 @@ from ingest.embeddings.units import Unit, Units, read_units
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
 from reranker.base.extras import extra
-from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision, check_output
+from reranker.embeddings import Embeddings, EmbeddingsWriter, check_output
 from reranker.text.documents import Document
 
 with extra("prepare", "training embeddings"):
@@ -52,7 +52,6 @@ def train(
     language: str | None = None,
     replace: bool = False,
     source: object = None,
-    precision: Precision = "float32",
     progress: Progress = no_progress,
 ) -> Summary:
     """Trains embeddings on texts and writes them to a store, which appears complete or not at all.
@@ -71,7 +70,6 @@ def train(
         language: train on this language only.
         replace: replace a store at `output`.
         source: where the texts come from, for the store's `meta.json`; default: the name of the file.
-        precision: number type of the stored vectors (`reranker.embeddings.rows`).
 
     Raises:
         NotFound: there is no such file.
@@ -89,10 +87,10 @@ def train(
     counts = counter.result(chosen)
     vectors = _vectors(counts, dim, seed, progress)
     dim_found = next(iter(vectors.values())).shape[1]
-    with EmbeddingsWriter(output, dim=dim_found, source=source, replace=replace, precision=precision) as writer:
+    with EmbeddingsWriter(output, dim=dim_found, source=source, replace=replace) as writer:
         # Dictionaries have no documents, and say nothing about the frequency of words.
         counted = any(each.n_documents for each in counts.languages.values())
-        n_without = append_languages(writer, counts.languages, vectors, counted=counted)
+        n_without = _append_languages(writer, counts.languages, vectors, counted=counted)
         n_documents = {code: counts.languages[code].n_documents for code in writer.counts}
         writer.commit(n_documents if counted else None)
     embeddings = Embeddings.open(output)
@@ -118,7 +116,6 @@ def train_documents(
     language: str | None = None,
     replace: bool = False,
     source: object = "documents",
-    precision: Precision = "float32",
     progress: Progress = no_progress,
 ) -> Summary:
     """Trains embeddings on the titles and texts of documents, which are read once, as a stream.
@@ -129,7 +126,7 @@ def train_documents(
         group_field: field of `metadata` with the group's id, or `id`; None: `group`, if a document has it.
         dictionaries: bilingual dictionaries to train on too.
         unusable: counts unusable documents; may already contain some of the caller's.
-        dim, language, replace, source, precision: as for `train`.
+        dim, language, replace, source: as for `train`.
 
     Raises:
         BadInput: as for `train`; or no document has the given `group_field`.
@@ -143,7 +140,6 @@ def train_documents(
             language=language,
             replace=replace,
             source=source,
-            precision=precision,
             progress=progress,
         )
     except BadInput as error:
@@ -176,7 +172,7 @@ def _vectors(counts: Counts, dim: int, seed: int, progress: Progress) -> dict[st
     return vectors
 
 
-def append_languages(
+def _append_languages(
     writer: EmbeddingsWriter,
     languages: Mapping[str, LanguageCounts],
     vectors: Mapping[str, NDArray[np.float32]],

@@ -10,7 +10,6 @@ All arrays are memory-mapped: opening a store reads no vectors, and all processe
 """
 
 from reranker.embeddings.folder import FORMAT, check_output
-from reranker.embeddings.rows import PRECISIONS, Precision, check_precision
 from reranker.embeddings.store import Embeddings
 from reranker.embeddings.unknown import DEFAULT_RULE, UNKNOWN_WORDS_RULES, UnknownWordsRule, check_rule
 from reranker.embeddings.writer import EmbeddingsWriter
@@ -18,13 +17,10 @@ from reranker.embeddings.writer import EmbeddingsWriter
 __all__ = [
     "DEFAULT_RULE",
     "FORMAT",
-    "PRECISIONS",
     "UNKNOWN_WORDS_RULES",
     "Embeddings",
     "EmbeddingsWriter",
-    "Precision",
     "UnknownWordsRule",
     "check_output",
-    "check_precision",
     "check_rule",
 ]

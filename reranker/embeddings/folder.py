@@ -12,10 +12,11 @@ from typing import Any, BinaryIO
 from uuid import uuid4
 
 from reranker.base.errors import BadEmbeddings, BadInput, NoEmbeddings, NotFound, VersionMismatch
-from reranker.embeddings.rows import PRECISIONS, Precision
 from reranker.text.tokens import WORDS_VERSION
 
 FORMAT = 2
+# Earlier versions also wrote float16 and int8, and said so in `meta.json`.
+STORED_AS = "float32"
 
 META = "meta.json"
 VECTORS = "vectors.npy"
@@ -70,6 +71,11 @@ def read_meta(path: Path) -> Mapping[str, Any]:
             f"the embeddings in {path} are of format {found[0]} and tokenizer {found[1]}, not {FORMAT} and "
             f"{WORDS_VERSION}; import or train them again"
         )
+    if (stored_as := meta.get("precision", STORED_AS)) != STORED_AS:
+        raise VersionMismatch(
+            f"the embeddings in {path} are stored as {stored_as}, and Sinkrank reads {STORED_AS} only; make them again "
+            "with the command that made them, such as `sinkrank embeddings prepare`, and --replace"
+        )
     _check_meta(path, meta)
     return meta
 
@@ -77,7 +83,6 @@ def read_meta(path: Path) -> Mapping[str, Any]:
 def _check_meta(path: Path, meta: Mapping[str, Any]) -> None:
     wrong = [name for name in ("dim", "n_terms", "n_term_bytes") if not isinstance(meta.get(name), int)]
     wrong += [name for name in ("version", "digest") if not isinstance(meta.get(name), str)]
-    wrong += [name for name in ("precision",) if meta.get(name) not in PRECISIONS]
     wrong += [name for name in ("languages",) if not isinstance(meta.get(name), dict)]
     wrong += [name for name in ("n_documents",) if not isinstance(meta.get(name, 0), dict | None)]
     wrong += [name for name in ("mapped_languages", "query_encoders") if not isinstance(meta.get(name), list)]
@@ -99,10 +104,9 @@ def _is_file(said: object) -> bool:
     )
 
 
-def version_hasher(dim: int, precision: Precision) -> blake2b:
+def version_hasher(dim: int) -> blake2b:
     """A store's version is the hash of this, then the stored vectors, then the digest of the vocabulary."""
-    stored_as = "" if precision == "float32" else f"{precision}:"
-    return blake2b(f"{FORMAT}:{dim}:{stored_as}".encode(), digest_size=8)
+    return blake2b(f"{FORMAT}:{dim}:".encode(), digest_size=8)
 
 
 def sync(file: BinaryIO) -> None:

@@ -18,7 +18,6 @@ from reranker.base.errors import BadEmbeddings, SinkrankError, UnknownLanguage, 
 from reranker.embeddings.folder import DOCUMENT_FREQUENCIES, VECTORS, read_meta, version_hasher
 from reranker.embeddings.manifest import check, checked_blocks
 from reranker.embeddings.query_encoder import QueryEncoder, QueryEncoding
-from reranker.embeddings.rows import STORED_AS, CompactRows, Precision
 from reranker.embeddings.stem_keys import StemKeys
 from reranker.embeddings.unknown import DEFAULT_RULE, StandIns, UnknownWordsRule, check_rule
 from reranker.embeddings.vocabulary import Vocabulary, open_array
@@ -42,9 +41,8 @@ class Embeddings:
 
     Attributes:
         path: the folder.
-        vectors: (n_terms, dim), each row of length 1: mapped float32, or `CompactRows` for other precisions.
+        vectors: (n_terms, dim), each row of length 1: mapped float32.
         document_frequencies: (n_terms,) int32, documents of the training text with each term; None if not counted.
-        precision: the number type of the stored vectors.
         n_terms: number of terms, all languages.
         dim: dimensions of an embedding.
         languages: the ISO 639-1 codes of the store's languages.
@@ -72,12 +70,11 @@ class Embeddings:
         self.path = path
         self.meta = meta
         # Indexing a plain array is faster than a memory map; the memory is the same.
-        self.vectors = np.asarray(vectors) if isinstance(vectors, np.ndarray) else vectors
+        self.vectors = np.asarray(vectors)
         self.vocabulary = vocabulary
         self.n_terms, self.dim = vectors.shape
         self.languages = vocabulary.languages
         self.version: str = meta["version"]
-        self.precision: Precision = meta["precision"]
         self.document_frequencies = document_frequencies
         self._taken: dict[str, dict[str, tuple[int, ...]]] = {language: {} for language in self.languages}
         self.unknown_words = check_rule(unknown_words)
@@ -112,10 +109,7 @@ class Embeddings:
         check_can_split(meta["languages"], f"the embeddings in {path} hold words in")
         n_terms, dim = meta["n_terms"], meta["dim"]
         vocabulary = Vocabulary.open(path, list(meta["languages"]), n_terms, meta["n_term_bytes"])
-        precision: Precision = meta["precision"]
-        vectors = open_array(path / VECTORS, STORED_AS[precision], (n_terms, dim))
-        if precision != "float32":
-            vectors = cast(NDArray[np.float32], CompactRows(vectors))
+        vectors = open_array(path / VECTORS, np.float32, (n_terms, dim))
         frequencies = None
         if meta["n_documents"] is not None:
             frequencies = open_array(path / DOCUMENT_FREQUENCIES, np.int32, (n_terms,))
@@ -260,7 +254,7 @@ class Embeddings:
             self._check_language(target_language)
         term_id = self.term_id(language, normalize_term(term, language))
         if term_id is None:
-            raise UnknownWords(self._unknown_word(term, language))
+            raise UnknownWords(self._unknown_word(term, [language]))
         cosines = self._cosines(self.vectors[term_id])
         wanted = np.ones(self.n_terms, dtype=bool)
         if target_language is not None:
@@ -274,6 +268,17 @@ class Embeddings:
         best = ids[np.argsort(-cosines[ids], kind="stable")][: max(0, n)]
         return [(*self.term(int(row)), float(cosines[row])) for row in best]
 
+    def languages_of(self, term: str) -> list[str]:
+        """The languages in which a term, normalised here, has an embedding.
+
+        Raises:
+            UnknownWords: none has; the message names similar spellings that have one.
+        """
+        found = [code for code in self.languages if self.term_id(code, normalize_term(term, code)) is not None]
+        if not found:
+            raise UnknownWords(self._unknown_word(term, self.languages))
+        return found
+
     def verify(self) -> None:
         """Reads every byte and compares it with the checksums and the version in `meta.json`.
 
@@ -283,10 +288,9 @@ class Embeddings:
         check(self.path, self.meta)
         for _ in checked_blocks(self.path, self.meta):
             pass
-        hasher = version_hasher(self.dim, self.precision)
-        stored = np.asarray(self.vectors.codes) if isinstance(self.vectors, CompactRows) else self.vectors
+        hasher = version_hasher(self.dim)
         for start in range(0, self.n_terms, _CHUNK_ROWS):
-            hasher.update(stored[start : start + _CHUNK_ROWS].data)
+            hasher.update(self.vectors[start : start + _CHUNK_ROWS].data)
         hasher.update(self.vocabulary.digest())
         if hasher.hexdigest() != self.version:
             raise BadEmbeddings(
@@ -327,20 +331,25 @@ class Embeddings:
                 "give one of these, or import embeddings of that language"
             )
 
-    def _unknown_word(self, term: str, language: str) -> str:
-        wanted = normalize_term(term, language)
+    def _unknown_word(self, term: str, languages: Sequence[str]) -> str:
         # At most one edit for three letters, so that suggestions are similar.
-        spellings = process.extract(
-            wanted,
-            [known for _, known in self.vocabulary.terms(language)],
-            scorer=Levenshtein.distance,
-            score_cutoff=max(1, len(wanted) // 3),
-            limit=_MAX_SPELLINGS,
-        )
+        found = [
+            match
+            for language in languages
+            for match in process.extract(
+                normalize_term(term, language),
+                [known for _, known in self.vocabulary.terms(language)],
+                scorer=Levenshtein.distance,
+                score_cutoff=max(1, len(term) // 3),
+                limit=_MAX_SPELLINGS,
+            )
+        ]
+        spellings = dict.fromkeys(spelling for spelling, _, _ in sorted(found, key=lambda match: match[1]))
+        where = f"in language {languages[0]!r}" if len(languages) == 1 else f"in {', '.join(languages)}"
         if not spellings:
-            return f"{term!r} has no embedding in language {language!r}; try another word"
-        near = ", ".join(repr(spelling) for spelling, _, _ in spellings)
-        return f"{term!r} has no embedding in language {language!r}; similar words with one: {near}"
+            return f"{term!r} has no embedding {where}; try another word"
+        near = ", ".join(map(repr, list(spellings)[:_MAX_SPELLINGS]))
+        return f"{term!r} has no embedding {where}; similar words with one: {near}"
 
 
 def _reopen(path: Path, version: str, unknown_words: UnknownWordsRule, with_query_encoders: bool) -> Embeddings:

@@ -25,7 +25,6 @@ from reranker.embeddings.folder import (
 )
 from reranker.embeddings.manifest import describe, digest_of_meta
 from reranker.embeddings.query_encoder import QueryEncoderFiles
-from reranker.embeddings.rows import STORED_AS, Precision, check_precision, packed
 from reranker.embeddings.spelling import SPELLINGS, spelling_entries
 from reranker.embeddings.vocabulary import LANGUAGES, SLOTS, TERM_BYTES, TERM_OFFSETS, Vocabulary, VocabularyBuilder
 from reranker.text.languages import language_code
@@ -53,7 +52,6 @@ class EmbeddingsWriter:
         dim: int,
         source: object,
         replace: bool = False,
-        precision: Precision = "float32",
         query_encoders: Sequence[QueryEncoderFiles] = (),
         mapped_languages: Sequence[str] = (),
     ) -> None:
@@ -62,13 +60,11 @@ class EmbeddingsWriter:
             output: the folder to create.
             source: where the embeddings come from, for `meta.json`; any JSON value.
             replace: replace a store at `output`; it is deleted only after the new one is in its place.
-            precision: number type of the stored vectors (`reranker.embeddings.rows`).
             query_encoders: sentence encoders that encode queries, each in other languages.
             mapped_languages: languages that were mapped into the space of the others (`Embeddings`).
 
         Raises:
-            BadInput: the folder exists and `replace` is false or it is not an embedding store; or the precision is
-                unknown.
+            BadInput: the folder exists and `replace` is false or it is not an embedding store.
         """
         self._output = Path(output).resolve()
         self._replace = replace
@@ -76,12 +72,11 @@ class EmbeddingsWriter:
         if dim < 1:
             raise BadEmbeddings(f"dim is {dim}; an embedding has at least 1 dimension")
         self._dim = dim
-        self._precision = check_precision(precision)
         self._source = source
         self._query_encoders = query_encoders
         self._mapped_languages = mapped_languages
         self._vocabulary = VocabularyBuilder()
-        self._hasher = version_hasher(dim, precision)
+        self._hasher = version_hasher(dim)
         self._frequencies: list[NDArray[np.int32]] = []
         self._folder: Path | None = None
         self._vectors: BinaryIO | None = None
@@ -97,7 +92,7 @@ class EmbeddingsWriter:
         try:
             self._folder.mkdir()
             self._vectors = (self._folder / VECTORS).open("wb")
-            _write_header(self._vectors, 0, self._dim, self._precision)
+            _write_header(self._vectors, 0, self._dim)
         except BaseException:
             self._discard()
             raise
@@ -135,7 +130,7 @@ class EmbeddingsWriter:
         rows = self._normalised(language, terms, vectors)
         kept = np.array([self._vocabulary.add(language, term) for term in terms], dtype=bool)
         self.n_duplicates += int(len(terms) - kept.sum())
-        block = packed(rows if kept.all() else rows[kept], self._precision)
+        block = rows if kept.all() else rows[kept]
         self._open_file().write(block.data)
         self._hasher.update(block.data)
         if document_frequencies is not None:
@@ -179,7 +174,7 @@ class EmbeddingsWriter:
         if folder is None:
             raise BadEmbeddings("the writer is closed; open it again")
         vectors.seek(0)
-        _write_header(vectors, n_terms, self._dim, self._precision)
+        _write_header(vectors, n_terms, self._dim)
         sync(vectors)
         vectors.close()
         self._vectors = None
@@ -218,7 +213,6 @@ class EmbeddingsWriter:
             "version": self._hasher.hexdigest(),
             "tokenizer_version": WORDS_VERSION,
             "dim": self._dim,
-            "precision": self._precision,
             "n_terms": len(self._vocabulary),
             "n_term_bytes": self._vocabulary.n_term_bytes,
             "languages": dict(self.counts),
@@ -257,7 +251,6 @@ class EmbeddingsWriter:
             self._folder = None
 
 
-def _write_header(file: BinaryIO, n_terms: int, dim: int, precision: Precision) -> None:
+def _write_header(file: BinaryIO, n_terms: int, dim: int) -> None:
     """Writes the header of `vectors.npy`. NumPy leaves room for a larger first axis, so it can be rewritten later."""
-    described = np.lib.format.dtype_to_descr(np.dtype(STORED_AS[precision]).newbyteorder("<"))
-    np.lib.format.write_array_header_1_0(file, {"descr": described, "fortran_order": False, "shape": (n_terms, dim)})
+    np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": (n_terms, dim)})

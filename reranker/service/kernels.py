@@ -43,10 +43,7 @@ class Kernels:
 
     def load(self) -> None:
         """Compiles the kernels, or loads them from disk; returns when they are ready."""
-        from reranker.embeddings import unpacking  # loads Numba
-
         warm_up()
-        unpacking.warm_up()
         compilation.finish()
         self._is_loaded.set()
 

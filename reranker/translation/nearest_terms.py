@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,12 +11,12 @@ _CHUNK_VECTORS = 64
 
 
 def nearest_terms(
-    rows: Any, term_ids: NDArray[np.int32], vectors: NDArray[np.float32], n: int
+    rows: NDArray[np.float32], term_ids: NDArray[np.int32], vectors: NDArray[np.float32], n: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Finds the `n` terms with the highest cosine to each vector; fewer if there are no more.
 
     Args:
-        rows: (n_terms, dim) the embeddings, each of length 1; an array or `CompactRows`.
+        rows: (n_terms, dim) the embeddings, each of length 1.
         term_ids: (m,) terms to search, ascending.
         vectors: (k, dim), each of length 1.
 
@@ -36,7 +34,7 @@ def nearest_terms(
 
 
 def _nearest_of_block(
-    rows: Any, term_ids: NDArray[np.int32], vectors: NDArray[np.float32], n: int
+    rows: NDArray[np.float32], term_ids: NDArray[np.int32], vectors: NDArray[np.float32], n: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     best_ids = np.empty((len(vectors), 0), dtype=np.int32)
     best = np.empty((len(vectors), 0), dtype=np.float32)

@@ -11,15 +11,13 @@ from reranker.text.bags import WeightedBag
 from reranker.transport.cost import CLOSE_COST
 from reranker.transport.kernels import cost_tables, fixed_point, products
 from reranker.transport.kernels.simd import REGISTER_BYTES
-from reranker.transport.problem import check_terms
+from reranker.transport.problem import check_terms, readable
 from reranker.transport.threads import together, worthwhile
 
 Table = NDArray[np.floating]
 
 # Columns are filled up to a multiple of this: a register of float32, two of float64.
 WIDTH_STEP = 16
-# Terms whose embeddings are copied together, where they cannot be read as they are.
-COPIED_TERMS = 16 * cost_tables.TERMS_AT_ONCE
 
 
 def width(n: int) -> int:
@@ -53,25 +51,16 @@ def cost_table(
     close = fixed_point.CLOSE_COST if words.dtype == np.int16 else CLOSE_COST
     cost = _aligned(n_terms + products.N_TERMS, len(query_rows), dtype)
     unsound = np.full(1, -1)
-    in_place = embeddings.dtype == np.float32 and embeddings.flags.c_contiguous
-    step = max(n_terms, 1) if in_place else COPIED_TERMS
-    for first in range(0, n_terms, step):
-        ids = terms[first : first + step]
-        padded = np.concatenate([ids, np.full(2 * products.N_TERMS, ids[-1], np.int32)])
-        if in_place:
-            rows, row_ids = np.asarray(embeddings), padded
-        else:
-            rows = np.ascontiguousarray(np.take(embeddings, ids, axis=0), dtype=np.float32)
-            row_ids = np.arange(len(padded), dtype=np.int32).clip(max=len(ids) - 1)
-        rows = rows.view()
-        rows.flags.writeable = False  # one type for arrays and memory maps: one compilation
-        work = partial(
-            cost_tables.fill_tables, np.zeros(1, np.int64), rows, row_ids, padded, len(ids), words, factors,
-            query_rows[:n], query.term_ids, norms, close, ground_cost == "euclidean", cost[first:], unsound,
-        )  # fmt: skip
-        together(work, worthwhile(n_threads, len(ids) * query_rows.size))
-        if unsound[0] >= 0:
-            check_terms(ids[unsound], embeddings)
+    if not n_terms:
+        return cost[:0]
+    padded = np.concatenate([terms, np.full(2 * products.N_TERMS, terms[-1], np.int32)])
+    work = partial(
+        cost_tables.fill_tables, np.zeros(1, np.int64), readable(embeddings), padded, n_terms, words, factors,
+        query_rows[:n], query.term_ids, norms, close, ground_cost == "euclidean", cost, unsound,
+    )  # fmt: skip
+    together(work, worthwhile(n_threads, n_terms * query_rows.size))
+    if unsound[0] >= 0:
+        check_terms(terms[unsound], embeddings)
     return cost[:n_terms]
 
 

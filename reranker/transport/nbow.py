@@ -11,11 +11,8 @@ from reranker.base.errors import WrongParameter
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import compilation
 from reranker.transport.kernels.tolerances import VANISHING_NORM
-from reranker.transport.problem import Problem, check_embeddings, check_rows, checked_candidates
+from reranker.transport.problem import Problem, check_embeddings, check_rows, checked_candidates, readable
 from reranker.transport.threads import together, worthwhile
-
-# Words whose embeddings are copied together, where they cannot be read as they are: 2 MB at 300 dimensions.
-COPIED_WORDS = 2048
 
 Places = NDArray[np.int64]
 
@@ -96,8 +93,9 @@ def fill(problem: Problem, places: Places | None, n_threads: int, values: NDArra
         places, means = np.arange(len(candidates)), candidate_means(problem, n_threads)
     else:
         means = _means(candidates, embeddings, places, n_threads)
-    rows, row_ids = _readable_rows(embeddings, query.term_ids)
-    nbow_means.one_less_products(rows, row_ids, query.weights, means, candidates.offsets, places, values)
+    nbow_means.one_less_products(
+        readable(embeddings), query.term_ids, query.weights, means, candidates.offsets, places, values
+    )
 
 
 def _means(bags: WeightedBags, embeddings: NDArray[np.float32], places: Places, n_threads: int) -> NDArray[np.float32]:
@@ -105,68 +103,21 @@ def _means(bags: WeightedBags, embeddings: NDArray[np.float32], places: Places, 
 
     means = np.empty((len(places), embeddings.shape[1]), np.float32)
     offsets = bags.offsets.astype(np.int64, copy=False)
-    in_place = are_readable(embeddings)
-    for part in [slice(0, len(places))] if in_place else _copied_together(offsets, places):
-        own, unsound = places[part], np.full(1, -1)
-        if in_place:
-            rows, row_ids = _readable_rows(embeddings, bags.term_ids.astype(np.int32, copy=False))
-        else:
-            rows, row_ids = _copied(bags, embeddings, own)
-        work = partial(
-            nbow_means.fill_means,
-            np.zeros(1, np.int64),
-            rows,
-            row_ids,
-            bags.weights,
-            offsets,
-            own,
-            means[part],
-            unsound,
-        )
-        n_words = int(np.diff(offsets)[own].sum())
-        together(work, worthwhile(min(n_threads, max(len(own), 1)), n_words * embeddings.shape[1]))
-        if unsound[0] >= 0:
-            bag = bags[int(own[unsound[0]])]
-            check_rows(bag.term_ids, np.take(embeddings, bag.term_ids, axis=0))
+    unsound = np.full(1, -1)
+    work = partial(
+        nbow_means.fill_means,
+        np.zeros(1, np.int64),
+        readable(embeddings),
+        bags.term_ids.astype(np.int32, copy=False),
+        bags.weights,
+        offsets,
+        places,
+        means,
+        unsound,
+    )
+    n_words = int(np.diff(offsets)[places].sum())
+    together(work, worthwhile(min(n_threads, max(len(places), 1)), n_words * embeddings.shape[1]))
+    if unsound[0] >= 0:
+        bag = bags[int(places[unsound[0]])]
+        check_rows(bag.term_ids, np.take(embeddings, bag.term_ids, axis=0))
     return means
-
-
-def _copied_together(offsets: NDArray[np.int64], places: Places) -> list[slice]:
-    """Parts the places so that each part has about `COPIED_WORDS` words, or one bag."""
-    words = np.cumsum(np.diff(offsets)[places])
-    starts = np.flatnonzero(np.diff(words // COPIED_WORDS, prepend=-1)) if len(words) else np.zeros(0, np.int64)
-    ends = [*starts[1:].tolist(), len(places)]
-    return [slice(start, end) for start, end in zip(starts.tolist(), ends, strict=False)]
-
-
-def _copied(
-    bags: WeightedBags, embeddings: NDArray[np.float32], places: Places
-) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-    """The embeddings of the bags at some places, and which row each word of all bags has among them."""
-    of_words = np.concatenate([np.arange(bags.offsets[k], bags.offsets[k + 1]) for k in places]).astype(np.int64)
-    terms, row = np.unique(bags.term_ids[of_words], return_inverse=True)
-    row_ids = np.zeros(len(bags.term_ids), np.int32)
-    row_ids[of_words] = row
-    return _readable_rows(embeddings, terms)[0], row_ids
-
-
-def are_readable(embeddings: NDArray[np.float32]) -> bool:
-    """Whether compiled loops can read the rows where they lie."""
-    return embeddings.dtype == np.float32 and embeddings.flags.c_contiguous
-
-
-def _readable_rows(
-    embeddings: NDArray[np.float32], term_ids: NDArray[np.int32]
-) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-    """The embeddings of some terms as compiled loops read them, and which row each term has among them."""
-    if are_readable(embeddings):
-        return readable(embeddings), term_ids
-    rows = np.ascontiguousarray(np.take(embeddings, term_ids, axis=0), dtype=np.float32)
-    return readable(rows), np.arange(len(term_ids), dtype=np.int32)
-
-
-def readable(embeddings: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Embeddings as compiled loops read them: one type for arrays and memory maps, so that they are compiled once."""
-    rows = np.asarray(embeddings).view()
-    rows.flags.writeable = False
-    return rows

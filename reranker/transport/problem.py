@@ -17,7 +17,7 @@ from reranker.text.bags import DistinctTerms, WeightedBag, WeightedBags
 from reranker.transport import compilation
 
 WEIGHT_TOLERANCE = 1e-6
-# Rows kept in half precision have norms off by 1e-3; rows that nobody normalised are off by far more.
+# Rows that were rounded to few digits have norms off by 1e-3; rows that nobody normalised are off by far more.
 NORM_TOLERANCE = 1e-2
 
 
@@ -121,12 +121,22 @@ def distinct_terms(term_ids: NDArray[np.int32], n_terms: int, *, are_checked: bo
 
 
 def check_embeddings(embeddings: NDArray[np.float32]) -> None:
-    """Raises BadInput unless the embeddings are (n_terms, dim) floats; rows are looked at when they are used."""
-    if embeddings.ndim != 2 or embeddings.dtype.kind != "f":
+    """Raises BadInput unless the embeddings are (n_terms, dim) float32, row after row in memory, as compiled loops read
+    them; rows are looked at when they are used."""
+    if embeddings.ndim != 2 or embeddings.dtype != np.float32:
         raise BadInput(
             f"embeddings are of shape {embeddings.shape} and type {embeddings.dtype};"
             " give (n_terms, dim) float32, one row a term"
         )
+    if not embeddings.flags.c_contiguous:
+        raise BadInput("embeddings do not lie row after row in memory; give numpy.ascontiguousarray of them")
+
+
+def readable(embeddings: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Embeddings as compiled loops read them: one type for arrays and memory maps, so that they are compiled once."""
+    rows = np.asarray(embeddings).view()
+    rows.flags.writeable = False
+    return rows
 
 
 def check_terms(term_ids: NDArray[np.int32], embeddings: NDArray[np.float32]) -> None:

@@ -18,7 +18,7 @@ from reranker.transport.cost import CLOSE_COST
 from reranker.transport.cost_table import width
 from reranker.transport.kernels import cost_tables, fixed_point, log_scaling, scaling, short_scaling, whole_solve
 from reranker.transport.parameters import FLOAT64_FROM_EPSILON, Parameters, scaling_precision
-from reranker.transport.problem import Problem, check_terms
+from reranker.transport.problem import Problem, check_terms, readable
 from reranker.transport.results import Distances, closed_form
 from reranker.transport.threads import run, together, worthwhile
 
@@ -117,10 +117,10 @@ def _whole(wanted: tuple[Wanted, ...]) -> _Whole | None:
 
 def is_short(problem: Problem, n_threads: int) -> bool:
     """Whether a solve is to be one call: not where threads share it, where its costs are computed in parts or in fixed
-    point, or where embeddings must be copied before they are read."""
+    point."""
     candidates, embeddings = problem.candidates, problem.embeddings
     columns, dim = width(len(problem.query)), embeddings.shape[1]
-    if fixed_point.serves(len(problem.query), dim) or not nbow.are_readable(embeddings):
+    if fixed_point.serves(len(problem.query), dim):
         return False
     n_terms, n_words = len(problem.distinct.term_ids), len(candidates.term_ids)
     if not 0 < n_terms * columns <= candidate_costs.TABLE_BYTES // 4:
@@ -140,7 +140,7 @@ def _mixed_at_once(
     means = nbow.candidate_means(problem, n_threads) if whole.has_nbow else _NO_MEANS
     values, errors, iterations = np.empty(len(bags)), np.empty(len(bags)), np.empty(len(bags), np.int32)
     status = whole_solve.solve_whole(
-        nbow.readable(problem.embeddings), query.term_ids, query.weights, distinct.term_ids, distinct.places,
+        readable(problem.embeddings), query.term_ids, query.weights, distinct.term_ids, distinct.places,
         bags.offsets, bags.weights, means, whole.solves, np.array(shares), whole.is_euclidean, CLOSE_COST, whole.scale,
         whole.over_relaxed, whole.stop_below, scaling.SMALLEST["float32"], width(len(query)),
         values, errors, iterations,

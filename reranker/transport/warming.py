@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport.methods import METHODS, distances
+from reranker.transport.methods import METHODS, distances, parts
 from reranker.transport.nearest import nearest_documents
 from reranker.transport.parameters import Parameters
+from reranker.transport.problem import checked_problem
 from reranker.transport.query_sample import QuerySample
 
 # Words of queries for which there are loops of their own: a short one (up to `short_scaling.MOST_WORDS`), a longer one,
@@ -21,6 +22,8 @@ _SHORT, _LONGER, _LONG = 2, 32, 256
 def warm_up() -> None:
     """Compiles every kernel by tiny solves (a minute at the first time, then read from disk); call it before
     forking, if it is quick (`loads_quickly`)."""
+    from reranker.transport.solve import solve  # Numba takes a second to import
+
     bag, bags, table = _solve(_SHORT)
     for method in METHODS:
         if method != "emd":
@@ -31,7 +34,7 @@ def warm_up() -> None:
         distances(bag, bags, table, method, Parameters(epsilon=epsilon))
         distances(*_solve(_LONGER), method, Parameters(epsilon=epsilon))
     for n in (_SHORT, _LONGER):  # step by step, as what is larger than this is solved (`solve.is_short`)
-        distances(*_solve(n, np.float16), "auto")
+        solve(checked_problem(*_solve(n)), parts("auto", Parameters().for_query(n)))
     distances(bag, bags, table, "sinkhorn", Parameters(epsilon=0.001))  # in the log domain
     distances(*_solve(_LONG), "rwmd")  # products in fixed point
     QuerySample(np.eye(2, dtype=np.float32), 1).mean_cosines(np.eye(2, dtype=np.float32))
@@ -55,7 +58,7 @@ def loads_quickly() -> bool:
     return are_all_kept()
 
 
-def _solve(n: int, dtype: type[np.floating] = np.float32) -> tuple[WeightedBag, WeightedBags, NDArray[np.floating]]:
+def _solve(n: int) -> tuple[WeightedBag, WeightedBags, NDArray[np.float32]]:
     """A query of n words, two copies of it, and embeddings."""
     bag = WeightedBag(np.arange(n, dtype=np.int32), np.full(n, 1 / n))
-    return bag, WeightedBags.join([bag] * 2), np.eye(n, dtype=dtype)
+    return bag, WeightedBags.join([bag] * 2), np.eye(n, dtype=np.float32)

@@ -1,13 +1,16 @@
-"""`sinkrank embeddings`: makes, combines and shows embedding stores."""
+"""`sinkrank embeddings`: makes and shows embedding stores."""
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from reranker.service.settings import Settings
-from sinkrank.commands import embedding_spaces, fetch
+from sinkrank.commands import fetch
 from sinkrank.commands.embeddings_prepare import prepare
 from sinkrank.console import options
 from sinkrank.console.document_sources import opened_records, short_name, usable
@@ -16,7 +19,6 @@ from sinkrank.console.embedding_options import (
     Dictionaries,
     GroupField,
     LanguageField,
-    Precision,
     Replace,
     TextField,
     TitleField,
@@ -36,7 +38,7 @@ from sinkrank.console.vocabulary_options import (
 if TYPE_CHECKING:
     from reranker.embeddings import Embeddings
 
-app = typer.Typer(no_args_is_help=True, help="Make, combine and show word embeddings.", rich_markup_mode="rich")
+app = typer.Typer(no_args_is_help=True, help="Make and show word embeddings.", rich_markup_mode="rich")
 
 
 app.command()(prepare)
@@ -70,7 +72,6 @@ def import_(
     min_count: MinCount = None,
     collection: Collection = None,
     text_field: TextField = None,
-    precision: Precision = "float32",
     replace: Replace = False,
     json_: options.Json = False,
 ) -> None:
@@ -81,7 +82,7 @@ def import_(
     Example: [bold]sinkrank embeddings import en=wiki.multi.en.vec fr=wiki.multi.fr.vec --max-terms 200000[/bold]
     """
     from ingest.embeddings.selection import Source
-    from reranker.embeddings import check_output, check_precision
+    from reranker.embeddings import check_output
     from sinkrank.console import output as shown
 
     check_has_collection(collection, "--text-field", text_field)
@@ -98,7 +99,6 @@ def import_(
             min_count=min_count,
             collection=collection,
             text_field=text_field,
-            precision=check_precision(precision),
             replace=replace,
         )
     show_summary(summary, json_)
@@ -132,7 +132,6 @@ def train(
     language_field: LanguageField = None,
     dictionary: Dictionaries = None,
     dim: Annotated[int, typer.Option("--dim", min=1, help="Dimensions of an embedding.")] = 300,
-    precision: Precision = "float32",
     replace: Replace = False,
     json_: options.Json = False,
 ) -> None:
@@ -148,12 +147,11 @@ def train(
     from ingest.documents import DETECTED, Layout
     from ingest.embeddings.document_units import Unusable
     from ingest.embeddings.training import train_documents
-    from reranker.embeddings import check_output, check_precision
+    from reranker.embeddings import check_output
     from sinkrank.console import output as shown
 
     if not files and not dictionary:
         raise typer.BadParameter("name at least one file of documents, or a --dictionary", param_hint="FILE...")
-    kept = check_precision(precision)
     check_output(settings.embeddings_path, replace=replace)
     layout = Layout(
         language_field=language_field, title_field=title_field, text_field=text_field, default_language=lang
@@ -172,42 +170,111 @@ def train(
                 language=None if layout.default_language == DETECTED else layout.default_language,
                 replace=replace,
                 source=[*map(short_name, files or []), *(each.name for each in dictionaries)],
-                precision=kept,
                 progress=progress,
             )
     show_summary(summary, json_)
 
 
-for _command in (embedding_spaces.build, embedding_spaces.extend, embedding_spaces.align, embedding_spaces.join):
-    app.command(rich_help_panel="For experts")(_command)
-
-
 @app.command()
-@options.takes_settings("home", "embeddings")
-def info(
+@options.takes_settings("home")
+def show(
     settings: Settings,
+    store: Annotated[
+        Path | None,
+        typer.Argument(metavar="STORE", help="Embedding store; default: HOME/embeddings.", show_default=False),
+    ] = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="WORD", help="Show the nearest words of these; case does not matter."),
+    ] = None,
+    lang: Annotated[
+        str | None,
+        typer.Option("--lang", metavar="CODE", help="Language of the words; default: each language that has them."),
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="CODE", help="Language of the nearest words; default: any.")
+    ] = None,
+    n: Annotated[int, typer.Option("-n", min=1, max=1000, help="Number of nearest words.")] = 10,
     verify: Annotated[bool, typer.Option("--verify", help="Also check the digests of all files.")] = False,
     json_: options.Json = False,
 ) -> None:
-    """Show what an embedding store holds.
+    """Show what an embedding store holds, or the words with the highest cosine to a word.
 
-    Example: [bold]sinkrank embeddings info --json[/bold]
+    Example: [bold]sinkrank embeddings show[/bold]
+
+    Nearest words: [bold]sinkrank embeddings show .sinkrank/embeddings table chair --to fr[/bold]
     """
-    from sinkrank.console import output, resources
+    from reranker.text.languages import language_code
+    from sinkrank.console import resources
 
-    store = resources.open_embeddings(settings)
+    for option, value in (("--lang", lang), ("--to", to)):
+        if value is not None and not words:
+            raise typer.BadParameter("it needs a WORD after the STORE", param_hint=option)
+    language, target = (None if code is None else language_code(code) for code in (lang, to))
+    if store is not None and not store.exists() and not words and settings.embeddings_path.exists():
+        cure = shlex.join(["sinkrank", "embeddings", "show", str(settings.embeddings_path), str(store)])
+        raise typer.BadParameter(
+            f"there is no store at {store}; for a word's nearest words: {cure}", param_hint="STORE"
+        )
+    opened = resources.open_embeddings(settings if store is None else settings.model_copy(update={"embeddings": store}))
     if verify:
-        store.verify()
+        opened.verify()
+    if words:
+        _show_nearest(
+            [_nearest(opened, word, code, target, n) for word, code in _asked(opened, words, language)], json_
+        )
+    else:
+        _show_facts(opened, json_)
+
+
+def _asked(store: Embeddings, words: Sequence[str], language: str | None) -> list[tuple[str, str]]:
+    """Each word with each language that is meant.
+
+    Raises:
+        UnknownWords: no language has the word.
+    """
+    return [(word, code) for word in words for code in ([language] if language else store.languages_of(word))]
+
+
+def _nearest(store: Embeddings, word: str, language: str, target: str | None, n: int) -> dict[str, Any]:
+    from reranker.text.normalization import as_written
+
+    found = store.nearest(word, language, target, n)
+    nearest = [
+        {"word": as_written(term, code), "language": code, "cosine": round(cosine, 6)} for code, term, cosine in found
+    ]
+    return {"word": word, "language": language, "nearest": nearest}
+
+
+def _show_nearest(found: Sequence[Mapping[str, Any]], as_json: bool) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from sinkrank.console import output
+
+    if as_json:
+        output.print_json({"words": found})
+        return
+    for each in found:
+        title = Text(f"nearest to {each['word']} ({each['language']})")
+        table = Table("word", "lang", "cosine", box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
+        for other in each["nearest"]:
+            table.add_row(Text(other["word"]), other["language"], f"{other['cosine']:.4f}")
+        output.results().print(table)
+
+
+def _show_facts(store: Embeddings, as_json: bool) -> None:
+    from sinkrank.console import output
+
     facts = _facts(store)
-    if json_:
+    if as_json:
         output.print_json(facts)
         return
     languages = ", ".join(f"{language} {n:,}" for language, n in facts["languages"].items())
     console = output.results()
     console.print(f"{facts['path']}, version {facts['version']}", markup=False, soft_wrap=True)
-    console.print(
-        f"{facts['n_terms']:,} terms of {facts['dim']} dimensions in {facts['precision']}: {languages}", markup=False
-    )
+    console.print(f"{facts['n_terms']:,} terms of {facts['dim']} dimensions: {languages}", markup=False)
     counted = facts["n_documents"]
     trained = ", ".join(f"{language} {n:,}" for language, n in counted.items()) if counted else "not counted"
     console.print(f"texts with document frequencies: {trained}", markup=False)
@@ -215,49 +282,11 @@ def info(
         console.print(f"queries in {', '.join(languages)} are encoded by {name}", markup=False)
 
 
-@app.command()
-@options.takes_settings("home", "embeddings")
-def nearest(
-    settings: Settings,
-    word: Annotated[str, typer.Argument(metavar="WORD", help="A word; case does not matter.")],
-    lang: Annotated[str, typer.Option("--lang", metavar="CODE", help="The word's language.")],
-    to: Annotated[
-        str | None, typer.Option("--to", metavar="CODE", help="Language of the neighbours; default: any.")
-    ] = None,
-    n: Annotated[int, typer.Option("-n", min=1, max=1000, help="Number of neighbours.")] = 10,
-    json_: options.Json = False,
-) -> None:
-    """Show the words with the highest cosine to a word.
-
-    Example: [bold]sinkrank embeddings nearest table --lang en --to fr[/bold]
-    """
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    from reranker.text.languages import language_code
-    from reranker.text.normalization import as_written
-    from sinkrank.console import output, resources
-
-    language, target = language_code(lang), language_code(to) if to is not None else None
-    store = resources.open_embeddings(settings)
-    found = [(code, as_written(term, code), cosine) for code, term, cosine in store.nearest(word, language, target, n)]
-    if json_:
-        neighbours = [{"word": term, "language": code, "cosine": round(cosine, 6)} for code, term, cosine in found]
-        output.print_json({"word": word, "language": language, "nearest": neighbours})
-        return
-    table = Table("word", "lang", "cosine", box=box.SIMPLE_HEAD, pad_edge=False)
-    for code, term, cosine in found:
-        table.add_row(Text(term), code, f"{cosine:.4f}")
-    output.results().print(table)
-
-
 def _facts(store: Embeddings) -> dict[str, Any]:
     return {
         "path": str(store.path),
         "version": store.version,
         "dim": store.dim,
-        "precision": store.precision,
         "n_terms": store.n_terms,
         "languages": dict(store.meta["languages"]),
         "n_documents": store.meta["n_documents"],

@@ -12,7 +12,6 @@ from sinkrank.console.embedding_options import (
     MAKES_STORE,
     GroupField,
     LanguageField,
-    Precision,
     Replace,
     TitleField,
 )
@@ -69,7 +68,6 @@ def prepare(
         ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read the documents, show the plan, and exit.")] = False,
-    precision: Precision = "float32",
     replace: Replace = False,
     json_: options.Json = False,
 ) -> None:
@@ -91,7 +89,7 @@ def prepare(
     from ingest.embeddings.preparing.plan import check_names, make_plan
     from ingest.embeddings.preparing.run import prepare as run
     from ingest.embeddings.word_encoder import TimeLimit
-    from reranker.embeddings import check_output, check_precision
+    from reranker.embeddings import check_output
     from reranker.text.languages import language_code
     from reranker.text.segmentation import check_can_split
     from sinkrank.actions import preparing
@@ -103,7 +101,6 @@ def prepare(
     left_out = check_names((without or "").split(","))
     query_languages = [language_code(code) for code in parse_names(queries_in)]
     check_can_split(query_languages, "--queries-in names")
-    kept = check_precision(precision)
     layout = Layout(
         language_field=language_field,
         title_field=title_field,
@@ -129,7 +126,6 @@ def prepare(
                 plan,
                 settings.embeddings_path,
                 replace=replace,
-                precision=kept,
                 n_threads=threads,
                 progress=progress,
             )

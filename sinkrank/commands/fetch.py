@@ -10,7 +10,6 @@ from reranker.service.settings import Settings
 from sinkrank.console import options
 from sinkrank.console.embedding_options import (
     MAKES_STORE,
-    Precision,
     Replace,
     TextField,
     check_has_collection,
@@ -38,7 +37,6 @@ def fetch(
     min_count: MinCount = None,
     collection: Collection = None,
     text_field: TextField = None,
-    precision: Precision = "float32",
     replace: Replace = False,
     json_: options.Json = False,
 ) -> None:
@@ -50,7 +48,7 @@ def fetch(
     """
     from ingest.embeddings.catalogue import published
     from ingest.embeddings.published import chosen_languages, fetch_published
-    from reranker.embeddings import check_output, check_precision
+    from reranker.embeddings import check_output
     from sinkrank.console import output as shown
 
     if name is None:
@@ -60,7 +58,6 @@ def fetch(
     entry = published(name)
     languages = [code for codes in lang or [] for code in parse_names(codes)]
     chosen = chosen_languages(entry, languages)
-    checked_precision = check_precision(precision)
     check_output(settings.embeddings_path, replace=replace)
     with shown.progress_bars() as progress:
         sources = fetch_published(entry, settings.home / "vectors", languages, progress)
@@ -74,7 +71,6 @@ def fetch(
             min_count=min_count,
             collection=collection,
             text_field=text_field,
-            precision=checked_precision,
             replace=replace,
         )
     show_summary(summary, json_)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +14,7 @@ from sinkrank.console.document_sources import opened_records, shown
 
 if TYPE_CHECKING:
     from ingest.documents import Record
-    from ingest.embeddings.building import Collection
+    from ingest.embeddings.collection import Collection
     from ingest.embeddings.dictionaries import Dictionary
     from ingest.embeddings.summary import Summary
     from ingest.progress import Progress
@@ -31,7 +31,6 @@ MAKES_STORE = (
     "home",
 )
 Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing store.")]
-Precision = Annotated[str, typer.Option("--precision", help="float32, float16 (half the size) or int8 (a quarter).")]
 Dictionaries = Annotated[
     list[str] | None,
     typer.Option(
@@ -105,7 +104,6 @@ def count_words(
     text_field: str | None,
     settings: Settings,
     progress: Progress,
-    languages: Container[str] | None = None,
 ) -> Collection:
     """The document frequencies of the words of a collection: files as ingest reads them, and indices (URL/INDEX), which
     are copied to the home's folder meanwhile.
@@ -113,18 +111,17 @@ def count_words(
     Args:
         lang: of documents that name none.
         text_field: of the rows, or of an index that Sinkrank did not make.
-        languages: those whose words are counted; None counts all.
 
     Raises:
         BadInput, NotFound, StoreUnavailable: one cannot be read, or none holds a document.
     """
     from ingest.documents import Layout
-    from ingest.embeddings.building import count_collection
+    from ingest.embeddings.collection import count_collection
     from reranker.base.errors import BadInput
 
     layout = Layout(text_field=text_field, default_language=lang)
     with opened_records(names, layout, settings, progress) as records:
-        counted = count_collection(_told(records, progress), languages)
+        counted = count_collection(_told(records, progress))
     if not counted.n_documents:
         raise BadInput(
             f"no document with words and a language came of {', '.join(map(shown, names))}; give the language of rows "

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from ingest.embeddings.selection import Source
     from ingest.embeddings.summary import Summary
     from ingest.progress import Progress
-    from reranker.embeddings import Precision
     from reranker.service.settings import Settings
 
 MaxTerms = Annotated[
@@ -58,7 +57,6 @@ def import_sources(
     min_count: int | None,
     collection: Sequence[str] | None,
     text_field: str | None,
-    precision: Precision,
     replace: bool,
 ) -> Summary:
     """Makes the embedding store of the settings from files.
@@ -80,7 +78,6 @@ def import_sources(
         vocabularies=_by_language(vocabulary or [], lang),
         frequencies=None if counted is None else counted.document_frequencies,
         min_count=min_count,
-        precision=precision,
         progress=progress,
     )
 

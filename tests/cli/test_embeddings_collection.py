@@ -1,5 +1,4 @@
-"""`sinkrank embeddings import --collection` is cut to the words that documents hold, or enough of them; `sinkrank
-embeddings build --collection` takes these words, and what translates them."""
+"""`sinkrank embeddings import --collection` is cut to the words that documents hold, or enough of them."""
 
 from __future__ import annotations
 
@@ -10,10 +9,10 @@ import pytest
 
 from reranker.embeddings import Embeddings
 from tests.cli.conftest import MakeForeign, Run, write_rows
-from tests.cli.test_embeddings import dictionary, encoder, files
+from tests.cli.test_embeddings import files
 from tests.engines.sources import Engine
 
-__all__ = ["dictionary", "encoder", "files"]
+__all__ = ["files"]
 
 # cat 1, dog 2, chat 2 (twice in one document counts once), voiture 1; car none.
 ROWS = [
@@ -95,14 +94,9 @@ def test_equally_frequent_words_are_taken_in_the_order_of_their_coming(
     assert held(empty_home) == set(names[-3:])
 
 
-@pytest.mark.parametrize(
-    ("command", "option"), [("import", "--text-field"), ("build", "--text-field"), ("build", "--lang")]
-)
-def test_what_says_how_a_collection_is_read_needs_one(
-    empty_home: Path, run: Run, files: list[str], command: str, option: str
-) -> None:
-    result = run("embeddings", command, *(files if command == "import" else []), option, "fr", exits=2)
-    assert f"Invalid value for {option}" in result.stderr
+def test_what_says_how_a_collection_is_read_needs_one(empty_home: Path, run: Run, files: list[str]) -> None:
+    result = run("embeddings", "import", *files, "--text-field", "fr", exits=2)
+    assert "Invalid value for --text-field" in result.stderr
     assert "--collection" in result.stderr
 
 
@@ -110,24 +104,3 @@ def test_a_wrong_url_is_told_without_its_password(empty_home: Path, run: Run, fi
     result = run("embeddings", "import", *files, "--collection", "http://someone:secret-word@localhost:1/", exits=2)
     assert "URL/INDEX" in result.stderr
     assert "secret-word" not in result.output
-
-
-@pytest.mark.usefixtures("encoder")
-def test_what_is_built_holds_the_words_of_a_collection_in_the_dictionaries_languages(
-    empty_home: Path, run: Run, dictionary: str
-) -> None:
-    rows = [*ROWS, {"id": "5", "lang": "de", "text": "Katze"}, {"id": "6", "text": "the sun"}]
-    write_rows(empty_home / "pages.jsonl", [row | {"text": "", "article": row["text"]} for row in rows[:2] + rows[3:]])
-    command = ["embeddings", "build", "--dictionary", dictionary, "--collection", "pages.jsonl"]
-    run(*command, "--text-field", "article", "--lang", "en")
-    # cat, dog, sun and chat, and what translates them: chat, chien and soleil, cat; not car and voiture.
-    assert held(empty_home) == {"cat", "dog", "sun", "chat", "chien", "soleil"}
-
-
-@pytest.mark.usefixtures("encoder")
-def test_a_collection_in_other_languages_is_told_from_one_without_documents(
-    empty_home: Path, run: Run, dictionary: str
-) -> None:
-    write_rows(empty_home / "pages.jsonl", [{"id": "1", "lang": "de", "text": "Katze"}])
-    result = run("embeddings", "build", "--dictionary", dictionary, "--collection", "pages.jsonl", exits=1)
-    assert "the collection has no words in en, fr" in result.stderr

@@ -80,7 +80,6 @@ def test_a_file_that_was_brought_by_hand_is_taken(empty_home: Path, run: Run, se
         (["fasttext-aligned", "--lang", "en,ja"], 2, "has no ja"),
         (["fasttext-aligned", "--lang", "en,zz"], 2, "'zz' is not a language code"),
         (["fasttext-aligned", "--lang", "en", "--text-field", "body"], 2, "--text-field"),
-        (["fasttext-aligned", "--lang", "en", "--precision", "half"], 2, "float16"),
         (["fasttext-aligned", "--lang", "en", "--max-terms", "0"], 2, "max-terms"),
     ],
 )

@@ -179,7 +179,7 @@ def test_english_embeddings_are_mapped_to_the_encodings_of_passages(
     # The store keeps the encoder, for queries.
     assert [encoder.model.name for encoder in mapped.query_encoders] == ["all-MiniLM-L6-v2"]
     assert (mapped.path / "all-MiniLM-L6-v2-encoder.onnx").read_bytes() == b"the model"
-    assert "queries in en are encoded by all-MiniLM-L6-v2" in run("embeddings", "info").stdout
+    assert "queries in en are encoded by all-MiniLM-L6-v2" in run("embeddings", "show").stdout
     # The figure of the result is its own, though it has one part alone.
     assert report["joined"] != report["made"][0]["figures"]
     assert left_over(empty_home) == []
@@ -405,7 +405,7 @@ def test_a_run_that_was_stopped_goes_on_with_the_parts_that_are_there(
     (work / ".training-0.partial-1").mkdir()
     encoder.clear()
     with monkeypatch.context() as patched:
-        for name in ("train_documents", "build"):
+        for name in ("train_documents", "encode_words"):
             patched.setattr(parts, name, stop)
         result = run(*PREPARE, english, "--json")
     assert [part["seconds"] for part in json.loads(result.stdout)["made"]] == [0, 0, 0]
@@ -449,7 +449,6 @@ def test_two_runs_over_the_same_documents_do_not_meet(empty_home: Path, run: Run
         (["empty.jsonl"], 1, "there are no documents; check the file"),
         (["broken.jsonl"], 1, "broken.jsonl, line 1"),
         (["english.jsonl", "--group-field", "nothing", "--without", "encoder,published"], 1, "has a field 'nothing'"),
-        (["english.jsonl", "--precision", "int4"], 2, "int4"),
         (["english.jsonl", "--lang", "english"], 2, "not a language code"),
     ],
 )

@@ -147,7 +147,7 @@ def test_languages_without_translations_are_an_error_that_names_both_cures(empty
     write_rows(empty_home / "a.jsonl", articles() + french)
     result = run("embeddings", "train", "a.jsonl", exits=1)
     assert "2 languages (en 20, fr 3)" in result.stderr
-    for cure in ("--group-field", "--lang", "embeddings align"):
+    for cure in ("--group-field", "--lang", "embeddings prepare"):
         assert cure in result.stderr
     run("embeddings", "train", "a.jsonl", "--lang", "en")
     assert store(empty_home).languages == ("en",)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ingest.embeddings.catalogue import CATALOGUE, PackageFile, WebFile, best_published, published
-from ingest.embeddings.repacking import LAYOUTS
+from ingest.embeddings.package_vectors import LAYOUTS
 from reranker.base.errors import WrongParameter
 from reranker.text.languages import known_languages
 

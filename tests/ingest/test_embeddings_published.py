@@ -17,8 +17,8 @@ import pytest
 
 from ingest.embeddings.catalogue import CATALOGUE, Published, WebFile
 from ingest.embeddings.importing import import_embeddings
+from ingest.embeddings.package_vectors import kumo_rows, wink_rows, write_binary
 from ingest.embeddings.published import fetch_published
-from ingest.embeddings.repacking import kumo_rows, wink_rows, write_binary
 from reranker.base.errors import BadEmbeddings, FetchFailed, WrongParameter
 from reranker.embeddings import Embeddings
 from tests.engines.assemble import cache_folder
@@ -216,7 +216,7 @@ WORDS = {
 
 @pytest.mark.parametrize("read_bytes", [*range(60, 100), 1 << 20])
 def test_wink_s_json_is_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_bytes: int) -> None:
-    monkeypatch.setattr("ingest.embeddings.repacking._READ_BYTES", read_bytes)
+    monkeypatch.setattr("ingest.embeddings.package_vectors._READ_BYTES", read_bytes)
     found = dict(rows_of(wink_rows(wink_archive(tmp_path / "a.tgz", wink(WORDS)))))
     assert list(found) == list(WORDS)
     assert found == {word: pytest.approx(vector) for word, vector in WORDS.items()}
@@ -247,7 +247,7 @@ def test_json_of_another_form_is_refused(tmp_path: Path, content: bytes) -> None
 
 
 def test_a_row_without_an_end_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingest.embeddings.repacking._READ_BYTES", 100)
+    monkeypatch.setattr("ingest.embeddings.package_vectors._READ_BYTES", 100)
     content = b'{"dimensions":2,"vectors":{"cat":[' + b"1," * 10_000
     with pytest.raises(BadEmbeddings, match="row without an end"):
         list(wink_rows(wink_archive(tmp_path / "a.tgz", content)))

@@ -1,4 +1,4 @@
-"""Stores made of stores: new languages put in, two spaces rotated into one, two stores joined, words retrofitted."""
+"""Stores that are joined, words that a sentence encoder encodes, and translations that are moved together."""
 
 import time
 from collections import Counter
@@ -7,29 +7,26 @@ import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
-from ingest.embeddings.aligning import align
-from ingest.embeddings.building import Collection, build, count_collection
+from ingest.embeddings.collection import Collection, count_collection
 from ingest.embeddings.dictionaries import Pair
-from ingest.embeddings.extending import extend
+from ingest.embeddings.encoded_words import encode_words
 from ingest.embeddings.joining import join
 from ingest.embeddings.retrofitting import links, retrofit
-from ingest.embeddings.training import train
 from ingest.embeddings.word_encoder import Encoder, TimeLimit, WordVectors
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.text.documents import Document
-from tests.ingest.test_embeddings_dictionaries import WORDS, texts
+from tests.ingest.test_embeddings_dictionaries import WORDS
 
 DIM = 5
 
 
-def store(path, rows, counted=None):
-    """A store of rows by (language, term); `counted` are their document frequencies, of 9 documents a language."""
+def store(path, rows):
+    """A store of rows by (language, term)."""
     with EmbeddingsWriter(path, dim=len(next(iter(rows.values()))), source=path.name) as writer:
-        for place, ((language, term), row) in enumerate(rows.items()):
-            frequency = None if counted is None else np.array([counted[place]])
-            writer.append(language, [term], np.array([row], dtype=float), frequency)
-        writer.commit(None if counted is None else dict.fromkeys(writer.counts, 9))
+        for (language, term), row in rows.items():
+            writer.append(language, [term], np.array([row], dtype=float))
+        writer.commit()
     return Embeddings.open(path)
 
 
@@ -43,57 +40,20 @@ def cosines(embeddings, *terms):
     return rows @ rows.T
 
 
-def test_a_rotated_store_is_rotated_back_by_a_part_of_the_dictionary(tmp_path):
-    rows = random_rows("en", 12, seed=1)
-    rotation = ortho_group.rvs(DIM, random_state=2)
-    rotated = {("fr", term): row @ rotation for (_, term), row in rows.items()}
-    first, second = store(tmp_path / "a", rows), store(tmp_path / "b", rotated)
-    # Half of the words, and either way around; the last of another language.
-    pairs = [Pair(("en", f"w{letter}"), ("fr", f"w{letter}")) for letter in "abcd"]
-    pairs += [Pair(("fr", "we"), ("en", "we")), Pair(("en", "wf"), ("fr", "wf")), Pair(("en", "wa"), ("de", "wa"))]
-    summary = align(first, second, pairs, tmp_path / "out")
+def joined(stores, output, weights=None):
+    """All terms of the stores, joined without a collection's words."""
+    return join(stores, output, weights=weights or [1.0] * len(stores), collection=Collection({}, {}), max_others=100)
+
+
+def test_a_joined_cosine_is_the_mean_of_both_by_the_squares_of_the_weights(tmp_path):
+    # In two of five dimensions each, so that five hold both stores whole.
+    flat = [np.random.default_rng(seed).standard_normal((8, DIM)) * [1, 1, 0, 0, 0] for seed in (4, 5)]
+    terms = [("en", f"w{chr(97 + place)}") for place in range(8)]
+    first, second = (store(tmp_path / str(n), dict(zip(terms, rows, strict=True))) for n, rows in enumerate(flat))
+    joined([first, second], tmp_path / "out", weights=[1.0, 0.5])
     found = Embeddings.open(tmp_path / "out")
-    assert (summary.languages, summary.warnings) == ({"en": 12, "fr": 12}, ())
-    assert found.vectors[:12] == pytest.approx(np.asarray(first.vectors))
-    assert found.vectors[12:] == pytest.approx(np.asarray(first.vectors), abs=1e-5)
-    assert found.meta["source"]["n_pairs"] == 6
-    assert found.meta["source"]["mean_cosine_of_pairs"] == pytest.approx(1, abs=1e-4)
-
-
-def test_fewer_pairs_than_dimensions_are_warned_of_and_none_are_refused(tmp_path):
-    first, second = (store(tmp_path / code, random_rows(code, 4, seed=3)) for code in ("en", "fr"))
-    summary = align(first, second, [Pair(("en", "wa"), ("fr", "wb"))], tmp_path / "out")
-    assert "only 1 pairs of the dictionary, fewer than the 5 dimensions" in summary.warnings[0]
-    with pytest.raises(BadInput, match=r"no pair of the dictionary.*\(en\).*\(fr\)"):
-        align(first, second, [Pair(("en", "wa"), ("fr", "moon"))], tmp_path / "other")
-
-
-def test_stores_of_other_dimensions_are_not_aligned(tmp_path):
-    first, second = store(tmp_path / "a", {("en", "x"): (1, 0)}), store(tmp_path / "b", {("fr", "x"): (1, 0, 0)})
-    with pytest.raises(BadInput, match=r"has 2 dimensions and .* 3"):
-        align(first, second, [], tmp_path / "out")
-
-
-def test_document_frequencies_go_along_where_both_stores_have_them(tmp_path):
-    rows = {("en", "cat"): (1, 0), ("en", "dog"): (0, 1)}, {("fr", "chat"): (1, 0), ("fr", "chien"): (0, 1)}
-    first, second = (store(tmp_path / str(n), each, counted=(2, 3)) for n, each in enumerate(rows))
-    pairs = [Pair(("en", "cat"), ("fr", "chat")), Pair(("en", "dog"), ("fr", "chien"))]
-    align(first, second, pairs, tmp_path / "out")
-    french = Embeddings.open(tmp_path / "out").idf.languages["fr"]
-    assert (french.n_documents, french.counts.tolist()) == (9, [2, 3])
-    align(first, store(tmp_path / "bare", rows[1]), pairs, tmp_path / "none")
-    assert Embeddings.open(tmp_path / "none").idf.languages == {}
-
-
-def test_joining_to_all_dimensions_keeps_the_mean_of_both_cosines(tmp_path):
-    rows, others = random_rows("en", 8, seed=4), random_rows("en", 8, seed=5)
-    first, second = store(tmp_path / "a", rows), store(tmp_path / "b", others)
-    join([first, second], tmp_path / "out", dim=2 * DIM)
-    found = Embeddings.open(tmp_path / "out")
-    # Two rows of length 1 end to end have the sum of both products, and length √2 each.
-    expected = (cosines(first, *rows) + cosines(second, *rows)) / 2
-    assert cosines(found, *rows) == pytest.approx(expected, abs=1e-5)
-    assert found.dim == 10
+    expected = (cosines(first, *terms) + 0.25 * cosines(second, *terms)) / 1.25
+    assert cosines(found, *terms) == pytest.approx(expected, abs=1e-5)
 
 
 def test_joining_keeps_what_counts_in_fewer_dimensions(tmp_path):
@@ -101,7 +61,7 @@ def test_joining_keeps_what_counts_in_fewer_dimensions(tmp_path):
     rotation = ortho_group.rvs(DIM, random_state=7)
     first = store(tmp_path / "a", rows)
     second = store(tmp_path / "b", {term: row @ rotation for term, row in rows.items()})
-    join([first, second], tmp_path / "out")  # both say the same, so that 5 dimensions hold all of it
+    joined([first, second], tmp_path / "out")  # both say the same, so that 5 dimensions hold all of it
     found = Embeddings.open(tmp_path / "out")
     assert found.dim == DIM
     assert cosines(found, *rows) == pytest.approx(cosines(first, *rows), abs=1e-5)
@@ -115,7 +75,7 @@ def test_a_term_of_one_store_lies_in_the_other_where_the_common_terms_let_expect
     second = store(
         tmp_path / "b", {term: row @ rotation for term, row in lacking.items()} | {("fr", "x"): np.eye(DIM)[0]}
     )
-    summary = join([first, second], tmp_path / "out")
+    summary = joined([first, second], tmp_path / "out")
     found = Embeddings.open(tmp_path / "out")
     assert summary.languages == {"en": 20, "fr": 1}
     # The two that the second lacks lie to each other as in the first, which alone knows them.
@@ -128,10 +88,8 @@ def test_a_term_of_one_store_lies_in_the_other_where_the_common_terms_let_expect
 
 def test_stores_without_a_common_term_are_not_joined(tmp_path):
     first, second = store(tmp_path / "a", random_rows("en", 3, 1)), store(tmp_path / "b", random_rows("fr", 3, 1))
-    with pytest.raises(BadInput, match=r"no term in common.*align"):
-        join([first, second], tmp_path / "out")
-    with pytest.raises(BadInput, match="dim is 11; give 1 to 10"):
-        join([first, second], tmp_path / "out", dim=11)
+    with pytest.raises(BadInput, match="no term in common"):
+        joined([first, second], tmp_path / "out")
 
 
 def test_three_stores_that_say_the_same_give_back_what_they_say(tmp_path):
@@ -141,7 +99,7 @@ def test_three_stores_that_say_the_same_give_back_what_they_say(tmp_path):
         rotation = ortho_group.rvs(DIM, random_state=11 + number)
         kept = {term: row @ rotation for term, row in rows.items() if term[1] != lacking}
         stores.append(store(tmp_path / str(number), kept))
-    join(stores, tmp_path / "out")
+    joined(stores, tmp_path / "out")
     found = Embeddings.open(tmp_path / "out")
     whole = store(tmp_path / "whole", rows)
     assert found.dim == DIM
@@ -149,58 +107,18 @@ def test_three_stores_that_say_the_same_give_back_what_they_say(tmp_path):
     assert cosines(found, *rows) == pytest.approx(cosines(whole, *rows), abs=0.05)
 
 
-def test_joining_keeps_the_document_frequencies_of_the_first_store_that_counted_a_language(tmp_path):
-    english, french = random_rows("en", 3, seed=4), random_rows("fr", 2, seed=5)
-    bare = store(tmp_path / "bare", english | french | {("en", "wz"): np.eye(DIM)[0]})
-    counted = store(tmp_path / "counted", english, counted=(4, 2, 7))
-    other = store(tmp_path / "other", english | french, counted=(1, 1, 1, 3, 5))
-    join([bare, counted, other], tmp_path / "out")
-    found = Embeddings.open(tmp_path / "out")
-    assert found.meta["n_documents"] == {"en": 9, "fr": 9}
-    frequencies = {found.term(n): int(found.document_frequencies[n]) for n in range(found.n_terms)}
-    assert frequencies == dict(zip([*english, *french, ("en", "wz")], (4, 2, 7, 3, 5, 0), strict=True))
-    join([bare, bare], tmp_path / "none")
-    assert Embeddings.open(tmp_path / "none").document_frequencies is None
-
-
 def test_joining_for_a_collection_keeps_its_words_and_some_others(tmp_path):
     rows = random_rows("en", 8, seed=4)
     first = store(tmp_path / "a", dict(list(rows.items())[:6]) | random_rows("fr", 3, seed=1))
     second = store(tmp_path / "b", dict(list(rows.items())[2:]))
     counts = Collection({"en": Counter({"wh": 5, "wc": 9, "unseen": 30})}, {"en": 40, "de": 2})
-    summary = join([first, second], tmp_path / "out", collection=counts, max_others=2)
+    summary = join([first, second], tmp_path / "out", weights=[1.0, 1.0], collection=counts, max_others=2)
     found = Embeddings.open(tmp_path / "out")
     # The collection's, the most frequent first; then the first two others of each language.
     assert [found.term(n)[1] for n in range(4)] == ["wc", "wh", "wa", "wb"]
     assert summary.languages == {"en": 4, "fr": 2}
     assert found.idf.languages["en"].counts.tolist() == [9, 5]
     assert found.meta["n_documents"] == {"en": 40}
-
-
-def test_a_new_language_lies_at_its_translations_and_the_others_stay(tmp_path):
-    train(texts(), tmp_path / "store", dim=6)
-    old = Embeddings.open(tmp_path / "store")
-    finnish = dict(zip(WORDS, ["kissa", "koira", "vesi", "leipä", "auto", "talo"], strict=True))
-    units = list(texts(["en"]))
-    units += [{**unit, "language": "fi", "text": " ".join(finnish[w] for w in unit["text"].split())} for unit in units]
-    summary = extend(old, units, tmp_path / "more")
-    new = Embeddings.open(tmp_path / "more")
-    assert summary.languages == {"en": 6, "fr": 6, "fi": 6}
-    assert [new.term(n) for n in range(12)] == [old.term(n) for n in range(12)]
-    assert np.asarray(new.vectors[:12]) == pytest.approx(np.asarray(old.vectors), abs=1e-6)
-    for english, word in finnish.items():
-        assert new.nearest(word, "fi", "en", 1)[0][1] == english
-        assert new.nearest(word, "fi", "fr", 1)[0][1] == WORDS[english]  # no text had both
-    assert new.idf.languages["fi"].n_documents == 15
-    assert new.idf.languages["en"].n_documents == 15
-
-
-@pytest.mark.parametrize("languages", [("en", "fr"), ("de", "fi")], ids=["no new one", "no held one"])
-def test_texts_without_a_new_language_or_without_a_held_one_are_refused(tmp_path, languages):
-    train(texts(), tmp_path / "store", dim=4)
-    units = [{"group": "1", "language": language, "text": "x y"} for language in languages]
-    with pytest.raises(BadInput, match=r"the texts are in .*, the store in en, fr"):
-        extend(Embeddings.open(tmp_path / "store"), units, tmp_path / "more")
 
 
 def test_retrofitting_by_hand():
@@ -251,7 +169,7 @@ def test_encoding_stops_when_its_time_is_up_and_the_words_that_were_left_are_cou
             vectors[2:] = 0
             return vectors
 
-        summary = build([], two, tmp_path / "out", collection=counts, encoder="fake 1")
+        summary = encode_words([], two, tmp_path / "out", collection=counts, encoder="fake 1", max_words=9)
     # The most frequent of each language.
     assert summary.languages == {"en": 1, "fr": 1}
     assert summary.skipped == {"words that were not encoded within the time limit": 2}
@@ -261,7 +179,7 @@ def test_encoding_stops_when_its_time_is_up_and_the_words_that_were_left_are_cou
 def test_of_each_language_the_most_frequent_words_are_encoded(tmp_path, fake):
     counts = Collection({"en": Counter({"cat": 3, "dog": 2, "car": 1}), "fr": Counter({"chat": 5})}, {"en": 4, "fr": 5})
     with WordVectors(tmp_path / "words", fake()) as words:
-        summary = build([], words.encode, tmp_path / "out", collection=counts, encoder="fake 1", max_words=3)
+        summary = encode_words([], words.encode, tmp_path / "out", collection=counts, encoder="fake 1", max_words=3)
     # One of each language is 2 words, two would be 3: cat, dog and chat.
     assert summary.languages == {"en": 2, "fr": 1}
     assert summary.skipped == {"rarer words than are encoded": 1}
@@ -274,8 +192,8 @@ def test_translations_of_the_collections_words_come_before_other_words_of_a_lang
         Pair(("fr", "chat"), ("en", "cat"))
     ]
     with WordVectors(tmp_path / "words", fake()) as words:
-        for name, limit, expected in (("all", None, {"chat", "aigle"}), ("few", 2, {"chat"})):
-            build(
+        for name, limit, expected in (("all", 9, {"chat", "aigle"}), ("few", 2, {"chat"})):
+            encode_words(
                 pairs,
                 words.encode,
                 tmp_path / name,
@@ -331,9 +249,9 @@ def test_translations_are_drawn_together_and_a_collection_says_what_is_wanted(tm
         Document("2", "The cat", "en", title="Bread"),
         Document("3", "Katze", "de"),
     ]
-    collection = count_collection(documents, ["en", "fr"])
+    collection = count_collection(documents).only(["en", "fr"])
     with WordVectors(tmp_path / "words", fake()) as words:
-        build(PAIRS, words.encode, tmp_path / "store", collection=collection, encoder="fake 1")
+        encode_words(PAIRS, words.encode, tmp_path / "store", collection=collection, encoder="fake 1", max_words=9)
     found = Embeddings.open(tmp_path / "store")
     # The words of the collection, the frequent first, and of the dictionary what translates them.
     assert [term for _, term in found.vocabulary.terms("en")] == ["cat", "bread", "unicorn"]
@@ -353,32 +271,30 @@ def test_the_direction_that_all_words_of_a_language_share_is_taken_off(tmp_path,
     common[:, 0] = 40 * random.standard_normal(2 * n_words)
     letters = [chr(97 + n // 26) + chr(97 + n % 26) for n in range(n_words)]
     pairs = [Pair(("en", f"x{each}"), ("fr", f"y{letters[(n + 1) % n_words]}")) for n, each in enumerate(letters)]
-    build(pairs, lambda words, progress: meanings + common, tmp_path / "store", encoder="fake 1")
+    words = {
+        code: Counter(term for pair in pairs for language, term in pair if language == code) for code in ("en", "fr")
+    }
+    collection = Collection(words, {"en": 1, "fr": 1})
+    encode_words(
+        pairs,
+        lambda words, progress: meanings + common,
+        tmp_path / "store",
+        collection=collection,
+        encoder="fake 1",
+        max_words=2 * n_words,
+    )
     rows = np.asarray(Embeddings.open(tmp_path / "store").vectors)
     assert (np.abs(rows[:, 0]).max() < 0.1) == is_taken_off
 
 
-def test_without_a_collection_all_words_of_the_dictionary_are_taken(tmp_path, fake):
-    with WordVectors(tmp_path / "words", fake()) as words:
-        summary = build(PAIRS, words.encode, tmp_path / "store", encoder="fake 1", precision="int8")
-    found = Embeddings.open(tmp_path / "store")
-    assert (summary.languages, found.precision) == ({"en": 6, "fr": 6}, "int8")
-    assert [found.nearest(word, "en", "fr", 1)[0][1] for word in WORDS] == list(WORDS.values())
-    assert found.idf.languages == {}
-
-
 def test_a_greek_word_is_encoded_as_it_is_written(tmp_path, fake):
     with WordVectors(tmp_path / "words", fake()) as words:
-        build([Pair(("el", "λόγοσ"), ("en", "word"))], words.encode, tmp_path / "store", encoder="fake 1")
+        counts = Collection({"el": Counter({"λόγοσ": 1})}, {"el": 1})
+        encode_words([], words.encode, tmp_path / "store", collection=counts, encoder="fake 1", max_words=9)
     assert "λόγος" in fake.asked
 
 
-def test_a_collection_in_other_languages_than_the_dictionaries_is_refused(tmp_path, fake):
-    collection = count_collection([Document("1", "Katze", "de")], ["en", "fr"])
-    with pytest.raises(BadInput, match=r"no words in en, fr.*dictionaries of its languages"):
-        build(PAIRS, fake.encode, tmp_path / "store", collection=collection, encoder="fake 1")
-
-
-def test_nothing_is_built_of_no_pairs(tmp_path, fake):
-    with pytest.raises(BadInput, match="no pair of single words"):
-        build([], fake().encode, tmp_path / "store", encoder="fake 1")
+def test_documents_without_words_are_refused(tmp_path, fake):
+    empty = count_collection([Document("1", "12 34", "en")])
+    with pytest.raises(BadInput, match="no words to encode"):
+        encode_words(PAIRS, fake.encode, tmp_path / "store", collection=empty, encoder="fake 1", max_words=9)

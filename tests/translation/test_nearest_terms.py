@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from reranker.embeddings.rows import CompactRows, packed
 from reranker.translation import nearest_terms as module
 from reranker.translation.nearest_terms import nearest_terms
 
@@ -31,13 +30,6 @@ def test_equal_cosines_are_in_the_order_of_term_ids():
     rows = np.repeat(unit_rows(1), 6, axis=0)
     ids, _ = nearest_terms(rows, np.arange(6), rows[:1], 6)
     assert ids.tolist() == [[0, 1, 2, 3, 4, 5]]
-
-
-def test_compact_rows_are_searched_too():
-    rows = unit_rows(50, dim=32)
-    compact = CompactRows(packed(rows, "int8"))
-    ids, _ = nearest_terms(compact, np.arange(10, 40), rows[[12, 30]], 1)
-    assert ids.tolist() == [[12], [30]]
 
 
 def test_no_terms_and_no_vectors_give_nothing():

@@ -98,19 +98,6 @@ def test_equal_vectors_under_two_ids_cost_nothing(circle, implementation):
     assert found.values[0] == 0.0
 
 
-@pytest.mark.parametrize("kind", ["half precision", "every second row", "columns first"])
-def test_embeddings_that_cannot_be_read_in_place_are_copied(table, random_bag, kind, monkeypatch):
-    monkeypatch.setattr("reranker.transport.cost_table.COPIED_TERMS", 100)
-    query, document = random_bag(9), random_bag(250)
-    twice = np.repeat(table, 2, axis=0)
-    given = {"half precision": table.astype(np.float16), "every second row": twice[::2]}.get(
-        kind, np.asfortranarray(table)
-    )
-    cost = cost_table(query, document.term_ids, given, np.dtype(np.float64), 2)[:, : len(query)].T
-    tolerance = 2e-3 if kind == "half precision" else 1e-14
-    np.testing.assert_allclose(cost, exact_cost(query, document, table), atol=tolerance)
-
-
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 5e-5), (np.float64, 1e-12)])
 def test_a_tile_holds_the_kernel_of_a_document_s_words_group_by_group(table, random_bag, dtype, tolerance):
     query, document, n_lanes = random_bag(37), random_bag(21), 64 // np.dtype(dtype).itemsize

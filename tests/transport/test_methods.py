@@ -14,6 +14,7 @@ from reranker.transport import (
     auto_shares,
     check_method,
     distances,
+    mean_embeddings,
     transport,
 )
 from tests.transport.conftest import bag, exact_cost
@@ -230,10 +231,17 @@ class TestBadEmbeddings:
         with pytest.raises(BadEmbeddings, match="embedding of term 0 has norm 3, not 1; divide"):
             distances(*pair, circle * 3)
 
-    @pytest.mark.parametrize("embeddings", [np.zeros(4, np.float32), np.zeros((4, 2), np.int32)])
+    @pytest.mark.parametrize("embeddings", [np.zeros(4, np.float32), np.zeros((4, 2), np.float16)])
     def test_a_block_of_another_shape_or_type_is_refused(self, pair, embeddings):
         with pytest.raises(BadInput, match="give \\(n_terms, dim\\) float32"):
             distances(*pair, embeddings)
+
+    @pytest.mark.parametrize("laid", [np.asfortranarray, lambda rows: np.repeat(rows, 2, axis=0)[::2]])
+    def test_rows_that_do_not_lie_one_after_the_other_are_refused(self, circle, pair, laid):
+        with pytest.raises(BadInput, match=r"row after row.*numpy\.ascontiguousarray"):
+            distances(*pair, laid(circle))
+        with pytest.raises(BadInput, match=r"row after row.*numpy\.ascontiguousarray"):
+            mean_embeddings(pair[1], laid(circle))
 
 
 @pytest.mark.parametrize("shares", [AutoShares(0.0, 0.5, 0.5), AutoShares(0.5, 0.5, 0.0), AutoShares(0.0, 1.0, 0.0)])

@@ -5,7 +5,7 @@ import pytest
 
 from reranker.base.errors import BadEmbeddings, BadInput, WrongParameter
 from reranker.text.bags import WeightedBags
-from reranker.transport import distances, mean_embeddings, nbow, transport
+from reranker.transport import distances, mean_embeddings, transport
 from tests.transport.conftest import bag
 
 LENGTHS = [*range(1, 12), 40, 399, 0, 7]
@@ -32,17 +32,6 @@ def test_each_row_is_the_weighted_mean_of_length_1(table, documents, n_threads, 
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, by_formula(documents, rows), atol=2e-7)
     assert not found[LENGTHS.index(0)].any()
-
-
-@pytest.mark.parametrize("kind", ["half precision", "every second row", "columns first"])
-def test_embeddings_that_cannot_be_read_in_place_are_copied(table, documents, kind, monkeypatch):
-    monkeypatch.setattr(nbow, "COPIED_WORDS", 10)
-    twice = np.repeat(table, 2, axis=0)
-    given = {"half precision": table.astype(np.float16), "every second row": twice[::2]}.get(
-        kind, np.asfortranarray(table)
-    )
-    tolerance = 1e-3 if kind == "half precision" else 2e-7
-    np.testing.assert_allclose(mean_embeddings(documents, given, 2), by_formula(documents, table), atol=tolerance)
 
 
 def test_opposite_words_have_no_mean_and_are_at_distance_1(circle):

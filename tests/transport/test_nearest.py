@@ -183,7 +183,7 @@ def test_the_nearest_are_those_of_solving_all_however_many_are_equal(query, docu
 
 @pytest.mark.parametrize("method", SOLVED)
 def test_rows_that_are_not_quite_of_norm_one_do_not_spoil_the_bound(random_bag, table, method):
-    """Half precision: float32 costs, which take norms to be 1, would be off by some 1e-3."""
+    """Rounded to half precision: float32 costs, which take norms to be 1, would be off by some 1e-3."""
     coarse = table.astype(np.float16).astype(np.float32) * np.float32(1.004)
     query, documents = random_bag(9), WeightedBags.join([random_bag(9) for _ in range(200)])
     order, values = best_of_all(query, documents, coarse, 5, method)

@@ -34,9 +34,8 @@ def call_everything(n_query_words: int) -> None:
     for method in METHODS:
         for epsilon in (0.1, 0.02, 0.001) if method not in ("nbow", "rwmd", "emd") else (0.1,):
             parameters = Parameters(epsilon=epsilon, n_iterations=7)
-            for table in (rows, rows.astype(np.float16)):
-                distances(query, documents, table, method, parameters, 2)
-                nearest_documents(query, documents, table, 3, method, parameters, 2)
+            distances(query, documents, rows, method, parameters, 2)
+            nearest_documents(query, documents, rows, 3, method, parameters, 2)
             for tau in (0.0, 0.3):
                 distances(query, documents, rows, method, replace(parameters, tau=tau), 2)
             nearest_documents(query, documents, rows, 1, method, parameters, offsets=np.zeros(len(documents)))

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ingest.embeddings.building import Collection
+from ingest.embeddings.collection import Collection
 from ingest.embeddings.preparing.texts import Texts
 from ingest.progress import Progress, no_progress
 from reranker.embeddings import Embeddings

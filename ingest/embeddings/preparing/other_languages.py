@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.embeddings.building import build
 from ingest.embeddings.copying import append_store
 from ingest.embeddings.dictionaries import Pair
+from ingest.embeddings.encoded_words import encode_words
 from ingest.embeddings.preparing.parts import (
     LANGUAGES,
     MAX_ENCODED,
@@ -107,7 +107,7 @@ class OtherLanguages:
         pairs = read_dictionaries(self.dictionaries, self.home, notes, progress)
         encoder = open_encoder(E5, self.home / "models", self.n_threads)
         with WordVectors(self.home / "encoded-words.sqlite3", encoder) as vectors:
-            summary = build(
+            summary = encode_words(
                 pairs,
                 partial(vectors.encode, limit=self.limit),
                 texts.path.parent / LANGUAGES,
@@ -132,7 +132,7 @@ class OtherLanguages:
             query_encoders=encoders,
             mapped_languages=self.others,
         ) as writer:
-            append_store(writer, embeddings, counted=True)
+            append_store(writer, embeddings)
             for language in self.others:
                 self._append(writer, language, words, embeddings, rotation, pairs)
             counted = {language: texts.collection.n_documents.get(language, 0) for language in self.others}

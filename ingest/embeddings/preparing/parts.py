@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ingest.embeddings.building import build
 from ingest.embeddings.dictionaries import Dictionary, Pair, read_pairs
+from ingest.embeddings.encoded_words import encode_words
 from ingest.embeddings.preparing.texts import Texts
 from ingest.embeddings.summary import Summary
 from ingest.embeddings.training import train_documents
@@ -158,7 +158,7 @@ class Encoded:
         encoder = open_encoder(self.model, self.home / "models", self.n_threads)
         pairs = read_dictionaries(self.dictionaries, self.home, notes, progress)
         with WordVectors(self.home / "encoded-words.sqlite3", encoder) as words:
-            return build(
+            return encode_words(
                 pairs,
                 partial(words.encode, limit=self.limit),
                 output,

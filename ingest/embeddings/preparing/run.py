@@ -17,7 +17,7 @@ from ingest.embeddings.preparing.texts import Texts
 from ingest.embeddings.summary import Summary
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput, SinkrankError
-from reranker.embeddings import Embeddings, Precision
+from reranker.embeddings import Embeddings
 
 JOINED = "joined"
 
@@ -75,7 +75,6 @@ def prepare(
     output: Path,
     *,
     replace: bool = False,
-    precision: Precision = "float32",
     n_threads: int = 1,
     progress: Progress = no_progress,
 ) -> Report:
@@ -102,7 +101,7 @@ def prepare(
         told = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise BadInput(f"no part could be made, so there are no embeddings ({told})")
     finished, summary = _finished(stores, plan, texts, left_out, notes, progress)
-    copy_store(finished, output, replace=replace, precision=precision)
+    copy_store(finished, output, replace=replace)
     joined = Embeddings.open(output)
     sample = draw_sample(texts)
     made = [

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from ingest.documents import Layout, Record
-from ingest.embeddings.building import Collection
+from ingest.embeddings.collection import Collection
 from ingest.embeddings.document_units import GROUP_FIELD, Unusable, group_of
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadDocument, BadInput

@@ -73,7 +73,6 @@ def _bit(term: int) -> tuple[int, np.uint64]:
 def fill_tables(
     counter: Ints,
     embeddings: Float,
-    row_ids: ShortInts,
     term_ids: ShortInts,
     n_terms: int,
     words: Float,
@@ -92,8 +91,8 @@ def fill_tables(
 
     Args:
         counter: (1,) where the next thread is to begin.
-        embeddings, row_ids: the terms' embeddings in float32 and which of them to read; `term_ids`: which terms these
-            are. Both lists go on for twice `products.N_TERMS` beyond the `n_terms` that count.
+        embeddings: in float32; `term_ids`: which of them to read, and twice `products.N_TERMS` more beyond the
+            `n_terms` that count.
         words, factors, query_rows: the query's embeddings, as `products.panel` lays them and as (n, dim).
         query_norms: (width,) squared norms; of float32 all rows, the terms' too, are taken to have 1.
         close: a pair whose Euclidean cost is under it is computed again from the difference.
@@ -108,9 +107,9 @@ def fill_tables(
         if first >= n_terms:
             break
         for start in range(first, min(first + TERMS_AT_ONCE, n_terms), products.N_TERMS):
-            products.products(embeddings, row_ids, start, words, factors, room, cost)
+            products.products(embeddings, term_ids, start, words, factors, room, cost)
             for j in range(start, min(start + products.N_TERMS, n_terms)):
-                row, term = cost[j], embeddings[row_ids[j]]
+                row, term = cost[j], embeddings[term_ids[j]]
                 if not np.isfinite(row[0]):  # NaN and inf in an embedding show in each of its products
                     unsound[0] = j
                 norm = one if cost.itemsize == 4 else _squared_norm(term)

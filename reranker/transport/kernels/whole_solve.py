@@ -62,7 +62,7 @@ def solve_whole(
     cost = floats((n_terms + products.N_TERMS) * width, embeddings).reshape(n_terms + products.N_TERMS, width)
     unsound = np.full(1, -1)
     cost_tables.fill_tables(
-        np.zeros(1, np.int64), embeddings, padded, padded, n_terms, products.strips(query_rows),
+        np.zeros(1, np.int64), embeddings, padded, n_terms, products.strips(query_rows),
         np.empty(0, np.float32), query_rows[:n], query_ids, np.ones(width, np.float32), close, euclidean, cost, unsound,
     )  # fmt: skip
     if unsound[0] >= 0:

@@ -1,27 +1,25 @@
-"""Builds embeddings without training: encodes the single words of a collection and of dictionaries with a sentence
-encoder, then moves translations towards each other."""
+"""Makes a store of the words of a collection and of their translations: encodes them with a sentence encoder, and moves
+translations towards each other."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ingest.embeddings.collection import Collection, Term
 from ingest.embeddings.dictionaries import Pair
 from ingest.embeddings.retrofitting import links, retrofit
 from ingest.embeddings.spectral import unit_rows
 from ingest.embeddings.summary import Summary
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
-from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision, check_output
-from reranker.text.documents import Document
+from reranker.embeddings import Embeddings, EmbeddingsWriter, check_output
 from reranker.text.normalization import as_written
-from reranker.text.tokens import letter_tokens
 
 # Mu and Viswanath 2018 remove one direction for each hundred dimensions.
 _DIMS_OF_DIRECTION = 100
@@ -32,92 +30,42 @@ TOO_RARE = "rarer words than are encoded"
 Encode = Callable[[Sequence[str], Progress], NDArray[np.float32]]
 """Turns n words, as they are written, into (n, dim) vectors; zeros for words that it had no time to encode."""
 
-Term = tuple[str, str]
-"""A language and a normalised term of it."""
 
-
-@dataclass(frozen=True, slots=True)
-class Collection:
-    """The words of a collection.
-
-    Attributes:
-        document_frequencies: documents with each term, for the requested languages.
-        n_documents: number of documents of each language, also of languages that were not requested.
-    """
-
-    document_frequencies: Mapping[str, Counter[str]]
-    n_documents: Mapping[str, int]
-
-    def only(self, languages: Container[str]) -> Collection:
-        """The same for some languages."""
-        return Collection(
-            {code: counter for code, counter in self.document_frequencies.items() if code in languages},
-            {code: n for code, n in self.n_documents.items() if code in languages},
-        )
-
-
-def count_collection(documents: Iterable[Document], languages: Container[str] | None = None) -> Collection:
-    """Counts the words of the documents, in one pass; memory grows with the distinct words.
-
-    Args:
-        languages: languages to count; None: all.
-    """
-    frequencies: dict[str, Counter[str]] = {}
-    n_documents: Counter[str] = Counter()
-    for document in documents:
-        language = document.language
-        n_documents[language] += 1
-        if languages is None or language in languages:
-            # Not a set: its order differs between processes. Equally frequent words keep the order of occurrence.
-            words = dict.fromkeys(letter_tokens(document.full_text, language))
-            frequencies.setdefault(language, Counter()).update(words.keys())
-    return Collection({language: counter for language, counter in frequencies.items() if counter}, dict(n_documents))
-
-
-def build(
+def encode_words(
     pairs: Sequence[Pair],
     encode: Encode,
     output: Path,
     *,
-    collection: Collection | None = None,
+    collection: Collection,
     encoder: str,
-    max_words: int | None = None,
+    max_words: int,
     whole_languages: Container[str] = (),
     n_directions: int | None = None,
     replace: bool = False,
-    precision: Precision = "float32",
     progress: Progress = no_progress,
 ) -> Summary:
-    """Writes a store of the words of the pairs, and of a collection.
+    """Writes a store of the words of a collection, and of their translations.
 
     Args:
-        pairs: translations, in any direction and language; with a collection there may be none.
-        collection: all of its words are used, and those words of the pairs that translate one of them; None: all words
-            of the pairs.
+        pairs: translations, in any direction and language; there may be none.
+        collection: all of its words are used, and those words of the pairs that translate one of them.
         encode: the encoder; it gets the most frequent words of each language first.
         encoder: name of the encoder, for `meta.json`.
-        max_words: maximum number of words; of each language the most frequent ones are taken. None: all.
+        max_words: maximum number of words; of each language the most frequent ones are taken.
         whole_languages: languages of which all words of the pairs are used.
         n_directions: main directions to remove from the vectors of a language; None: a hundredth of the dimensions.
         output: the folder to create.
 
     Raises:
-        BadInput: the output exists, there are no pairs, or the collection has no words in their languages.
+        BadInput: the output exists, or there are no words.
     """
     started = time.monotonic()
     check_output(output, replace=replace)
-    if not pairs and collection is None:
-        raise BadInput("the dictionaries have no pair of single words; give others, such as --dictionary en-fr")
     vocabulary = _vocabulary(pairs, collection, whole_languages)
     n_found = sum(map(len, vocabulary.values()))
-    if max_words is not None:
-        vocabulary = _most_frequent(vocabulary, max_words)
-    if not vocabulary:
-        languages = sorted({language for pair in pairs for language, _ in pair})
-        raise BadInput(
-            f"the collection has no words in {', '.join(languages) or 'any language'}; give dictionaries of its "
-            "languages, or other documents"
-        )
+    if not n_found:
+        raise BadInput("the documents have no words to encode; give other documents")
+    vocabulary = _most_frequent(vocabulary, max_words)
     n_wanted = sum(map(len, vocabulary.values()))
     vocabulary, vectors = _encoded(vocabulary, encode, progress)
     places = {term: place for place, term in enumerate(term for terms in vocabulary.values() for term in terms)}
@@ -126,19 +74,14 @@ def build(
     linked = links(((one, other) for one, other in known if one is not None and other is not None), len(places))
     vectors = retrofit(vectors, linked, progress=progress)
     described = {"built": encoder, "n_links": linked.nnz // 2}
-    with EmbeddingsWriter(
-        output, dim=vectors.shape[1], source=described, replace=replace, precision=precision
-    ) as writer:
+    with EmbeddingsWriter(output, dim=vectors.shape[1], source=described, replace=replace) as writer:
         start = 0
         for language, terms in vocabulary.items():
-            counted = None
-            if collection is not None:
-                frequencies = collection.document_frequencies.get(language, Counter())
-                counted = np.array([frequencies[term] for _, term in terms], dtype=np.int32)
+            frequencies = collection.document_frequencies.get(language, Counter())
+            counted = np.array([frequencies[term] for _, term in terms], dtype=np.int32)
             writer.append(language, [term for _, term in terms], vectors[start : start + len(terms)], counted)
             start += len(terms)
-        n_documents = None if collection is None else {code: collection.n_documents.get(code, 0) for code in vocabulary}
-        writer.commit(n_documents)
+        writer.commit({code: collection.n_documents.get(code, 0) for code in vocabulary})
     return Summary.of(
         Embeddings.open(output), started, {TOO_RARE: n_found - n_wanted, NOT_ENCODED: n_wanted - len(places)}
     )
@@ -168,16 +111,16 @@ def _encoded(
 
 
 def _vocabulary(
-    pairs: Sequence[Pair], collection: Collection | None, whole_languages: Container[str]
+    pairs: Sequence[Pair], collection: Collection, whole_languages: Container[str]
 ) -> dict[str, list[Term]]:
     """The terms by language: first the terms of the collection by falling frequency, then their translations by falling
     number of pairs, then all other terms of the dictionaries."""
-    frequencies = collection.document_frequencies if collection is not None else {}
+    frequencies = collection.document_frequencies
     own: set[Term] = {(language, term) for language, counter in frequencies.items() for term in counter}
     n_pairs: Counter[Term] = Counter()
     others: set[Term] = set()
     for pair in pairs:
-        if collection is None or pair.source in own or pair.target in own:
+        if pair.source in own or pair.target in own:
             n_pairs.update(pair)
         else:
             others.update(term for term in pair if term[0] in whole_languages)
