@@ -1,7 +1,7 @@
 # All set-up is included in every target: python3, a JDK and the package registries are all that a machine needs.
 PYTHON ?= python3
 SERVE ?= 1
-# Options of `sinkrank evaluate`: make evaluate EVALUATE='--directions fi-en --queries first20'
+# Options of the measurement on held-out pages: make evaluate EVALUATE='--directions fi-en --queries first20'
 EVALUATE ?=
 # Options of the papers' suite: make papers PAPERS=--quick; --help lists them
 PAPERS ?=
@@ -54,8 +54,8 @@ NATIVE := hatch_build.py $(wildcard reranker/native/*.[ch] reranker/native/*/*.[
 demo: .venv/.runtime ## Fetch real pages, build, search, serve (SERVE=0 stops after the searches)
 	@$(BIN)/sinkrank demo $(if $(filter 0,$(SERVE)),--no-serve)
 
-evaluate: .venv/.runtime ## Measure every method on held-out pages (some ten minutes)
-	@$(BIN)/sinkrank evaluate $(EVALUATE)
+evaluate: .venv/.dev ## Measure every method on held-out pages (some ten minutes)
+	@$(BIN)/python -m papers.held_out $(EVALUATE)
 
 papers: .venv/.dev ## Measure every system of the papers (80 minutes; PAPERS=--quick takes two)
 	@$(BIN)/python -m papers $(PAPERS)
@@ -112,7 +112,7 @@ format: .venv/.dev ## Rewrite the code in the one format
 
 lock: .venv/.dev ## Resolve the dependencies anew into the lock files
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
-	  --no-annotate --extra evaluation --extra exact --extra otel --extra words --extra zstd pyproject.toml -o requirements.lock
+	  --no-annotate --extra demo --extra exact --extra otel --extra words --extra zstd pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
 	  --no-annotate -c requirements.lock --group dev -o requirements-dev.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \

@@ -13,17 +13,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from evaluation.base import module_command
-from evaluation.base.markdown import print_table
-from evaluation.corpora import Corpus, load_libreoffice
-from evaluation.corpora.pages import Page, development
-from evaluation.corpora.tasks import Direction
-from evaluation.experiment import Plan, run_plan
 from ingest.embeddings import freedict
 from ingest.embeddings.aligning import align
 from ingest.embeddings.dictionaries import Dictionary, Pair, read_pairs
 from ingest.embeddings.training import DIM, train
+from papers.base import module_command
+from papers.base.markdown import print_table
+from papers.corpora.development import development
+from papers.corpora.tasks import Direction
+from papers.held_out.experiment import Plan, run_plan
 from reranker.embeddings import Embeddings
+from sinkrank.demo import Corpus, load_libreoffice
+from sinkrank.demo.pages import Page
 
 LANGUAGES = ("fr", "de", "fi")
 KINDS = ("first20", "pages")

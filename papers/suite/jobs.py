@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from evaluation.corpora.tasks import Direction
-from evaluation.systems.protocol import System
-from evaluation.systems.surroundings import Surroundings
-from evaluation.systems.transport import Transport
 from ingest.progress import Progress, no_progress
+from papers.corpora.tasks import Direction
 from papers.suite.asking import Candidate, Refusal, ask
 from papers.suite.collections import Collection, Load
 from papers.suite.processes import Work
 from papers.suite.questions import Question
 from papers.suite.records import Record, Records
 from papers.systems.catalogue import ENSEMBLE_MEMBERS, KEPT_NAMES, PAPER_NAMES, TRANSLATED_NAMES, make_system
+from papers.systems.protocol import System
+from papers.systems.surroundings import Surroundings
+from papers.systems.transport import Transport
 from reranker.embeddings import DEFAULT_RULE, Embeddings
 from reranker.transport import Parameters, warm_up
 

@@ -9,10 +9,9 @@ from functools import cached_property, partial
 from pathlib import Path
 from time import perf_counter
 
-from evaluation.base.names import check_name
-from evaluation.corpora.tasks import Direction
-from evaluation.systems.surroundings import Surroundings
 from ingest.progress import Progress, no_progress
+from papers.base.names import check_name
+from papers.corpora.tasks import Direction
 from papers.suite import collections
 from papers.suite.asking import Refusal
 from papers.suite.collections import Collection, Load
@@ -33,6 +32,7 @@ from papers.suite.questions import Question
 from papers.suite.records import Record
 from papers.suite.results import ClassRow, Table, class_rows, tables
 from papers.systems.catalogue import ALL_NAMES, KEPT_NAMES, make_kept
+from papers.systems.surroundings import Surroundings
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from reranker.transport import warm_up

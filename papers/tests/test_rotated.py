@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from evaluation.corpora import load_parallel_texts
 from ingest.embeddings.dictionaries import Pair
 from papers.studies.rotated import halves, paragraphs, rotated, rows
+from sinkrank.demo import load_parallel_texts
 
 TEXTS = load_parallel_texts()
 PAIRS = [
