@@ -5,7 +5,7 @@ SERVE ?= 1
 EVALUATE ?=
 # Options of the papers' suite: make papers PAPERS=--quick; --help lists them
 PAPERS ?=
-# A vulnerability database, and lock files if not all: make audit AUDIT=path/to/osv/all.zip
+# Options of pip-audit: make audit AUDIT='--vulnerability-service osv'
 AUDIT ?=
 # Options of the campaign: make campaign CAMPAIGN='--only kills soak --scale 0.1'; --help lists them
 CAMPAIGN ?=
@@ -81,11 +81,12 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q --dist loadscope --no-loadsc
 # mypy compares the sources themselves: a fresh clone is checked in seconds by what was kept of another.
 MYPY_CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/sinkrank/mypy
 
-lint: .venv/.dev ## Lint, format, types and the import contract
+lint: .venv/.dev ## Lint, format, types, the import contract and licences
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --cache-dir "$(MYPY_CACHE)"
 	$(BIN)/lint-imports --no-logo
+	$(LICENCES) --summary
 
 check: lint ## Lint and unit tests, some two minutes
 	$(PYTEST) 2 -m unit
@@ -100,11 +101,19 @@ conformance: .venv/.dev ## Test suites and clients of others, every engine (an h
 site: .venv/.dev ## Build the documentation into build/site
 	$(BIN)/sphinx-build -W --keep-going -q docs build/site
 
-sbom: .venv/.dev ## List the dependencies as CycloneDX JSON, into build/sinkrank.cdx.json
-	@$(BIN)/python -m supply_chain.sbom build/sinkrank.cdx.json
+# The packages of requirements.lock that are installed here; the licences that they may have are in pyproject.toml.
+LICENCES := $(BIN)/pip-licenses --packages $$(sed -n 's/==.*//p' requirements.lock)
 
-audit: .venv/.dev ## Look for known vulnerabilities in an OSV database (AUDIT=folder or zip), offline
-	@$(BIN)/python -m supply_chain.audit $(AUDIT)
+sbom: .venv/.dev ## List the dependencies (CycloneDX) and their licences, into build/
+	@mkdir -p build
+	@PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements requirements.lock --pyproject pyproject.toml --sv 1.6 --output-reproducible \
+	  -o build/sinkrank.cdx.json
+	@$(LICENCES) --format=markdown --output-file=build/licences.md
+
+audit: .venv/.dev ## Ask PyPI for known vulnerabilities of the pinned versions
+	@failed=; for lock in $$(git ls-files '*requirements*.lock'); do \
+	  echo "$$lock"; $(BIN)/pip-audit --strict --disable-pip --progress-spinner=off -r "$$lock" $(AUDIT) || failed=1; \
+	done; test -z "$$failed"
 
 format: .venv/.dev ## Rewrite the code in the one format
 	$(BIN)/ruff check --fix .
