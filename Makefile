@@ -1,11 +1,11 @@
 # All set-up is included in every target: python3, a JDK and the package registries are all that a machine needs.
 PYTHON ?= python3
 SERVE ?= 1
-# Options of `sinkrank evaluate`: make evaluate EVALUATE='--directions fi-en --queries first20'
+# Options of the measurement on held-out pages: make evaluate EVALUATE='--directions fi-en --queries first20'
 EVALUATE ?=
 # Options of the papers' suite: make papers PAPERS=--quick; --help lists them
 PAPERS ?=
-# A vulnerability database, and lock files if not all: make audit AUDIT=path/to/osv/all.zip
+# Options of pip-audit: make audit AUDIT='--vulnerability-service osv'
 AUDIT ?=
 # Options of the campaign: make campaign CAMPAIGN='--only kills soak --scale 0.1'; --help lists them
 CAMPAIGN ?=
@@ -54,8 +54,8 @@ NATIVE := hatch_build.py $(wildcard reranker/native/*.[ch] reranker/native/*/*.[
 demo: .venv/.runtime ## Fetch real pages, build, search, serve (SERVE=0 stops after the searches)
 	@$(BIN)/sinkrank demo $(if $(filter 0,$(SERVE)),--no-serve)
 
-evaluate: .venv/.runtime ## Measure every method on held-out pages (some ten minutes)
-	@$(BIN)/sinkrank evaluate $(EVALUATE)
+evaluate: .venv/.dev ## Measure every method on held-out pages (some ten minutes)
+	@$(BIN)/python -m papers.held_out $(EVALUATE)
 
 papers: .venv/.dev ## Measure every system of the papers (80 minutes; PAPERS=--quick takes two)
 	@$(BIN)/python -m papers $(PAPERS)
@@ -81,11 +81,12 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q --dist loadscope --no-loadsc
 # mypy compares the sources themselves: a fresh clone is checked in seconds by what was kept of another.
 MYPY_CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/sinkrank/mypy
 
-lint: .venv/.dev ## Lint, format, types and the import contract
+lint: .venv/.dev ## Lint, format, types, the import contract and licences
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --cache-dir "$(MYPY_CACHE)"
 	$(BIN)/lint-imports --no-logo
+	$(LICENCES) --summary
 
 check: lint ## Lint and unit tests, some two minutes
 	$(PYTEST) 2 -m unit
@@ -100,11 +101,19 @@ conformance: .venv/.dev ## Test suites and clients of others, every engine (an h
 site: .venv/.dev ## Build the documentation into build/site
 	$(BIN)/sphinx-build -W --keep-going -q docs build/site
 
-sbom: .venv/.dev ## List the dependencies as CycloneDX JSON, into build/sinkrank.cdx.json
-	@$(BIN)/python -m supply_chain.sbom build/sinkrank.cdx.json
+# The packages of requirements.lock that are installed here; the licences that they may have are in pyproject.toml.
+LICENCES := $(BIN)/pip-licenses --packages $$(sed -n 's/==.*//p' requirements.lock)
 
-audit: .venv/.dev ## Look for known vulnerabilities in an OSV database (AUDIT=folder or zip), offline
-	@$(BIN)/python -m supply_chain.audit $(AUDIT)
+sbom: .venv/.dev ## List the dependencies (CycloneDX) and their licences, into build/
+	@mkdir -p build
+	@PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements requirements.lock --pyproject pyproject.toml --sv 1.6 --output-reproducible \
+	  -o build/sinkrank.cdx.json
+	@$(LICENCES) --format=markdown --output-file=build/licences.md
+
+audit: .venv/.dev ## Ask PyPI for known vulnerabilities of the pinned versions
+	@failed=; for lock in $$(git ls-files '*requirements*.lock'); do \
+	  echo "$$lock"; $(BIN)/pip-audit --strict --disable-pip --progress-spinner=off -r "$$lock" $(AUDIT) || failed=1; \
+	done; test -z "$$failed"
 
 format: .venv/.dev ## Rewrite the code in the one format
 	$(BIN)/ruff check --fix .
@@ -112,7 +121,7 @@ format: .venv/.dev ## Rewrite the code in the one format
 
 lock: .venv/.dev ## Resolve the dependencies anew into the lock files
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
-	  --no-annotate --extra evaluation --extra exact --extra otel --extra words --extra zstd pyproject.toml -o requirements.lock
+	  --no-annotate --extra demo --extra exact --extra otel --extra words --extra zstd pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
 	  --no-annotate -c requirements.lock --group dev -o requirements-dev.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \

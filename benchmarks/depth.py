@@ -24,16 +24,16 @@ import ir_measures
 from ir_measures import RR, Qrel, R, ScoredDoc, nDCG
 
 from benchmarks.report import machine
-from evaluation.collections.beir import CORPUS, QRELS, QUERIES, Collection, read_beir
-from evaluation.collections.indexing import indexed
-from evaluation.corpora.libreoffice import load_libreoffice
-from evaluation.corpora.tasks import Direction, make_task
-from evaluation.judged.judgments import JudgedQuery
+from papers.corpora.tasks import Direction, make_task
 from reranker.embeddings import Embeddings
 from reranker.search.searcher import Searcher, SearchRequest
 from reranker.stores import open_store
 from reranker.stores.base.filters import Filters
 from reranker.transport import warm_up
+from sinkrank.demo.libreoffice import load_libreoffice
+from sinkrank.evaluation.beir import CORPUS, QRELS, QUERIES, Collection, read_beir
+from sinkrank.evaluation.indexing import indexed
+from sinkrank.evaluation.judgments import JudgedQuery
 
 DEPTHS = (100, 300, 500, 1_000)
 PAGE = 10

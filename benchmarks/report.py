@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from evaluation.base.machine import machine as describe
+from papers.base.machine import machine as describe
 
 PACKAGES = ("sinkrank", "numpy", "numba", "POT", "ott-jax", "jax", "gensim")
 

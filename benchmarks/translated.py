@@ -24,10 +24,8 @@ from flask.testing import FlaskClient
 
 from benchmarks.depth import store_address
 from benchmarks.report import machine
-from evaluation.corpora import load_libreoffice
-from evaluation.corpora.pages import Page
-from evaluation.corpora.tasks import Direction, Task, make_task
 from ingest.encode import encode
+from papers.corpora.tasks import Direction, Task, make_task
 from reranker.api.app import create_app, warm_up
 from reranker.embeddings import Embeddings
 from reranker.proxy import PROXY_EXTENSION
@@ -39,6 +37,8 @@ from reranker.stores.base.filters import Filters
 from reranker.stores.base.protocol import Store
 from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
+from sinkrank.demo import load_libreoffice
+from sinkrank.demo.pages import Page
 
 PLAIN, OURS = "sinkrank-benchmark-plain", "sinkrank-benchmark-ours"
 FIELDS = ["title", "text"]

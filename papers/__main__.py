@@ -1,6 +1,6 @@
 """`python -m papers`."""
 
-from evaluation.base import module_command
+from papers.base import module_command
 from papers.command import app
 
 if __name__ == "__main__":

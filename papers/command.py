@@ -54,7 +54,7 @@ def measure(
         raise typer.BadParameter(
             "the quick form has a collection of its own; leave one of the two out", param_hint="--corpus"
         )
-    from evaluation.corpora.tasks import Direction
+    from papers.corpora.tasks import Direction
     from papers.suite import plots, report
     from papers.suite.suite import COLLECTIONS, Suite, run
     from papers.systems.catalogue import ALL_NAMES

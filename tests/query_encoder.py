@@ -8,7 +8,7 @@ import numpy as np
 
 from reranker.embeddings import Embeddings
 from reranker.embeddings.query_encoder import QueryEncoderFiles, QueryModel
-from tests.evaluation.onnx_model import embedding_model, tokenizer
+from tests.onnx_model import embedding_model, tokenizer
 from tests.tiny import tiny_embeddings
 
 WORDS = {"feline": (1.0, 0.0), "vessel": (0.0, 1.0), "loaf": (-1.0, 0.0), "cat": (0.8, 0.6), "animal": (0.6, 0.8)}

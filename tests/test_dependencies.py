@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 # Parts of others: Flask is Werkzeug's, Numba compiles by llvmlite.
 COME_ALONG = {"werkzeug", "llvmlite"}
-PACKAGES = ("reranker", "ingest", "mappings", "evaluation", "sinkrank")
+PACKAGES = ("reranker", "ingest", "mappings", "sinkrank")
 
 
 def imported_at_once(nodes: Sequence[ast.stmt]) -> set[str]:
@@ -47,12 +47,11 @@ EXTRAS = {normalised(line) for lines in PROJECT["optional-dependencies"].values(
 
 
 def test_what_is_imported_at_once_is_installed_without_any_extra() -> None:
-    assert not undeclared([package for package in PACKAGES if package != "evaluation"], DEPENDENCIES)
+    assert not undeclared(PACKAGES, DEPENDENCIES)
 
 
 def test_what_is_imported_for_an_extra_is_in_one() -> None:
     assert not undeclared(PACKAGES, EXTRAS, in_blocks=True)
-    assert not undeclared(["evaluation"], DEPENDENCIES | EXTRAS)
 
 
 def test_each_extra_that_is_named_can_be_installed() -> None:

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.corpora.shipped import load_parallel_texts
-from evaluation.trained import train_on
 from reranker.base.errors import WrongParameter
 from reranker.embeddings.detection import guess_language, preferred_languages
 from reranker.text.tokens import is_stop_word, letter_tokens
+from sinkrank.demo.shipped import load_parallel_texts
+from sinkrank.demo.trained import train_on
 from tests.tiny import POSITIONS, tiny_embeddings, write_words
 
 WORDS = [*POSITIONS["en"], *POSITIONS["fr"], "the", "le", "et", "zzz", "café"]

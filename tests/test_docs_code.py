@@ -13,11 +13,11 @@ import pytest
 import regex
 import typer.main
 
-from evaluation.corpora.shipped import load_parallel_texts
-from evaluation.trained import train_on
 from reranker.proxy.read import RerankSection
 from reranker.service.requests import ExplainBody, MatchesBody, RerankBody, SearchBody, TextsBody, parse
 from sinkrank.commands.app import app as command_line
+from sinkrank.demo.shipped import load_parallel_texts
+from sinkrank.demo.trained import train_on
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])

@@ -103,8 +103,8 @@ NEEDS = [
     ("trafilatura", ROW + "parse(Row('a', 1, b'<p>cat</p>', {'id': 'a'}, None, 'html'))", "html"),
     ("lxml", ROW + "parse(Row('a', 1, b'<DOC><DOCNO>1</DOCNO><TEXT>a</TEXT></DOC>', None, None, 'trec'))", "html"),
     ("zstandard", OPEN, "zstd"),
-    ("ir_measures", "import evaluation.judged.comparison", "prepare"),
-    ("lxml", "import evaluation.corpora", "evaluation"),
+    ("ir_measures", "import sinkrank.evaluation.comparison", "prepare"),
+    ("lxml", "import sinkrank.demo", "demo"),
 ]
 """The package that is missing, code that needs it, and the extra that has it."""
 

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import grimp
 
-PACKAGES = ("reranker", "ingest", "mappings", "evaluation", "sinkrank", "papers", "campaign")
+PACKAGES = ("reranker", "ingest", "mappings", "sinkrank", "papers", "campaign")
 
 
 def test_no_two_folders_import_each_other() -> None:

@@ -16,7 +16,7 @@ from reranker.base import errors
 
 HEAVY = {
     "numba", "llvmlite", "scipy", "ot", "sklearn", "ir_measures", "lxml", "trafilatura", "pydantic", "flask",
-    "opensearchpy", "asyncio", "evaluation",
+    "opensearchpy", "asyncio",
 }  # fmt: skip
 
 

@@ -19,7 +19,7 @@ import pytest
 import regex
 import urllib3
 
-from evaluation.corpora.shipped import load_parallel_texts
+from sinkrank.demo.shipped import load_parallel_texts
 from tests.cli.conftest import write_rows
 from tests.engines.assemble import cache_folder
 from tests.engines.sources import Engine

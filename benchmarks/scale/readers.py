@@ -13,8 +13,8 @@ from pathlib import Path, PurePosixPath
 from lxml import etree, html
 
 from benchmarks.scale.passages import Page
-from evaluation.corpora.mallard import parse_topic
-from evaluation.corpora.roff import parse_manual
+from papers.corpora.mallard import parse_topic
+from papers.corpora.roff import parse_manual
 
 LANGUAGES = frozenset(
     ("ca", "cs", "da", "de", "el", "en", "es", "fi", "fr", "hu", "it", "nl", "pl", "pt", "ro", "ru", "sk", "sv", "uk")

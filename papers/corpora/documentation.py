@@ -9,11 +9,9 @@ from html import unescape
 from pathlib import PurePath
 from typing import NamedTuple
 
-from evaluation.corpora.roff import parse_manual
-from reranker.base.extras import extra
+from lxml import html
 
-with extra("evaluation", "reading documentation"):
-    from lxml import html
+from papers.corpora.roff import parse_manual
 
 
 class Section(NamedTuple):

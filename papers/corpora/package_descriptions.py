@@ -8,11 +8,11 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from evaluation.corpora.alignment import aligned
-from evaluation.corpora.pages import SPLIT_SEED, Corpus, Page, Paragraph, select_pages, split, write_jsonl
 from ingest.fetching.commands import RunCommand, run_command
 from ingest.fetching.debian import Archive, CorpusUnavailable
 from ingest.progress import Progress, no_progress
+from papers.corpora.alignment import aligned
+from sinkrank.demo.pages import SPLIT_SEED, Corpus, Page, Paragraph, select_pages, split, write_jsonl
 
 LANGUAGES = ("en", "fr", "de")
 SOURCE = "Debian's package lists (Packages, Translation-en, -fr, -de), brought by apt-get update"

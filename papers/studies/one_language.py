@@ -18,20 +18,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from evaluation.base import module_command
-from evaluation.base.markdown import print_table
-from evaluation.collections.beir import Collection, read_beir
-from evaluation.collections.indexing import indexed
-from evaluation.judged.comparison import measures_of
 from ingest.embeddings.spectral import ppmi, truncated_svd, unit_rows
 from ingest.embeddings.spelling import smooth
 from ingest.embeddings.training import DIM, SEED, SINGULAR_VALUE_POWER
+from papers.base import module_command
+from papers.base.markdown import print_table
 from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.ranking.reranker import Reranker
 from reranker.search.searcher import Searcher, SearchRequest
 from reranker.stores import open_store
 from reranker.text.documents import Document
 from reranker.text.tokens import letter_tokens
+from sinkrank.evaluation.beir import Collection, read_beir
+from sinkrank.evaluation.comparison import measures_of
+from sinkrank.evaluation.indexing import indexed
 
 _INDEX = "documents"
 _DEPTH = 100

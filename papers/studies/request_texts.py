@@ -14,17 +14,17 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
-from evaluation.base import module_command
-from evaluation.base.markdown import print_table
-from evaluation.collections.beir import Collection, read_beir
-from evaluation.collections.indexing import indexed
-from evaluation.judged.comparison import Way, measures_of, run_way
-from evaluation.judged.judgments import JudgedQuery
+from papers.base import module_command
+from papers.base.markdown import print_table
 from reranker.embeddings import Embeddings
 from reranker.ranking.reranker import Reranker
 from reranker.search.searcher import Searcher
 from reranker.stores import open_store
 from reranker.text.bags import BagOfWords
+from sinkrank.evaluation.beir import Collection, read_beir
+from sinkrank.evaluation.comparison import Way, measures_of, run_way
+from sinkrank.evaluation.indexing import indexed
+from sinkrank.evaluation.judgments import JudgedQuery
 
 _INDEX = "texts"
 _DEPTH = 100

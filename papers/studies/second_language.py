@@ -16,20 +16,20 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from evaluation.base import module_command
-from evaluation.base.files import write_whole
-from evaluation.base.markdown import print_table
-from evaluation.collections.beir import CORPUS, QRELS, QUERIES
-from evaluation.corpora.mallard import parse_topic
-from evaluation.corpora.pages import write_jsonl
-from evaluation.judged.comparison import Run, Way
-from evaluation.judged.judgments import JudgedQuery
-from evaluation.judged.proxy_way import FIRST_STAGE, ProxySearches
-from evaluation.judged.query_template import QueryTemplate
+from papers.base import module_command
+from papers.base.markdown import print_table
+from papers.corpora.mallard import parse_topic
 from papers.studies.titles import MIN_DOCUMENT_WORDS, sections_of
+from reranker.base.whole_files import write_whole
 from reranker.service.settings_sources import load_settings
 from sinkrank.actions import in_process_proxy
 from sinkrank.console import resources
+from sinkrank.demo.pages import write_jsonl
+from sinkrank.evaluation.beir import CORPUS, QRELS, QUERIES
+from sinkrank.evaluation.comparison import Run, Way
+from sinkrank.evaluation.judgments import JudgedQuery
+from sinkrank.evaluation.proxy_way import FIRST_STAGE, ProxySearches
+from sinkrank.evaluation.query_template import QueryTemplate
 
 ARTICLES = "articles.jsonl"
 FIELDS = ("title", "text")

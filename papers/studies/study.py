@@ -14,16 +14,16 @@ from typing import Literal
 
 import numpy as np
 
-from evaluation.base import module_command
-from evaluation.base.markdown import print_table
-from evaluation.corpora import Corpus, load_libreoffice
-from evaluation.corpora.pages import development
-from evaluation.trained import train_on
+from papers.base import module_command
+from papers.base.markdown import print_table
+from papers.corpora.development import development
 from papers.studies.study_trial import EPSILON, Matrix, Trial, trials
 from reranker.embeddings import Embeddings
 from reranker.ranking.corrections import HUBNESS_WEIGHT
 from reranker.transport import AutoShares
 from reranker.transport.shares import LONG_QUERY, LONG_QUERY_WORDS, SHORT_QUERY, SHORT_QUERY_WORDS
+from sinkrank.demo import Corpus, load_libreoffice
+from sinkrank.demo.trained import train_on
 
 DIRECTIONS = ("en-fr", "fi-en", "en-el", "sv-en")
 KINDS = ("first3", "first8", "first20", "first60", "halves", "pages")

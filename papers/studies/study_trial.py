@@ -11,13 +11,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.corpora.pages import Corpus
-from evaluation.corpora.tasks import Direction, make_task
-from evaluation.systems.corrected import sample_of
-from evaluation.systems.runs import EncodedTask, encode, method_distances
+from papers.corpora.tasks import Direction, make_task
+from papers.systems.corrected import sample_of
+from papers.systems.runs import EncodedTask, encode, method_distances
 from reranker.embeddings import Embeddings
 from reranker.ranking.unknown_terms import unknown_share
 from reranker.transport import Parameters
+from sinkrank.demo.pages import Corpus
 
 Matrix = NDArray[np.float64]
 

@@ -12,16 +12,15 @@ from pathlib import Path
 
 import numpy as np
 
-from evaluation.corpora.pages import Page
-from evaluation.corpora.tasks import Direction
-from evaluation.systems import System
-from evaluation.systems.protocol import fit
 from ingest.progress import Progress, no_progress
+from papers.corpora.tasks import Direction
 from papers.suite.judging import judged, rankings, top
 from papers.suite.memory import PeakMemory
 from papers.suite.questions import Question
 from papers.suite.records import KEPT_DEPTH, RECORD_FORMAT, Cost, Record, Records
+from papers.systems.protocol import System, fit
 from reranker.base.errors import SinkrankError
+from sinkrank.demo.pages import Page
 
 MakeSystem = Callable[[tuple[Direction, ...]], System]
 """Makes a system for directions; raises SinkrankError if the system cannot do them."""

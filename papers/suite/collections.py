@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from evaluation.corpora import gnome, load_libreoffice, manpages
-from evaluation.corpora.fairness import fair
-from evaluation.corpora.pages import Corpus, Page, by_language
-from evaluation.corpora.tasks import Direction, default_directions
-from evaluation.trained import digest, open_trained, train_on
 from ingest.progress import Progress, no_progress
-from papers.corpora import package_descriptions
+from papers.corpora import gnome, manpages, package_descriptions
+from papers.corpora.fairness import fair
+from papers.corpora.tasks import Direction, default_directions
 from papers.suite.questions import Question, classification, translations
 from reranker.embeddings import Embeddings
+from sinkrank.demo import load_libreoffice
+from sinkrank.demo.pages import Corpus, Page, by_language
+from sinkrank.demo.trained import digest, open_trained, train_on
 
 N_PAGES = 500
 """Queries and documents of a task, as in Balikas et al. 2018."""

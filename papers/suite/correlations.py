@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import isnan
 
-from evaluation.corpora.pages import Page
 from ingest.progress import Progress, no_progress
 from papers.suite.questions import Question
 from papers.systems.ensembles import rank_correlation
 from papers.systems.kept import Kept
+from sinkrank.demo.pages import Page
 
 
 @dataclass(frozen=True)

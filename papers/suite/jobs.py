@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from evaluation.corpora.tasks import Direction
-from evaluation.systems.protocol import System
-from evaluation.systems.surroundings import Surroundings
-from evaluation.systems.transport import Transport
-from ingest.progress import Progress, no_progress
+from ingest.progress import no_progress
+from papers.corpora.tasks import Direction
 from papers.suite.asking import Candidate, Refusal, ask
 from papers.suite.collections import Collection, Load
-from papers.suite.processes import Work
 from papers.suite.questions import Question
 from papers.suite.records import Record, Records
 from papers.systems.catalogue import ENSEMBLE_MEMBERS, KEPT_NAMES, PAPER_NAMES, TRANSLATED_NAMES, make_system
+from papers.systems.protocol import System
+from papers.systems.surroundings import Surroundings
+from papers.systems.transport import Transport
 from reranker.embeddings import DEFAULT_RULE, Embeddings
 from reranker.transport import Parameters, warm_up
 
@@ -64,25 +64,25 @@ class Workshop:
     embeddings: Embeddings
     home: Path
 
-    def do(self, job: Job, progress: Progress = no_progress) -> Done:
+    def do(self, job: Job) -> Done:
         """Asks the questions without a cached answer."""
-        return self._done(job, _Counted(self._folder), progress)
+        return self._done(job, _Counted(self._folder))
 
     def kept(self, job: Job) -> Done | None:
         """Returns the result if all its answers are cached, otherwise None."""
         try:
-            return self._done(job, _KeptAlone(self._folder), no_progress)
+            return self._done(job, _KeptAlone(self._folder))
         except _NotKept:
             return None
 
-    def _done(self, job: Job, records: _Counted, progress: Progress) -> Done:
+    def _done(self, job: Job, records: _Counted) -> Done:
         collection = self.collection
         questions = [each for each in collection.questions if is_asked(job, each)]
         candidate = self._sinkhorn(job.epsilon) if job.epsilon is not None else self._candidate(job.system)
         pages, trained_on = collection.learning.train_pages, collection.trained_on
         answers: dict[str, Record] = {}
         refusals: list[Refusal] = []
-        for found in ask(candidate, questions, pages, trained_on, records, progress):
+        for found in ask(candidate, questions, pages, trained_on, records):
             if isinstance(found, Refusal):
                 refusals.append(found)
             else:
@@ -109,11 +109,16 @@ class Workshop:
         return self.home / "evaluation" / "papers" / "records"
 
 
-def open_workshop(load: Load, home: Path, directions: Sequence[Direction] | None) -> Work[Job, Done]:
-    """Prepares another process for jobs, after this one has loaded the collection and trained its embeddings."""
+def do_in_process(load: Load, home: Path, directions: tuple[Direction, ...] | None, job: Job) -> Done:
+    """Does a job in another process, after this one has loaded the collection and trained its embeddings."""
+    return _opened_workshop(load, home, directions).do(job)
+
+
+@lru_cache(maxsize=1)
+def _opened_workshop(load: Load, home: Path, directions: tuple[Direction, ...] | None) -> Workshop:
     warm_up()  # compiling must not count as time of a system
     collection = load(home, directions, no_progress)
-    return Workshop(collection, collection.embeddings(home), home).do
+    return Workshop(collection, collection.embeddings(home), home)
 
 
 def is_asked(job: Job, question: Question) -> bool:

@@ -10,8 +10,8 @@ import numpy as np
 from ir_measures import RR, P, nDCG
 from numpy.typing import NDArray
 
-from evaluation.systems.runs import strictly_falling
 from papers.suite.questions import Judgement
+from papers.systems.runs import strictly_falling
 
 MEASURES: Mapping[str, ir_measures.measures.Measure] = MappingProxyType(
     {"MRR": RR, "P@1": P @ 1, "P@5": P @ 5, "P@10": P @ 10, "nDCG@10": nDCG @ 10}

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.base.files import write_whole
-from evaluation.systems.runs import encode
 from papers.suite.questions import Question
 from papers.suite.results import REFERENCE, Table
 from papers.suite.suite import Outcome
 from papers.suite.tabulating import GROUPS, group_of
+from papers.systems.runs import encode
 from reranker.base.errors import NotFound
+from reranker.base.whole_files import write_whole
 from reranker.embeddings import Embeddings
 from reranker.text.bags import WeightedBag
 from reranker.transport import transport

@@ -11,10 +11,10 @@ from types import MappingProxyType
 
 from ir_measures import Qrel
 
-from evaluation.corpora.pages import Corpus, Page
-from evaluation.corpora.tasks import Direction, Task, make_task
+from papers.corpora.tasks import Direction, Task, make_task
 from reranker.base.errors import BadInput
 from reranker.text.tokens import letter_tokens
+from sinkrank.demo.pages import Corpus, Page
 
 Qrels = Mapping[str, Mapping[str, int]]
 """Relevance by query id and document id, as ir-measures takes it."""

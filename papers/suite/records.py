@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.base.files import write_whole
+from reranker.base.whole_files import write_whole
 
 RECORD_FORMAT = 1
 """A part of every digest. Raise it if the contents of a record change, so that everything is measured again."""

@@ -11,11 +11,8 @@ from typing import Any
 
 from rich.table import Table as Shown
 
-from evaluation.base.files import write_whole
-from evaluation.base.machine import machine
-from evaluation.base.statistics import N_RESAMPLES, SEED
-from evaluation.corpora.fairness import MAX_JACCARD, MIN_CONFIDENCE, SHINGLE_TOKENS
-from evaluation.corpora.pages import MAX_ENGLISH_SHARE, MIN_WORDS, Page
+from papers.base.machine import machine
+from papers.corpora.fairness import MAX_JACCARD, MIN_CONFIDENCE, SHINGLE_TOKENS
 from papers.suite.jobs import SLOW, SLOW_DIRECTIONS
 from papers.suite.results import REFERENCE
 from papers.suite.sheets import Sheet
@@ -32,6 +29,9 @@ from papers.suite.tabulating import (
 )
 from papers.suite.trec import write_qrels, write_runs
 from papers.systems.catalogue import ENSEMBLE_NAMES
+from reranker.base.whole_files import write_whole
+from sinkrank.demo.pages import MAX_ENGLISH_SHARE, MIN_WORDS, Page
+from sinkrank.evaluation.statistics import N_RESAMPLES, SEED
 
 FORMAT = 2
 JSON_NAME, MARKDOWN_NAME = "papers.json", "papers.md"

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.base.statistics import Interval, bootstrap_interval, by_unit, holm, randomisation_p
 from papers.suite.classification import Classified, classify
 from papers.suite.judging import MEASURES
 from papers.suite.questions import Judgement, Question
 from papers.suite.records import Record
+from sinkrank.evaluation.statistics import Interval, bootstrap_interval, by_unit, holm, randomisation_p
 
 REFERENCE = "auto"
 """The reference: all other systems are compared with it."""

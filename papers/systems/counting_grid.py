@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from evaluation.systems.protocol import Matrix
+from papers.systems.protocol import Matrix
 
 _SEED = 2018
 _TINY = 1e-12

@@ -12,12 +12,12 @@ from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
-from evaluation.corpora.pages import Page
-from evaluation.corpora.tasks import Task
-from evaluation.systems.protocol import Matrix, TimedSystem
 from ingest.progress import Progress, no_progress
+from papers.corpora.tasks import Task
+from papers.systems.protocol import Matrix, TimedSystem
 from reranker.base.errors import BadInput
 from reranker.text.tokens import letter_tokens
+from sinkrank.demo.pages import Page
 
 # The number of dimensions of the word embeddings. The ridge is the best of 0.3, 1 and 3 on development pages (mean MRR
 # of en-fr and fi-en, 20 words and whole pages: 0.910, 0.921, 0.912).

@@ -8,9 +8,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from evaluation.corpora.tasks import Task, Texts
-from evaluation.systems.protocol import Matrix, TimedSystem
 from ingest.progress import Progress
+from papers.corpora.tasks import Task, Texts
+from papers.systems.protocol import Matrix, TimedSystem
 from reranker.embeddings import Embeddings
 from reranker.text.bags import BagOfWords, WeightedBag, WeightedBags
 from reranker.text.idf import DocumentFrequencies, IdfTable

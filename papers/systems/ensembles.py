@@ -8,10 +8,10 @@ from types import MappingProxyType
 import numpy as np
 from scipy.stats import rankdata
 
-from evaluation.corpora.pages import Page
-from evaluation.corpora.tasks import Task
-from evaluation.systems.protocol import Distances, Matrix, System, fit
 from ingest.progress import Progress, no_progress
+from papers.corpora.tasks import Task
+from papers.systems.protocol import Distances, Matrix, System, fit
+from sinkrank.demo.pages import Page
 
 FUSION_K = 60
 """Cormack et al. 2009, as in the engines' own reciprocal rank fusion."""

@@ -15,12 +15,12 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.base.files import whole_file
-from evaluation.corpora.pages import Page
-from evaluation.corpora.tasks import Task
-from evaluation.systems import protocol
-from evaluation.systems.protocol import Distances, System, fit
 from ingest.progress import Progress, no_progress
+from papers.corpora.tasks import Task
+from papers.systems import protocol
+from papers.systems.protocol import Distances, System, fit
+from reranker.base.whole_files import whole_file
+from sinkrank.demo.pages import Page
 
 
 class Kept:

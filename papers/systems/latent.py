@@ -12,13 +12,13 @@ from scipy.sparse import csr_matrix
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer
 
-from evaluation.corpora.pages import Page
-from evaluation.corpora.tasks import Direction, Task
-from evaluation.systems.protocol import Matrix, TimedSystem
 from ingest.progress import Progress, no_progress
+from papers.corpora.tasks import Direction, Task
 from papers.systems.embedded import euclidean
+from papers.systems.protocol import Matrix, TimedSystem
 from reranker.base.errors import BadInput
 from reranker.text.tokens import letter_tokens
+from sinkrank.demo.pages import Page
 
 _N_LAYERS, _NOISE = 3, 0.5  # of mSDA
 

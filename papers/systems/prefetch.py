@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.corpora.tasks import Task
-from evaluation.systems.protocol import Matrix, TimedSystem
 from ingest.progress import Progress
+from papers.corpora.tasks import Task
 from papers.systems.embedded import centroids, euclidean, weighted_documents, weighted_queries
+from papers.systems.protocol import Matrix, TimedSystem
 from reranker.base.errors import WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.text.bags import WeightedBag, WeightedBags

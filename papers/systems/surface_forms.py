@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from evaluation.corpora.tasks import Task
-from evaluation.systems.protocol import Matrix, TimedSystem
-from evaluation.systems.term_counts import (
+from ingest.progress import Progress
+from papers.corpora.tasks import Task
+from papers.systems.protocol import Matrix, TimedSystem
+from papers.systems.term_counts import (
     document_frequencies,
     idf,
     scaled,
@@ -17,7 +18,6 @@ from evaluation.systems.term_counts import (
     unit_length,
     vocabulary,
 )
-from ingest.progress import Progress
 
 _DESCRIPTIONS = {
     "tf": "Euclidean distance of term frequencies of surface forms at unit length (Balikas et al. 2018)",

@@ -10,13 +10,13 @@ from itertools import groupby
 import numpy as np
 from scipy.special import rel_entr
 
-from evaluation.corpora.pages import Page
-from evaluation.corpora.tasks import Direction, Task
-from evaluation.systems.protocol import Matrix, TimedSystem
 from ingest.progress import Progress, no_progress
+from papers.corpora.tasks import Direction, Task
+from papers.systems.protocol import Matrix, TimedSystem
 from papers.systems.topic_sampling import Counts, Priors, Schedule, TokenStream, infer, train
 from reranker.base.errors import BadInput
 from reranker.text.tokens import letter_tokens
+from sinkrank.demo.pages import Page
 
 _SEED = 2018
 

@@ -8,14 +8,14 @@ from dataclasses import replace
 from math import log
 from pathlib import Path
 
-from evaluation.base.stopwatch import Stopwatch
-from evaluation.corpora.pages import Page
-from evaluation.corpora.tasks import Direction, Task
-from evaluation.systems.dictionary import PLACEHOLDERS, check_direction, licences, read_into
-from evaluation.systems.protocol import Distances, System
 from ingest.embeddings.dictionaries import Translations
 from ingest.progress import Progress, no_progress
+from papers.base.stopwatch import Stopwatch
+from papers.corpora.tasks import Direction, Task
+from papers.systems.dictionary import PLACEHOLDERS, check_direction, licences, read_into
+from papers.systems.protocol import Distances, System
 from reranker.text.tokens import letter_tokens
+from sinkrank.demo.pages import Page
 
 ReadInto = Callable[
     [

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.corpora import CorpusUnavailable
 from papers.corpora.package_descriptions import (
     LANGUAGES,
     SECTIONS,
@@ -17,6 +16,7 @@ from papers.corpora.package_descriptions import (
     one_a_source,
     read_stanzas,
 )
+from sinkrank.demo import CorpusUnavailable
 
 
 def test_a_stanza_has_fields_and_long_ones_keep_their_lines() -> None:

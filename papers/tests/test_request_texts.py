@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.collections.beir import read_beir
 from papers.studies.request_texts import main, rows
+from sinkrank.evaluation.beir import read_beir
 from tests.evaluation.judged_collections import write_collection
 from tests.tiny import tiny_embeddings
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import urllib3
 
-from evaluation.collections.beir import read_beir
-from evaluation.judged.comparison import Run, Way
 from papers.studies.second_language import QUERIES_IN, judged_queries, main, row, write
+from sinkrank.evaluation.beir import read_beir
+from sinkrank.evaluation.comparison import Run, Way
 from tests.engines.sources import Engine
 from tests.tiny import tiny_embeddings
 

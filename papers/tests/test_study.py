@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation.systems.runs import method_distances
 from papers.studies.study import ATTEMPTS, SHARES, reciprocal_rank, study
 from papers.studies.study_trial import Trial, trials
+from papers.systems.runs import method_distances
+from papers.tests.test_tasks_runs import corpus
 from reranker.transport import Parameters, distances
-from tests.evaluation.small_tasks import page
-from tests.evaluation.test_tasks_runs import corpus
+from tests.demo.small_pages import page
 from tests.tiny import tiny_embeddings
 
 RECORD = Path(__file__).parents[2] / "docs" / "evaluation.md"

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from evaluation.corpora import Page, load_parallel_texts
-from evaluation.corpora.tasks import Direction, Task
-from evaluation.systems import Distances
 from ingest.progress import Progress, no_progress
+from papers.corpora.tasks import Direction, Task
 from papers.suite.asking import Candidate, Refusal, ask
 from papers.suite.memory import PeakMemory
 from papers.suite.questions import Question, translations
 from papers.suite.records import Cost, Record, Records
+from papers.systems.protocol import Distances
 from reranker.base.errors import BadInput
+from sinkrank.demo import Page, load_parallel_texts
 
 EN_FR, FR_EN, EN_DE = Direction("en", "fr"), Direction("fr", "en"), Direction("en", "de")
 

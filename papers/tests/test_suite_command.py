@@ -18,11 +18,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from evaluation import trained
-from evaluation.corpora import Corpus, CorpusUnavailable, load_libreoffice, load_parallel_texts
-from evaluation.corpora.tasks import Direction
 from ingest.embeddings.training import train
 from papers.command import app
+from papers.corpora.tasks import Direction
 from papers.suite import collections, plots, suite
 from papers.suite.asking import Refusal
 from papers.suite.collections import Collection, part_of
@@ -31,6 +29,7 @@ from papers.suite.plots import pair_of
 from papers.suite.questions import classification, translations
 from papers.suite.report import markdown
 from papers.systems.catalogue import ALL_NAMES
+from sinkrank.demo import Corpus, CorpusUnavailable, load_libreoffice, load_parallel_texts, trained
 
 pytestmark = pytest.mark.slow
 
@@ -303,7 +302,7 @@ def test_the_quick_form_asks_fast_systems_on_real_pages(real_home, systems, monk
     # What surface forms find is the least that any system across languages must beat.
     assert asked["auto"]["measures"]["MRR"] > asked["tf-idf"]["measures"]["MRR"]
     assert asked["tf-idf"]["p"] < 0.05
-    # Measured .967 and .975; the whole tests of quality are in tests/evaluation/test_tasks_corpus.py.
+    # Measured .967 and .975; the whole tests of quality are in papers/tests/test_tasks_corpus.py.
     assert min(asked[name]["by_direction"]["fi-en"] for name in ("auto", "relaxed")) > 0.93
     assert (real_home / "evaluation" / "papers-quick" / "papers.md").is_file()
     assert (real_home / "evaluation" / "papers-quick" / "lambda.svg").is_file() == ("sinkhorn" in systems)

@@ -8,14 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation.corpora import Page
-from evaluation.corpora.tasks import Direction, Task
-from evaluation.systems import Distances
 from ingest.progress import Progress, no_progress
+from papers.corpora.tasks import Direction, Task
 from papers.suite.correlations import Correlation, Correlations, correlations
 from papers.suite.questions import Judgement, Question
 from papers.systems.kept import Kept
-from tests.evaluation.small_tasks import page, small_task
+from papers.systems.protocol import Distances
+from papers.tests.small_tasks import small_task
+from sinkrank.demo import Page
+from tests.demo.small_pages import page
 
 FR_EN, EN_FR = Direction("fr", "en"), Direction("en", "fr")
 PAGES = [page("1", "en", "cat")]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.corpora import load_parallel_texts
-from evaluation.corpora.tasks import Direction
+from papers.corpora.tasks import Direction
 from papers.suite.collections import Collection
 from papers.suite.jobs import Job, Workshop, is_asked, longest_first, needs
 from papers.suite.questions import Question, translations
 from papers.suite.suite import EPSILONS, Suite
+from sinkrank.demo import load_parallel_texts
 from tests.tiny import tiny_embeddings
 
 EN_FR, FR_EN = Direction("en", "fr"), Direction("fr", "en")

@@ -7,14 +7,14 @@ from math import inf, log2
 import numpy as np
 import pytest
 
-from evaluation.corpora import Corpus, Page, Paragraph
-from evaluation.corpora.tasks import Direction
+from papers.corpora.tasks import Direction
 from papers.suite.classification import LARGEST_K, classify, vote
 from papers.suite.judging import MEASURES, judged, rankings, top
 from papers.suite.questions import Judgement, classification, translations
 from papers.suite.records import Cost, Record
 from papers.suite.results import Costs, class_rows, tables
 from reranker.base.errors import BadInput
+from sinkrank.demo import Corpus, Page, Paragraph
 
 LETTERS = "abcdefgh"
 

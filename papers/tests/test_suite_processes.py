@@ -12,63 +12,49 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from papers.suite.processes import Crew, one_thread
+from papers.suite.processes import one_thread, results
 from reranker.base.errors import BadInput, SinkrankError
 
 # Longer than any test should take: what waits as long was not ended.
 _FOR_EVER_S = 300.0
 
 
-def squares():
-    return lambda job, progress: (job * job, os.getpid())
+def square(job):
+    return job * job, os.getpid()
 
 
-def says_its_process():
-    def work(job, progress):
-        progress(3, 4, str(os.getpid()))
+def stays(folder: Path, job):
+    if job == "stays":
+        (folder / str(os.getpid())).touch()
         time.sleep(_FOR_EVER_S)
-
-    return work
-
-
-def fails():
-    def work(job, progress):
-        if job == "ours":
-            raise BadInput("the page is empty; give one with words")
-        if job == "killed":
-            os.kill(os.getpid(), signal.SIGKILL)
-        raise ValueError(job)
-
-    return work
+    while not list(folder.iterdir()):
+        time.sleep(0.01)
+    return os.getpid()
 
 
-def makes(folder: Path):
-    """`first` makes a file when `free` has begun; the others tell whether they find it."""
-
-    def work(job, progress):
-        if job == "free":
-            (folder / "free").touch()
-        if job == "first":
-            give_up = time.monotonic() + _FOR_EVER_S
-            while not (folder / "free").exists() and time.monotonic() < give_up:
-                time.sleep(0.01)
-            (folder / "made").touch()
-        return (folder / "made").exists()
-
-    return work
+def fails(job):
+    if job == "ours":
+        raise BadInput("the page is empty; give one with words")
+    if job == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    raise ValueError(job)
 
 
-def counts_threads():
+def makes(folder: Path, job):
+    """`first` makes a file; the others tell whether they find it."""
+    if job == "first":
+        time.sleep(0.2)
+        (folder / "made").touch()
+    return (folder / "made").exists()
+
+
+def n_threads(_job):
     np.ones((2, 2)) @ np.ones((2, 2))  # with NumPy comes a library that would take every core
-    return lambda job, progress: max(each["num_threads"] for each in threadpool_info())
+    return max(each["num_threads"] for each in threadpool_info())
 
 
 def nothing(job: object) -> tuple[str, ...]:
     return ()
-
-
-def no_report(*_: object) -> None:
-    pass
 
 
 def is_running(process_id: int) -> bool:
@@ -79,58 +65,53 @@ def is_running(process_id: int) -> bool:
     return True
 
 
-def test_every_job_is_done_once_in_another_process() -> None:
-    found = dict(Crew(squares, nothing, 2).results(range(6), no_report))
+def test_every_job_is_done_once_in_another_process_that_ends_with_the_work() -> None:
+    found = dict(results(square, range(6), nothing, 2))
 
-    assert {job: square for job, (square, _) in found.items()} == {0: 0, 1: 1, 2: 4, 3: 9, 4: 16, 5: 25}
-    assert os.getpid() not in {process for _, process in found.values()}
+    assert {job: squared for job, (squared, _) in found.items()} == {0: 0, 1: 1, 2: 4, 3: 9, 4: 16, 5: 25}
+    processes = {process for _, process in found.values()}
+    assert os.getpid() not in processes
+    assert not any(map(is_running, processes))
 
 
 def test_what_the_first_job_makes_is_there_when_others_that_need_it_begin(tmp_path: Path) -> None:
-    crew = Crew(partial(makes, tmp_path), lambda job: () if job == "free" else ("file",), 2)
-    found = dict(crew.results(["first", "second", "free", "third"], no_report))
+    needs = {"first": ("file",), "second": ("file",), "third": ("file",), "free": ()}
+    found = dict(results(partial(makes, tmp_path), list(needs), lambda job: needs[job], 2))
 
-    # The second waits for the first, which waits for one that needs nothing.
     assert (found["first"], found["second"], found["third"]) == (True, True, True)
-    assert list(found)[-1] in ("second", "third")
+    assert set(list(found)[:2]) == {"first", "free"}
 
 
 def test_arithmetic_takes_one_thread_in_each_process_and_here_when_it_is_told_to() -> None:
-    assert dict(Crew(counts_threads, nothing, 1).results(["job"], no_report)) == {"job": 1}
+    assert dict(results(n_threads, ["job"], nothing, 2)) == {"job": 1}
     with one_thread():
-        assert counts_threads()("job", no_report) == 1
+        assert n_threads("job") == 1
 
 
-@pytest.mark.parametrize("ending", [KeyboardInterrupt, GeneratorExit], ids=["Ctrl-C", "nobody reads on"])
-def test_processes_end_with_the_work_whatever_they_are_at(ending) -> None:
-    said: dict[str, tuple[int, int]] = {}
+@pytest.mark.filterwarnings("ignore:.*have been cancelled")
+def test_processes_end_when_nobody_reads_on_whatever_they_are_at(tmp_path: Path) -> None:
+    found = results(partial(stays, tmp_path), ["stays", "ends"], nothing, 2)
+    assert next(found)[0] == "ends"
+    (busy,) = (int(file.name) for file in tmp_path.iterdir())
+    assert is_running(busy)
 
-    def report(job: str, done: int, total: int, description: str) -> None:
-        said[job] = (done, total)
-        processes.append(int(description))
-        if len(said) == 2:
-            raise ending
+    found.close()
 
-    processes: list[int] = []
-    with pytest.raises(ending):
-        list(Crew(says_its_process, nothing, 2).results(["a", "b"], report))
-
-    assert said == {"a": (3, 4), "b": (3, 4)}
-    assert not any(is_running(process) for process in processes)
+    assert not is_running(busy)
 
 
 @pytest.mark.parametrize(
     ("job", "error", "words"),
     [
-        ("ours", SinkrankError, "give one with words"),
-        ("killed", SinkrankError, r"killed \(exit code -9\).*SINKRANK_THREADS=1"),
-        ("theirs", RuntimeError, "ValueError: theirs"),
+        ("ours", BadInput, "give one with words"),
+        ("killed", SinkrankError, "a process was killed.*SINKRANK_THREADS=1"),
+        ("theirs", ValueError, "theirs"),
     ],
 )
 def test_what_a_job_raises_is_raised_here(job, error, words) -> None:
     with pytest.raises(error, match=words):
-        list(Crew(fails, nothing, 1).results([job], no_report))
+        list(results(fails, [job], nothing, 2))
 
 
 def test_no_job_takes_no_process() -> None:
-    assert list(Crew(fails, nothing, 2).results([], no_report)) == []
+    assert list(results(fails, [], nothing, 2)) == []

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from evaluation.base.statistics import Interval
 from papers.suite.correlations import Correlation, Correlations
 from papers.suite.plots import front_of
 from papers.suite.questions import Question
@@ -25,6 +24,7 @@ from papers.suite.tabulating import (
     overview_of_slow,
 )
 from papers.systems.catalogue import ALL_NAMES
+from sinkrank.evaluation.statistics import Interval
 
 COSTS = Costs(0.0, 1.0, 1.0, None)
 DIRECTIONS = ("en-fr", "fi-en", "en-de")

@@ -10,18 +10,17 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from evaluation.corpora.pages import Page
-from evaluation.corpora.tasks import Task
-from evaluation.systems import Distances
-from evaluation.systems.catalogue import SYSTEM_NAMES
-from evaluation.systems.protocol import fit
-from evaluation.systems.surroundings import Surroundings
 from ingest.progress import Progress, no_progress
-from papers.systems.catalogue import ALL_NAMES, OWN_NAMES, PAPER_NAMES, make_system
+from papers.corpora.tasks import Task
+from papers.systems.catalogue import ALL_NAMES, OWN_NAMES, PAPER_NAMES, SYSTEM_NAMES, make_system
 from papers.systems.ensembles import Ensemble, averaged, fused, normalised, rank_correlation
 from papers.systems.kept import Kept
+from papers.systems.protocol import Distances, fit
+from papers.systems.surroundings import Surroundings
+from papers.tests.small_tasks import EN_EN, FR_EN, small_task
 from reranker.base.errors import BadInput, WrongParameter
-from tests.evaluation.small_tasks import EN_EN, FR_EN, page, small_task
+from sinkrank.demo.pages import Page
+from tests.demo.small_pages import page
 from tests.tiny import tiny_embeddings
 
 INF = np.inf

@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import Ridge
 
-from evaluation.corpora.tasks import Direction
+from papers.corpora.tasks import Direction
 from papers.systems.bm25 import MonolingualBM25
 from papers.systems.counting_grid import CountingGrid, membership
 from papers.systems.cr5 import Cr5, regress
@@ -21,8 +21,9 @@ from papers.systems.latent import (
     Representation,
     restoring_weights,
 )
+from papers.tests.small_tasks import EN_EN, FR_EN, small_task
 from reranker.base.errors import BadInput
-from tests.evaluation.small_tasks import EN_EN, FR_EN, page, small_task
+from tests.demo.small_pages import page
 
 # Cr5
 

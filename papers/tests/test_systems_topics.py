@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import entropy
 
-from evaluation.corpora.tasks import Direction
+from papers.corpora.tasks import Direction
 from papers.systems.topic_sampling import Priors, Schedule, TokenStream, infer, train
 from papers.systems.topics import (
     BILDA,
@@ -21,8 +21,9 @@ from papers.systems.topics import (
     relative_entropy,
     topic_euclidean,
 )
+from papers.tests.small_tasks import EN_EN, FR_EN, small_task
 from reranker.base.errors import BadInput
-from tests.evaluation.small_tasks import EN_EN, FR_EN, page, small_task
+from tests.demo.small_pages import page
 
 SMALL = replace(
     MLTM, priors=Priors(2, 0.1, 0.1), training=Schedule(100, 200), inference=Schedule(25, 200), largest_vocabulary=None

@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation.corpora.tasks import Direction
 from ingest.embeddings.dictionaries import Translations
 from ingest.progress import Progress
+from papers.corpora.tasks import Direction
 from papers.systems.surface_forms import SurfaceForms
 from papers.systems.translation import Translated, UnigramTranslator
+from papers.tests.small_tasks import FR_EN, small_task
 from reranker.base.errors import BadInput
-from tests.evaluation.small_tasks import FR_EN, page, small_task
+from tests.demo.small_pages import page
 
 HELD = [
     Translations("avocat", (("lawyer",), ("avocado", "alligator pear"))),

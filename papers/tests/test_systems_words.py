@@ -10,19 +10,20 @@ import numpy as np
 import ot
 import pytest
 
-from evaluation.systems.corrected import order_distances, sample_of
-from evaluation.systems.runs import encode
-from evaluation.systems.tfidf import TfIdf
-from evaluation.systems.transport import Transport
 from papers.systems import embedded
+from papers.systems.corrected import order_distances, sample_of
 from papers.systems.embedded import EmbeddedWords, centroids, euclidean
 from papers.systems.prefetch import PrefetchAndPrune, prefetch_and_prune
+from papers.systems.runs import encode
 from papers.systems.surface_forms import SurfaceForms
+from papers.systems.tfidf import TfIdf
+from papers.systems.transport import Transport
+from papers.tests.small_tasks import EN_EN, small_task
 from reranker.base.errors import WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Distances, Parameters, distances
-from tests.evaluation.small_tasks import EN_EN, page, small_task
+from tests.demo.small_pages import page
 from tests.tiny import POSITIONS, TRANSLATION_COST, tiny_embeddings
 
 WORDS = list(POSITIONS["en"])

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.collections.beir import read_beir
-from evaluation.corpora import CorpusUnavailable
 from papers.corpora.documentation import Section, manual_page, pod_sections, postgresql_page, python_sections
 from papers.studies.titles import drawn, main, sections_of, write
 from reranker.base.errors import BadInput
+from sinkrank.demo import CorpusUnavailable
+from sinkrank.evaluation.beir import read_beir
 
 LONG = " ".join(["word"] * 30)
 POSTGRESQL = """<html><head><title>{title}</title></head><body>

@@ -7,11 +7,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from evaluation.everyday import EVERYDAY_QUERIES, compare, first_answer
 from reranker.base.errors import UnknownWords
 from reranker.search.searcher import SearchAnswer, Searcher, SearchRequest
 from reranker.stores.base.filters import Filters
 from sinkrank.console import tables
+from sinkrank.demo.everyday import EVERYDAY_QUERIES, compare, first_answer
 
 # Its first hit by BM25 is about numbered lists.
 QUERY = "remove all formatting"

@@ -14,13 +14,13 @@ from sinkrank.actions import in_process_proxy
 from sinkrank.console import output
 
 if TYPE_CHECKING:
-    from evaluation.judged.query_template import QueryTemplate
     from reranker.answers import ExplainAnswer, Hit, SearchAnswer
     from reranker.embeddings import Embeddings
     from reranker.proxy import Proxy
     from reranker.search.searcher import Searcher
     from reranker.service.settings import Settings
     from reranker.service.settings_sources import LoadedSettings
+    from sinkrank.evaluation.query_template import QueryTemplate
 
 # In `_source`; the first that holds a text.
 _TITLES = ("title", "name", "headline", "heading", "subject", "label")

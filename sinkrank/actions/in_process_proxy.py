@@ -15,11 +15,11 @@ from sinkrank.console import output, resources
 if TYPE_CHECKING:
     from flask import Flask
 
-    from evaluation.judged.query_template import QueryTemplate
     from reranker.embeddings import Embeddings
     from reranker.service.settings import Settings
     from reranker.stores.base.protocol import Store
     from reranker.stores.engine.store import EngineStore
+    from sinkrank.evaluation.query_template import QueryTemplate
 
 # A query over more fields is slow, and most of so many fields are not text that people search.
 _MAX_FIELDS = 100
@@ -73,9 +73,9 @@ def opened_proxy(
         WrongParameter: no index is named, or the store is not an engine.
         BadInput, NotFound: the template or the index cannot be used.
     """
-    from evaluation.judged.query_template import QueryTemplate
     from reranker.api.app import stop, warm_up
     from reranker.base.errors import WrongParameter
+    from sinkrank.evaluation.query_template import QueryTemplate
 
     if settings.index is None:
         raise WrongParameter("a search through the proxy needs the name of the index; give --index NAME")
@@ -92,9 +92,9 @@ def opened_proxy(
 
 def _plain_template(engine: EngineStore, index: str) -> QueryTemplate:
     """A query over all text fields of the index."""
-    from evaluation.judged.query_template import QueryTemplate
     from reranker.base.errors import BadInput
     from reranker.stores.engine.fields import text_fields
+    from sinkrank.evaluation.query_template import QueryTemplate
 
     fields = sorted({name for mappings in engine.mappings(index) for name in text_fields(mappings)})
     if not 0 < len(fields) <= _MAX_FIELDS:

@@ -17,11 +17,11 @@ from sinkrank.console import output, resources
 from sinkrank.console.tables import figures_table, plain
 
 if TYPE_CHECKING:
-    from evaluation.judged.comparison import QueryMove, Run, Summary, Way
-    from evaluation.judged.judgments import JudgedQuery
     from ingest.progress import Progress
     from reranker.search.searcher import Searcher
     from reranker.service.settings import Settings
+    from sinkrank.evaluation.comparison import QueryMove, Run, Summary, Way
+    from sinkrank.evaluation.judgments import JudgedQuery
 
 _SHOWN_MOVES = 5
 _SHOWN_HITS = 5
@@ -32,7 +32,7 @@ _WIDE = 125
 
 def way_of(settings: Settings, method: str) -> Way:
     """The way to search of the settings, with another method."""
-    from evaluation.judged.comparison import Way
+    from sinkrank.evaluation.comparison import Way
 
     return Way(
         method,
@@ -75,7 +75,7 @@ class Searching:
 
 def searching(settings: Settings, searcher: Searcher) -> Searching:
     """Searches in an index that Sinkrank made."""
-    from evaluation.judged.comparison import run_way
+    from sinkrank.evaluation.comparison import run_way
 
     index = searcher.choose_index(settings.index)
     return Searching(
@@ -87,14 +87,14 @@ def searching(settings: Settings, searcher: Searcher) -> Searching:
 
 def compare(
     opening: AbstractContextManager[Searching],
-    queries: Path,
+    queries: Path | None,
     qrels: Path,
     methods: Sequence[str],
     folder: Path | None,
     as_json: bool,
 ) -> None:
     """Compares each method with the first stage alone. Prints, and writes a report and TREC runs into a folder."""
-    from evaluation.judged.judgments import read_judged_queries
+    from sinkrank.evaluation.judgments import read_judged_queries
 
     names = after_first_stage(methods)
     judged = read_judged_queries(queries, qrels)
@@ -122,7 +122,7 @@ def present(
     Args:
         more: added to the report in JSON.
     """
-    from evaluation.judged.comparison import query_moves, summaries
+    from sinkrank.evaluation.comparison import query_moves, summaries
 
     moves = list(query_moves(runs, judged, MEASURE))
     summed = summaries(runs, MEASURE)
@@ -142,7 +142,7 @@ def present(
 def comparison_table(summed: Sequence[Summary], width: int) -> Group:
     """The measures, and how sure the differences are. The latter are beside the measures, or below them if the terminal
     has fewer than `_WIDE` columns."""
-    from evaluation.judged.comparison import MEASURES
+    from sinkrank.evaluation.comparison import MEASURES
 
     first = summed[0].run
     measures = {name: [f"{each.run.mean(name):.3f}" for each in summed] for name in MEASURES}
@@ -163,7 +163,7 @@ def comparison_table(summed: Sequence[Summary], width: int) -> Group:
 
 def _moved(runs: Sequence[Run], moves: Sequence[QueryMove]) -> list[str]:
     """The queries with the largest gains and losses of each method, with the ranks of their relevant documents."""
-    from evaluation.judged.comparison import by_gain
+    from sinkrank.evaluation.comparison import by_gain
 
     first = runs[0]
     lines = []
@@ -188,7 +188,7 @@ def _moved(runs: Sequence[Run], moves: Sequence[QueryMove]) -> list[str]:
 
 
 def _report(index: str, summed: Sequence[Summary], moves: Sequence[QueryMove]) -> dict[str, Any]:
-    from evaluation.judged.comparison import MEASURES
+    from sinkrank.evaluation.comparison import MEASURES
 
     return {
         "index": index,
@@ -215,7 +215,7 @@ def _report(index: str, summed: Sequence[Summary], moves: Sequence[QueryMove]) -
 
 
 def _write(folder: Path, report: dict[str, Any], runs: Sequence[Run]) -> None:
-    from evaluation.base.files import write_whole
+    from reranker.base.whole_files import write_whole
 
     for run in runs:
         lines = [

@@ -25,8 +25,8 @@ def opened(settings: Settings, template: Path | None, window: int) -> Iterator[S
     Raises:
         StoreUnavailable, WrongParameter, BadInput, NotFound: as `in_process_proxy.is_foreign` and `opened_proxy`.
     """
-    from evaluation.judged.comparison import Way
-    from evaluation.judged.proxy_way import FIRST_STAGE, ProxySearches
+    from sinkrank.evaluation.comparison import Way
+    from sinkrank.evaluation.proxy_way import FIRST_STAGE, ProxySearches
 
     parameters = resources.parameters_of(settings)
 

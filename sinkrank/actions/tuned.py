@@ -11,19 +11,19 @@ from sinkrank.actions import judged
 from sinkrank.console import output
 
 if TYPE_CHECKING:
-    from evaluation.judged.comparison import Difference, Way
-    from evaluation.judged.tuning import Tuning
+    from sinkrank.evaluation.comparison import Difference, Way
+    from sinkrank.evaluation.tuning import Tuning
 
 _SIGNIFICANT = 0.05
 
 
 def tune(
-    opening: AbstractContextManager[judged.Searching], method: str, queries: Path, qrels: Path, as_json: bool
+    opening: AbstractContextManager[judged.Searching], method: str, queries: Path | None, qrels: Path, as_json: bool
 ) -> None:
     """Chooses parameters, beginning with a method's, and prints them as lines of sinkrank.toml if they are better than
     the settings."""
-    from evaluation.judged.judgments import read_judged_queries
-    from evaluation.judged.tuning import tune as choose
+    from sinkrank.evaluation.judgments import read_judged_queries
+    from sinkrank.evaluation.tuning import tune as choose
 
     found = read_judged_queries(queries, qrels)
     with opening as searching, output.progress_bars() as progress:
@@ -34,7 +34,7 @@ def tune(
 
 def present(tuning: Tuning, as_json: bool) -> None:
     """Prints the result of a tuning."""
-    from evaluation.judged.comparison import summaries
+    from sinkrank.evaluation.comparison import summaries
 
     summed = summaries([tuning.before, tuning.after], tuning.measure)
     difference = summed[1].difference

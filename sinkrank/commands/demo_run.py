@@ -15,9 +15,6 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from evaluation.corpora import Corpus, CorpusUnavailable, load_libreoffice, load_parallel_texts
-from evaluation.corpora.pages import as_documents, by_language, write_jsonl
-from evaluation.trained import digest, open_trained, train_on
 from ingest.files import open_sources
 from ingest.pipeline import Options, ingest
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable
@@ -34,6 +31,9 @@ from sinkrank.actions.compiling import compiled_beside
 from sinkrank.commands.serve import run_service
 from sinkrank.console import output, resources, tables
 from sinkrank.console.steps import Steps
+from sinkrank.demo import Corpus, CorpusUnavailable, load_libreoffice, load_parallel_texts
+from sinkrank.demo.pages import as_documents, by_language, write_jsonl
+from sinkrank.demo.trained import digest, open_trained, train_on
 
 STATE_FILE = "demo.json"
 # The demo's corpora, each with an index of the same name. Only one of them is used.

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
 from reranker.service.settings import Settings
@@ -14,13 +11,8 @@ from sinkrank.console import options
 @options.takes_settings("first_stage", "method", *options.SEARCHABLE)
 def tune(
     settings: Settings,
-    queries: Annotated[
-        Path,
-        typer.Option("--queries", metavar="FILE", help="Queries: JSON lines as the page saves them, or ID, tab, text."),
-    ],
-    qrels: Annotated[
-        Path, typer.Option("--qrels", metavar="FILE", help="Judgments as TREC qrels: QUERY 0 DOCUMENT RELEVANCE.")
-    ],
+    qrels: options.Qrels = None,
+    queries: options.Queries = None,
     template: options.Template = None,
     json_: options.Json = False,
 ) -> None:
@@ -31,6 +23,8 @@ def tune(
 
     Example: [bold]sinkrank tune --queries queries.jsonl --qrels qrels.txt --method relaxed --first-stage hybrid[/bold]
     """
+    if qrels is None:
+        raise typer.BadParameter("give the judgments of your index", param_hint="--qrels")
     from sinkrank.actions import judged_proxy, tuned
 
     opening = judged_proxy.opened(settings, template, settings.proxy_window_size)

@@ -115,6 +115,20 @@ Template = Annotated[
         "make is always searched that way; default: a multi_match over its text fields.",
     ),
 ]
+Qrels = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Judgments: TREC qrels, BEIR's TSV, or CSV with the columns query, docid and rating.",
+    ),
+]
+Queries = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Queries: JSON lines as the page saves them, or ID, tab, text; default: those of a CSV of judgments.",
+    ),
+]
 DocumentLanguages = Annotated[
     list[str] | None, typer.Option("--to", metavar="CODE", help="Language of the documents; may be repeated.")
 ]

@@ -64,9 +64,9 @@ def test_a_folder_for_reports_that_cannot_be_written_is_refused_before_the_work(
     def measured(*_: object, **__: object) -> None:
         raise AssertionError("the evaluation began")
 
-    monkeypatch.setattr("evaluation.held_out.load", measured)
+    monkeypatch.setattr("sinkrank.actions.judged.compare", measured)
     (empty_home / "report").write_text("a file")
-    result = run("evaluate", "--corpus", "texts", "--output", "report", exits=1)
+    result = run("evaluate", "--qrels", "qrels.txt", "--output", "report", exits=1)
     assert result.stderr == "sinkrank: report: File exists; name another, or move what is there away\n"
 
 

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from evaluation.corpora.shipped import load_parallel_texts
 from ingest.embeddings import joining, sentence_models
 from ingest.embeddings.dictionaries import Pair
 from ingest.embeddings.preparing import check, other_languages, parts, passages, published_part
@@ -22,6 +21,7 @@ from ingest.embeddings.selection import Source
 from ingest.embeddings.word_encoder import Encoder
 from reranker.base.errors import BadInput, FetchFailed
 from reranker.embeddings import Embeddings
+from sinkrank.demo.shipped import load_parallel_texts
 from tests.cli.conftest import MakeForeign, Run, write_rows
 from tests.engines.sources import Engine
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from evaluation.judged.comparison import MEASURES, Run, Way
-from evaluation.judged.tuning import Tuning
 from reranker.transport import Parameters
 from sinkrank.actions.tuned import present
+from sinkrank.evaluation.comparison import MEASURES, Run, Way
+from sinkrank.evaluation.tuning import Tuning
 from tests.cli.conftest import Run as RunCommand
 
 pytestmark = pytest.mark.usefixtures("indexed")
@@ -43,6 +43,17 @@ def test_methods_are_compared_with_the_first_stage(run: RunCommand, files: list[
         report["queries"][0]["ranks"]["fr/animaux"]["emd"]
         == [line.split()[2] for line in lines if line.startswith("q0 ")].index("fr/animaux") + 1
     )
+
+
+def test_ratings_in_csv_need_no_file_of_queries(run: RunCommand, tmp_path: Path) -> None:
+    (tmp_path / "ratings.csv").write_text("query,docid,rating\nchat,fr/chat,2\nchien,fr/animaux,1\n", encoding="utf-8")
+    report = json.loads(run("evaluate", "--qrels", str(tmp_path / "ratings.csv"), "--methods", "auto", "--json").stdout)
+    assert [(one["query_id"], one["query"]) for one in report["queries"]] == [("1", "chat"), ("2", "chien")]
+    assert report["methods"]["auto"]["means"]["MRR"] == 1.0  # chat alone before chat with chien
+
+
+def test_tune_needs_judgments(run: RunCommand) -> None:
+    assert "give the judgments of your index" in run("tune", exits=2).stderr
 
 
 def test_a_person_sees_a_table_and_the_queries_that_moved(run: RunCommand, files: list[str]) -> None:

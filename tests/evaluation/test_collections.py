@@ -10,18 +10,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from evaluation.collections.beir import read_beir
-from evaluation.collections.indexing import indexed
-from evaluation.collections.languages import languages_of
-from evaluation.collections.sources import opened_collection
-from evaluation.collections.spellings import without_identical_spellings
-from evaluation.corpora.shipped import load_parallel_texts
-from evaluation.judged.judgments import JudgedQuery
 from reranker.base.errors import BadInput, NotFound, UnknownLanguage, WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
 from reranker.stores.base.protocol import Store
-from reranker.text.documents import Document
+from sinkrank.demo.shipped import load_parallel_texts
+from sinkrank.evaluation.beir import read_beir
+from sinkrank.evaluation.indexing import indexed
+from sinkrank.evaluation.languages import languages_of
+from sinkrank.evaluation.sources import opened_collection
 from tests.evaluation.judged_collections import write_collection
 from tests.tiny import tiny_embeddings
 
@@ -260,23 +257,3 @@ def test_rows_that_are_no_document_are_counted(tmp_path: Path, embeddings: Embed
         "qrels",
         "queries.jsonl",
     ]
-
-
-# Identical spellings
-
-
-def asked(query_id: str, text: str) -> JudgedQuery:
-    return JudgedQuery(query_id, text, "en", (), None, {"d": 1})
-
-
-def test_tokens_that_a_document_holds_in_the_same_spelling_are_removed() -> None:
-    documents = [Document("d", "Die NATO und der Computer, 2019.", "de"), Document("e", "Hand", "de")]
-    texts = ("The NATO's computers in 2019", "Nato 2019", "die by hand?", "Black cats")
-    queries = [asked(str(n), text) for n, text in enumerate(texts)]
-
-    stripped = without_identical_spellings(queries, "en", documents)
-
-    # "computers" is another spelling, and "Die" a stop word of German.
-    assert [query.text for query in stripped.queries] == ["The 's computers in", "", "die by ?", "Black cats"]
-    # nato, computers, 2019 ("the", "s" and "in" are stop words); nato, 2019; die, hand ("by" is one); black, cats.
-    assert (stripped.n_tokens, stripped.n_removed, stripped.n_empty) == (9, 5, 1)

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.judged.comparison import Run, Way, by_gain, differences, query_moves, run_way
-from evaluation.judged.judgments import JudgedQuery, read_judged_queries
-from evaluation.judged.tuning import halves, tune
 from reranker import Parameters
 from reranker.base.errors import BadInput, NotFound
 from reranker.search.searcher import Searcher
 from reranker.stores import open_store
 from reranker.text.documents import Document
+from sinkrank.evaluation.comparison import Run, Way, by_gain, differences, query_moves, run_way
+from sinkrank.evaluation.judgments import JudgedQuery, read_judged_queries
+from sinkrank.evaluation.tuning import halves, tune
 from tests.service.conftest import fill
 from tests.tiny import tiny_embeddings
 
@@ -68,6 +68,41 @@ def test_judgments_in_beirs_form_are_read_with_and_without_their_header(tmp_path
     qrels = write(tmp_path / "test.tsv", f"{header}301\ta name with blanks\t2\n301\tFBIS3-1\t0\n")
     (read,) = read_judged_queries(queries, qrels)
     assert (read.text, read.relevance) == ("crime and\u2028punishment", {"a name with blanks": 2, "FBIS3-1": 0})
+
+
+def test_ratings_of_csv_are_judgments_and_its_queries_the_queries(tmp_path: Path) -> None:
+    rows = '"crime, and punishment",FBIS3-1,2\ncat,d2,0\n"crime, and punishment",d 4,0\ncat,d3,1.0\ncat,d5,\ndog,d6,0\n'
+    ratings = write(tmp_path / "ratings.csv", f"\ufeffQuery,docid,rating\n{rows}")
+    assert [(one.query_id, one.text, one.relevance) for one in read_judged_queries(None, ratings)] == [
+        ("1", "crime, and punishment", {"FBIS3-1": 2, "d 4": 0}),
+        ("2", "cat", {"d2": 0, "d3": 1}),  # d5 has no rating, and nothing is relevant to dog
+    ]
+
+
+def test_beside_a_file_of_queries_csv_names_their_ids(tmp_path: Path) -> None:
+    queries = write(tmp_path / "queries.tsv", "q7\tcat\n")
+    ratings = write(tmp_path / "ratings.csv", "rating,note,docid,query\n3,good,d1,q7\n")
+    (read,) = read_judged_queries(queries, ratings)
+    assert (read.query_id, read.text, read.relevance) == ("q7", "cat", {"d1": 3})
+
+
+@pytest.mark.parametrize(
+    ("ratings", "said"),
+    [
+        ("query,docid,rating\ncat,d1,high\n", "line 2: the rating 'high' is no whole number"),
+        ("query,docid,rating\ncat,d1,1.5\n", "line 2: the rating '1.5' is no whole number"),
+        ("query,docid,rating\ncat,d1,inf\n", "line 2: the rating 'inf' is no whole number"),
+        ("query,docid,rating\ncat,,1\n", "line 2: no query or no docid"),
+        ("query,docid,rating\ncat,1\n", "line 2: 2 columns, and the header has 3"),
+        ("query,docid,rating\n", "is empty"),
+        ("query,docid,rating\ncat,d1,0\n", "no query .* has a relevant document"),
+        (f"query,docid,rating\n{'a' * 200_000},d,1\n", "is no CSV: field larger than field limit"),
+        ("q 0 d 1\n", "name the file of the queries with --queries"),
+    ],
+)
+def test_ratings_that_cannot_be_read_are_named_with_their_line(tmp_path: Path, ratings: str, said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        read_judged_queries(None, write(tmp_path / "ratings.csv", ratings))
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from evaluation.judged.comparison import Way
-from evaluation.judged.judgments import JudgedQuery
-from evaluation.judged.proxy_way import FIRST_STAGE, ProxySearches
-from evaluation.judged.query_template import QueryTemplate
 from reranker.api.app import create_app, warm_up
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable, Unauthenticated
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from reranker.transport import Parameters
+from sinkrank.evaluation.comparison import Way
+from sinkrank.evaluation.judgments import JudgedQuery
+from sinkrank.evaluation.proxy_way import FIRST_STAGE, ProxySearches
+from sinkrank.evaluation.query_template import QueryTemplate
 from tests.service.proxy.fake_engine import FakeEngine, Received, fake_engine, ok
 from tests.tiny import tiny_embeddings
 

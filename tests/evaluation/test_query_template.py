@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from evaluation.judged.query_template import QueryTemplate
 from reranker.base.errors import BadInput, NotFound
+from sinkrank.evaluation.query_template import QueryTemplate
 
 BODY = {
     "query": {"bool": {"must": [{"match": {"title": {"query": "{{text}}", "boost": 5}}}], "filter": {"term": {"n": 1}}}}

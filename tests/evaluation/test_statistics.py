@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evaluation.base.statistics import bootstrap_interval, by_unit, holm, randomisation_p
+from sinkrank.evaluation.statistics import bootstrap_interval, by_unit, holm, randomisation_p
 
 
 @pytest.mark.parametrize("pairs", [[1.0, 2.0, 3.0, 4.0], [1.0, 0.0, 2.0, 0.0, 3.0, 4.0]], ids=["four", "and zeros"])

@@ -17,7 +17,7 @@ from ingest.embeddings.onnx_model import OnnxModel
 from ingest.embeddings.word_encoder import Encoder, WordVectors
 from reranker.base.errors import BadInput
 from reranker.embeddings.onnx_session import OnnxSession
-from tests.evaluation.onnx_model import embedding_model, tokenizer
+from tests.onnx_model import embedding_model, tokenizer
 
 pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
 pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[prepare]'")

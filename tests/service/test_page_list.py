@@ -13,10 +13,10 @@ import pytest
 from ir_measures import RR, Qrel, ScoredDoc, nDCG
 from playwright.sync_api import Browser, Page, expect
 
-from evaluation.base.statistics import randomisation_p
-from evaluation.judged.judgments import read_judged_queries
 from reranker.embeddings import Embeddings
 from reranker.text.documents import Document
+from sinkrank.evaluation.judgments import read_judged_queries
+from sinkrank.evaluation.statistics import randomisation_p
 from tests.browser.pages import OpenPage, called, ids, judge, opened_pages, searched
 from tests.service.conftest import serving_page
 

@@ -11,13 +11,13 @@ import pytest
 import urllib3
 from flask import Flask
 
-from evaluation.corpora import load_parallel_texts
-from evaluation.trained import train_on
 from reranker.api.app import create_app, warm_up
 from reranker.embeddings import Embeddings
 from reranker.proxy import PROXY_EXTENSION, Proxy
 from reranker.service.settings import Settings
 from reranker.stores import open_store
+from sinkrank.demo import load_parallel_texts
+from sinkrank.demo.trained import train_on
 from tests.engines.sources import Engine
 from tests.service.conftest import serving
 from tests.service.proxy.calls import hits, make_index, multi_search, post

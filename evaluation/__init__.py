@@ -1,1 +1,0 @@
-"""Measures the quality of rankings: corpora, tasks, runs, measures and reports."""

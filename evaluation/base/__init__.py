@@ -1,1 +1,0 @@
-"""The common parts of the evaluation: measures, statistics, stopwatch, files."""

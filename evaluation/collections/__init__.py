@@ -1,1 +1,0 @@
-"""Users' judged collections: reading, indexing, and measuring them with other systems."""

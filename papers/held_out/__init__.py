@@ -1,0 +1,1 @@
+"""Measures methods and other systems on held-out pages: each page is a query for its own translation."""

@@ -1,0 +1,7 @@
+"""`python -m papers.held_out`."""
+
+from papers.base import module_command
+from papers.held_out.command import app
+
+if __name__ == "__main__":
+    module_command.run(lambda: app(prog_name="python -m papers.held_out"))

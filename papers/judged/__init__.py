@@ -1,0 +1,1 @@
+"""Measures methods and other systems on judged collections."""

@@ -1,0 +1,7 @@
+"""`python -m papers.judged`."""
+
+from papers.base import module_command
+from papers.judged.command import app
+
+if __name__ == "__main__":
+    module_command.run(lambda: app(prog_name="python -m papers.judged"))

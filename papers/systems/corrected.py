@@ -1,0 +1,58 @@
+"""Corrects distances of `auto` as a search does, by hubness and unknown words
+(`reranker.ranking.corrections`)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from papers.corpora.tasks import Task
+from reranker.embeddings import Embeddings
+from reranker.embeddings.hubness import SAMPLE_TOKENS, HubnessSample, HubnessSampleBuilder
+from reranker.ranking.corrections import Correction, order_distance
+from reranker.ranking.unknown_terms import unknown_share
+from reranker.text.tokens import tokenize
+from sinkrank.demo.pages import Page
+
+Matrix = NDArray[np.float64]
+
+
+def sample_of(pages: Iterable[Page], languages: Collection[str], embeddings: Embeddings) -> HubnessSample:
+    """The hubness sample of an index that holds these pages, of some languages."""
+    builder = HubnessSampleBuilder(embeddings.version)
+    for page in pages:
+        if page.language in languages:
+            tokens = tokenize(page.text, page.language, SAMPLE_TOKENS)
+            builder.add(page.language, page.page_id, embeddings.bag_of_tokens(tokens, page.language))
+    return builder.result()
+
+
+def order_distances(task: Task, embeddings: Embeddings, hubness: NDArray[np.float64] | None, found: Matrix) -> Matrix:
+    """Computes the values to order by, from the distances of a task's queries to its documents.
+
+    Args:
+        hubness: (n_documents,); None leaves it out.
+        found: (n_queries, n_documents); inf and NaN stay as they are.
+    """
+    language = task.direction.query_language
+    held = [frozenset(tokens) for tokens in task.documents.values()]
+    by_hubness = [Correction(hubness=hub) for hub in (hubness.tolist() if hubness is not None else [None] * len(held))]
+    corrected = np.empty_like(found)
+    for row, tokens in enumerate(task.queries.values()):
+        unknown = [token for token in tokens if not embeddings.stand_ins(language, token)]
+        share = unknown_share(tokens, unknown)
+        if share == 1.0:
+            corrected[row] = found[row]  # it has no known word, and finds nothing
+            continue
+        corrections = by_hubness
+        if unknown:
+            distinct = tuple(dict.fromkeys(unknown))
+            corrections = [
+                Correction.of(unknown, share, tuple(term for term in distinct if term not in tokens_held), one.hubness)
+                for tokens_held, one in zip(held, by_hubness, strict=True)
+            ]
+        offsets = np.array([one.offset for one in corrections])
+        corrected[row] = order_distance(found[row], share, offsets)
+    return corrected

@@ -1,0 +1,156 @@
+"""The report of an evaluation of the shipped texts' shape, with figures made up by hand."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from papers.corpora.tasks import Direction
+from papers.held_out.experiment import MethodResult, Plan, TaskResult
+from papers.held_out.identical_spellings import StrippedResult
+from papers.held_out.report import Report, markdown, tables, write
+from sinkrank.demo.pages import Corpus
+from tests.demo.small_pages import page
+from tests.tiny import tiny_embeddings
+
+FR_EN = Direction("fr", "en")
+HALF = {"MRR": 0.5, "P@1": 0.25, "P@10": 0.075, "nDCG@10": 0.625}
+FULL = {"MRR": 0.75, "P@1": 0.5, "P@10": 0.1, "nDCG@10": 0.875}
+
+
+@pytest.fixture
+def report(tmp_path):
+    corpus = Corpus(
+        "libreoffice",
+        ("en", "fr"),
+        tuple(page(f"train{n}", language, "un deux trois") for n in range(3) for language in ("en", "fr")),
+        (
+            page("test0", "en", "un deux trois"),
+            page("test0", "fr", "deux mots"),
+            page("test1", "en", "four more words here"),
+        ),
+        {"untranslated/fr": 25},
+    )
+    methods = (MethodResult("relaxed", HALF, FULL), MethodResult("nbow", FULL, HALF), MethodResult("auto", HALF, FULL))
+    task = TaskResult(FR_EN, "first20", 8, 9, 1, 17.5, 0.875, {"fewer than 6 words": 2}, methods)
+    return Report.of(corpus, tiny_embeddings(tmp_path / "embeddings"), Plan((FR_EN,)), [task])
+
+
+def test_the_report_that_is_written_reads_back_as_the_one_that_was_made(report, tmp_path):
+    as_json, as_markdown = write(report, tmp_path / "made" / "here")
+
+    assert json.loads(as_json.read_text(encoding="utf-8")) == report.as_json()
+    assert as_markdown.read_text(encoding="utf-8") == markdown(report)
+    assert sorted(path.name for path in as_json.parent.iterdir()) == ["evaluation.json", "evaluation.md"]
+
+
+def test_json_holds_every_measure_by_task_and_method(report):
+    found = report.as_json()
+
+    assert found["tasks"][0]["direction"] == "fr-en"
+    assert found["tasks"][0]["recall"] == 0.875
+    assert found["tasks"][0]["methods"][0] == {"method": "relaxed", "two_stage": HALF, "everything": FULL}
+    assert found["plan"]["directions"] == ["fr-en"]
+    assert found["plan"]["seed"] == 2018
+    parameters = found["plan"]["parameters"]
+    assert (parameters["epsilon"], parameters["n_iterations"], parameters["tau"]) == (0.1, 50, None)
+    assert found["left_out"] == {"untranslated/fr": 25}
+    assert found["licence"].startswith("MPL-2.0")
+
+
+def test_pages_are_counted_and_the_share_of_text_seen_in_training_is_stated(report):
+    assert report.n_train_pages == {"en": 3, "fr": 3}
+    assert report.n_test_pages == {"en": 2, "fr": 1}
+    # Of 3 + 2 + 4 words on the test pages, the three of test0 in English stand on a training page too.
+    assert report.seen_share == pytest.approx(3 / 9)
+
+
+def test_markdown_shows_a_row_for_each_direction_and_method_and_nothing_of_the_machine(report, tmp_path):
+    text = markdown(report)
+
+    assert report.trained_on is None
+    assert "not trained here" in text
+    assert str(tmp_path) not in json.dumps(report.as_json()) + text
+
+    assert "| fr-en | relaxed | 8 | 0.500 | 0.250 | 0.075 | 0.625 | 0.750 | 0.875 |" in text
+    assert "untranslated/fr 25" in text
+    assert "Queries without a known word in fr-en: 1" in text
+    assert "Left out in fr-en: fewer than 6 words 2" in text
+
+
+def test_several_directions_have_their_mean_below(report):
+    first = report.tasks[0]
+    better = {name: value + 0.25 for name, value in HALF.items()}
+    second = replace(
+        first,
+        direction=Direction("en", "fr"),
+        n_queries=4,
+        recall=1.0,
+        methods=tuple(MethodResult(each.method, better, FULL) for each in first.methods),
+    )
+    both = replace(report, tasks=(first, second))
+
+    # Of relaxed: 0.5 and 0.75, 0.25 and 0.5, 0.075 and 0.325, 0.625 and 0.875; 0.75 twice; 0.875 and 1.
+    row = "| mean | relaxed | 12 | 0.625 | 0.375 | 0.200 | 0.750 | 0.750 | 0.938 |"
+    assert row in markdown(both)
+    assert tables(both)[0].row_count == 9
+    assert "| mean |" not in markdown(report)
+
+
+def test_candidates_alone_have_a_mean_without_a_column_for_everything(report):
+    alone = tuple(MethodResult(each.method, each.two_stage, None) for each in report.tasks[0].methods)
+    task = replace(report.tasks[0], methods=alone)
+    candidates = replace(report, plan=replace(report.plan, everything=False), tasks=(task, task))
+
+    assert "| mean | relaxed | 16 | 0.500 | 0.250 | 0.075 | 0.625 | 0.875 |" in markdown(candidates)
+
+
+def test_identical_spellings_removed_have_a_row_of_their_own(report):
+    first = replace(report.tasks[0], stripped=StrippedResult("auto", HALF, 0.75, 0.125, 2))
+    second = replace(first, direction=Direction("en", "fr"), stripped=StrippedResult("auto", FULL, 0.25, 0.0, 0))
+    text = markdown(replace(report, tasks=(first, second)))
+
+    name = "auto, stripped"
+    assert f"| fr-en | {name} | 8 | 0.500 | 0.250 | 0.075 | 0.625 | – | 0.750 |" in text
+    # 0.5 and 0.75, 0.25 and 0.5, 0.075 and 0.1, 0.625 and 0.875; 0.75 and 0.25.
+    assert f"| mean | {name} | 16 | 0.625 | 0.375 | 0.087 | 0.750 | – | 0.500 |" in text
+    assert (
+        "Stripped: identical spellings removed, share of the queries' words (queries left without any): fr-en 12.5% (2)"
+        in text
+    )
+
+
+KEPT = "+0.250 against nbow (fr-en; kept: 0.005 may be lost)"
+
+
+def test_whether_auto_keeps_its_bar_stands_in_every_form_of_the_report(report):
+    assert KEPT in markdown(report)
+    assert KEPT in str(tables(report)[0].caption)
+    assert report.as_json()["bars_of_auto"] == {
+        "first20": [{"against": ["nbow"], "allowed": 0.005, "worst": 0.25, "direction": "fr-en", "is_kept": True}]
+    }
+
+
+def test_the_terminal_table_holds_the_same_figures(report):
+    console = Console(width=120, record=True, quiet=False, file=None, color_system=None)
+    with console.capture() as capture:
+        for table in tables(report):
+            console.print(table)
+
+    shown = capture.get()
+    assert "first20" in shown
+    for figure in ("fr-en", "relaxed", "0.500", "0.250", "0.075", "0.625", "0.750", "0.875"):
+        assert figure in shown
+
+
+def test_a_report_that_cannot_be_finished_leaves_the_old_one_as_it_is(report, tmp_path, monkeypatch):
+    write(report, tmp_path)
+    before = (tmp_path / "evaluation.md").read_text(encoding="utf-8")
+    monkeypatch.setattr("papers.held_out.report.markdown", lambda report: "\ud800")  # cannot be written as UTF-8
+
+    with pytest.raises(UnicodeEncodeError):
+        write(report, tmp_path)
+
+    assert (tmp_path / "evaluation.md").read_text(encoding="utf-8") == before
+    assert not list(tmp_path.glob(".evaluation*"))

