@@ -13,7 +13,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from reranker.base.http_connections import Headers
 from reranker.base.raw_json import Reader
 from reranker.proxy.bare_windows import (
     PAGE_ONLY_PARAMETERS,
@@ -29,6 +28,7 @@ from reranker.proxy.translation import SearchTranslator
 from reranker.query_dsl.answer_filters import URL_PARAMETERS
 from reranker.upstream.answers import Fetched, SearchAnswer, read_answer, read_answers, read_bare, read_whole
 from reranker.upstream.calls import Fallback, Refused
+from reranker.upstream.connections import Headers
 from reranker.upstream.incoming import only_parameters, without_parameters
 
 # They stand in the body of the search for the window, or are ours to apply.

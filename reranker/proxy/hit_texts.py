@@ -25,13 +25,13 @@ from reranker.proxy.bare_windows import (
 )
 from reranker.proxy.known_bags import DocumentKey, KnownBags, document_keys
 from reranker.proxy.search import Search
+from reranker.proxy.term_vectors import TermVectors
 from reranker.query_dsl.answer_filters import BAG_FIELD, ID_FIELD, KEY_FIELDS, LANGUAGE_FIELD, is_match
 from reranker.query_dsl.source_texts import field_texts, joined, source_text
 from reranker.service.text_bags import Bag, TextBags, checked_bag
 from reranker.text.bags import BagOfWords
 from reranker.text.exact_text import exact_keys
 from reranker.upstream.calls import EngineCalls
-from reranker.upstream.term_vectors import TermVectors
 
 # The engine's own limit on a page.
 _MAX_LOOKED_UP = 10_000
