@@ -35,9 +35,9 @@ from ingest.pieces import in_pieces
 from ingest.pipeline import Options, ingest
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
-from reranker.stores.base.addresses import EngineAddress, read_address
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.protocol import Store
+from reranker.upstream.addresses import EngineAddress, read_address
 
 # The processes that ingest starts import this module again. So packages that they do not need are imported where they
 # are used.
@@ -180,11 +180,12 @@ def main() -> None:
 def compare(documents: Path, url: str, embeddings: Embeddings, rounds: int, folder: Path) -> None:
     """Measures both sides in turn and prints medians, spread and ratio."""
     from reranker.stores.engine.client import connect
+    from reranker.upstream.nodes import Upstream
 
     where = read_address(url)
     if not isinstance(where, EngineAddress):
         raise SystemExit(f"{url} is no engine")
-    store, client = open_store(url, timeout_s=600), connect(where, timeout_s=600)
+    store, client = open_store(url, timeout_s=600), connect(Upstream(where, timeout_s=600))
     rates = processor_rates(documents, store, embeddings, rounds)
     for name, values in (
         ("counted and encoded", [one.both for one in rates]),

@@ -26,12 +26,13 @@ from ingest.files import Source
 from ingest.index_rows import row_reader
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput, WrongParameter
-from reranker.stores.base.addresses import EngineAddress, read_address
 from reranker.stores.base.names import check_index_name
-from reranker.stores.engine.access import EngineAccess
-from reranker.stores.engine.client import connect, detect_distribution, engine_errors, time_out
+from reranker.stores.engine.client import connect, detect_distribution, engine_errors
 from reranker.stores.engine.retries import with_retries
 from reranker.stores.engine.scan import PointInTime
+from reranker.upstream.access import EngineAccess
+from reranker.upstream.addresses import EngineAddress, read_address
+from reranker.upstream.nodes import Upstream
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ def opened_index(
     """
     copy = _Copy(folder / f"{source.key}.gz")
     if not copy.state.get("whole"):
-        client = connect(source.address, access, timeout_s)
+        client = connect(Upstream(source.address, access, timeout_s))
         try:
             with engine_errors(source.address.shown, source.index):
                 _fill(copy, source, client, timeout_s, progress)
@@ -200,7 +201,7 @@ def _go_on(
             if number < copy.state["slice"]:
                 continue
             after = copy.state["after"] if number == copy.state["slice"] else None
-            for hits in moment.pages(query, reader.fields, time_out(max(60.0, timeout_s)), of_slice, after):
+            for hits in moment.pages(query, reader.fields, max(60.0, timeout_s), of_slice, after):
                 rows = [reader.row(hit) for hit in hits]
                 copy.add(rows, slice=number, after=hits[-1]["sort"], pit=moment.id)
                 progress(copy.state["n_rows"], total, f"reading {source.index}")

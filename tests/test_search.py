@@ -188,7 +188,7 @@ class Approximate:
     def __getattr__(self, name):
         return getattr(self._store, name)
 
-    def knn(self, index, vector, depth, filters):
+    def knn(self, index, vector, depth, filters, rights):
         found = self._store.knn(index, vector, 100, filters)
         missed = found.pop(2) if depth < 6 else None  # a short walk misses the third
         assert missed or depth >= 6
@@ -213,7 +213,7 @@ class LosesDocuments:
     def __getattr__(self, name):
         return getattr(self._store, name)
 
-    def documents(self, index, doc_ids):
+    def documents(self, index, doc_ids, rights):
         self.asked_for.append(list(doc_ids))
         return self._store.documents(index, [doc_id for doc_id in doc_ids if doc_id not in self._lost])
 

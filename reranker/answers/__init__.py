@@ -1,7 +1,6 @@
 """What the service answers: each JSON object is declared once, here.
 
-Search and ranking make these objects, the routes write them as JSON, OpenAPI is made from their fields, and the client
-reads JSON back into them.
+Search and ranking make these objects, the routes write them as JSON, and OpenAPI is made from their fields.
 """
 
 from reranker.answers.answer import Answer
@@ -19,7 +18,6 @@ from reranker.answers.explanation import (
 from reranker.answers.matches import Match, MatchedText, MatchesAnswer
 from reranker.answers.operations import Alive, Check, Readiness
 from reranker.answers.page import ExampleQuery, ExamplesAnswer, UnpreparedAnswer
-from reranker.answers.reading import NotThisAnswer, read_answer
 from reranker.answers.rerank import ApiVersion, RankedText, RerankAnswer, RerankMeta, RerankResult, Usage
 from reranker.answers.search import Hit, ScoreParts, SearchAnswer
 from reranker.answers.sources import (
@@ -53,7 +51,6 @@ __all__ = [
     "MatchedText",
     "MatchesAnswer",
     "NeighboursSource",
-    "NotThisAnswer",
     "OrderParts",
     "Problem",
     "RankedText",
@@ -71,5 +68,4 @@ __all__ = [
     "Usage",
     "WordPair",
     "WordTransport",
-    "read_answer",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import ItemsView, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,15 +41,7 @@ class Answer(Mapping[str, Any]):
         return {name: value for name, value, default in values if default is MISSING or value != default}
 
 
-Kind = TypeVar("Kind", bound=Answer)
-
-
 @cache
 def defaults(kind: type[Answer]) -> Mapping[str, Any]:
     """The default of each field, in their order; `MISSING` for a field that every answer has."""
     return {each.name: each.default for each in fields(kind)}
-
-
-def is_required(kind: type[Answer], name: str) -> bool:
-    """Whether every answer of this kind has the field."""
-    return defaults(kind)[name] is MISSING

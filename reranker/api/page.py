@@ -22,8 +22,9 @@ from reranker.service.missing_embeddings import prepare_command, unprepared_lang
 from reranker.service.requests import SearchBody, UnpreparedBody, parse, read_object
 from reranker.service.rights import has_credentials
 from reranker.service.service import Service, current_service
-from reranker.stores.base.addresses import EngineAddress, read_address
 from reranker.transport import METHODS
+from reranker.upstream.addresses import EngineAddress, read_address
+from reranker.upstream.rights import SERVICE
 
 _CONTENT_SECURITY_POLICY = "; ".join(
     [
@@ -138,7 +139,7 @@ def _first_page(service: Service, index: str, example: Example) -> list[int]:
     body = parse(SearchBody, {"query": example.query, "index": index, "language": example.language or None})
     service.turns.begin()
     try:
-        hits = service.searcher.search(replace(search_request(service, body), size=PAGE_SIZE)).hits
+        hits = service.searcher.search(replace(search_request(service, body, SERVICE), size=PAGE_SIZE)).hits
     except BadInput:  # no word of it is known
         return []
     finally:

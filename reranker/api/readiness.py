@@ -12,7 +12,7 @@ from reranker.answers import Check, Readiness
 from reranker.base.errors import SinkrankError
 from reranker.embeddings import Embeddings
 from reranker.service.service import Service
-from reranker.stores.base.addresses import is_engine
+from reranker.upstream.addresses import is_engine
 
 # Rows that are read of the embeddings each time: enough to see a file that was cut or replaced under the process.
 _N_SAMPLED = 16

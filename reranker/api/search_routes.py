@@ -10,9 +10,9 @@ from typing import Any
 from flask import Blueprint, Response, current_app, request
 
 from reranker.answers import ExplainAnswer
-from reranker.api.callers import check_may_read
+from reranker.api.callers import caller_rights, check_is_no_version
 from reranker.base.errors import NotOurIndex, WrongParameter
-from reranker.base.request_context import caller_credentials, note
+from reranker.base.request_context import note
 from reranker.proxy import PROXY_EXTENSION, Proxy
 from reranker.proxy.explain import window_search
 from reranker.search.request import SearchRequest
@@ -21,6 +21,7 @@ from reranker.service.requests import ExplainBody, SearchBody, parse, read_objec
 from reranker.service.service import Service, current_service
 from reranker.stores.base.filters import Filters
 from reranker.upstream.incoming import Incoming
+from reranker.upstream.rights import Rights
 
 blueprint = Blueprint("search", __name__)
 
@@ -30,7 +31,7 @@ def search() -> Response:
     """Searches an index; see `requests.SearchBody` for the body, docs/http.md for the answer."""
     service = current_service()
     body = parse(SearchBody, read_object())
-    wanted = replace(search_request(service, body), offset=body.offset, size=body.size)
+    wanted = replace(search_request(service, body, caller_rights(service)), offset=body.offset, size=body.size)
     note(**_facts(wanted))
     found = service.searcher.search(wanted)
     service.metrics.first_stage_seconds.observe(found.took_ms["first_stage"] / 1000)
@@ -46,8 +47,9 @@ def explain() -> Response:
         return json_response(_explained_by_proxy(service, body, body.search))
     if "query" not in body.model_fields_set:
         raise BadBody("the key 'query' is missing; this request needs it, or 'search'")
+    rights = caller_rights(service)
     try:
-        return json_response(service.searcher.explain(search_request(service, body), body.doc_id))
+        return json_response(service.searcher.explain(search_request(service, body, rights), body.doc_id))
     except NotOurIndex:
         if PROXY_EXTENSION not in current_app.extensions:
             raise
@@ -67,9 +69,8 @@ def _explained_by_proxy(service: Service, body: ExplainBody, search: Mapping[str
     proxy: Proxy | None = current_app.extensions.get(PROXY_EXTENSION)
     if proxy is None:
         raise WrongParameter("'search' is for an engine, and the store is a folder; send 'query' instead")
-    caller_credentials()  # refuses strangers before they learn which indices there are
-    index = service.searcher.choose_index(body.index or service.settings.index)
-    check_may_read(service, index)
+    caller_rights(service)  # refuses strangers before they learn which indices there are
+    index = _chosen_index(service, body.index)
     headers = Incoming.read(request.environ, "", service.settings.max_body_bytes).headers
     return proxy.explain(Incoming.of_search(index, window_search(search), headers), body.doc_id)
 
@@ -104,12 +105,14 @@ def _facts(wanted: SearchRequest) -> dict[str, Any]:
     return facts
 
 
-def search_request(service: Service, body: SearchBody | ExplainBody) -> SearchRequest:
-    """The search of a body, the settings standing in for what it leaves out."""
+def search_request(service: Service, body: SearchBody | ExplainBody, rights: Rights) -> SearchRequest:
+    """The search of a body, the settings standing in for what it leaves out.
+
+    Args:
+        rights: as of `SearchRequest`; those of the caller are asked for first, so that strangers learn nothing.
+    """
     settings = service.settings
-    caller_credentials()  # refuses strangers before they learn which indices there are
-    index = service.searcher.choose_index(body.index or settings.index)
-    check_may_read(service, index)
+    index = _chosen_index(service, body.index)
     share = settings.first_stage_share if body.first_stage_share is None else body.first_stage_share
     return SearchRequest(
         text=body.query,
@@ -123,4 +126,18 @@ def search_request(service: Service, body: SearchBody | ExplainBody) -> SearchRe
         feedback=settings.feedback if body.feedback is None else body.feedback,
         first_stage_share=share,
         knn_weight=settings.knn_weight if body.knn_weight is None else body.knn_weight,
+        rights=rights,
     )
+
+
+def _chosen_index(service: Service, name: str | None) -> str:
+    """The index to search: the request's, that of the settings, or the store's only one.
+
+    Raises:
+        BadInput: there are several, or it is a version.
+        NotFound: there is none.
+    """
+    searcher = service.searcher
+    index = searcher.choose_index(name or service.settings.index)
+    check_is_no_version(searcher.store, index)
+    return index

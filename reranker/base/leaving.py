@@ -10,7 +10,6 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
 
 from reranker.base.errors import ClientLeft
 
@@ -86,16 +85,6 @@ def waits_on(connection: socket.socket) -> None:
     client: Client | None = getattr(_of_thread, "reading_for", None)
     if client is not None:
         client.waits_on(connection)
-
-
-class EndsWithClient:
-    """Mixed into a connection of urllib3: what it waits for in a `reading_call` ends when the client leaves."""
-
-    sock: Any
-
-    def getresponse(self) -> Any:
-        waits_on(self.sock)
-        return super().getresponse()  # type: ignore[misc]
 
 
 def _check(client: Client, error: Exception | None = None) -> None:

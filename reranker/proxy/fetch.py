@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reranker.base.http_connections import Headers
 from reranker.base.raw_json import Reader
 from reranker.proxy.guard import Slot
 from reranker.proxy.read import written_lines
@@ -28,6 +27,7 @@ from reranker.proxy.window_kinds import (
 from reranker.query_dsl.answer_filters import URL_PARAMETERS
 from reranker.upstream.answers import Fetched, SearchAnswer, read_answer, read_answers, read_ids_only, read_whole
 from reranker.upstream.calls import Fallback, Refused
+from reranker.upstream.connections import Headers
 from reranker.upstream.incoming import only_parameters, without_parameters
 
 # They stand in the body of the search for the window, or are ours to apply.

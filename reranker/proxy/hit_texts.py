@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from reranker.embeddings import Embeddings
 from reranker.proxy.known_bags import DocumentKey, KnownBags, document_keys
 from reranker.proxy.search import Search
+from reranker.proxy.term_vectors import TermVectors
 from reranker.proxy.window import Window
 from reranker.proxy.window_kinds import (
     SEQUENCE_NUMBERS,
@@ -34,7 +35,6 @@ from reranker.service.text_bags import Bag, TextBags, checked_bag
 from reranker.text.bags import BagOfWords
 from reranker.text.exact_text import exact_keys
 from reranker.upstream.calls import EngineCalls
-from reranker.upstream.term_vectors import TermVectors
 
 # The engine's own limit on a page.
 _MAX_LOOKED_UP = 10_000

@@ -20,7 +20,6 @@ from typing import Any
 
 from reranker.answers import ExplainAnswer
 from reranker.base.errors import BadInput, Busy, SinkrankError, StoreUnavailable
-from reranker.base.http_connections import Answer
 from reranker.proxy.explain import explain_hit, not_reranked, refusal
 from reranker.proxy.fetch import FetchedWindows, compare_kinds, fetch
 from reranker.proxy.guard import BREAKER_FAILURES, BREAKER_REST_S, CircuitBreaker, Guard, NotNow, Slot
@@ -37,10 +36,12 @@ from reranker.proxy.window_kinds import WindowKinds
 from reranker.proxy.write import write_answer
 from reranker.query_dsl.field_types import FieldTypeCache
 from reranker.ranking.explanation import PAIRS_PER_WORD
+from reranker.service.engine import engine_access
 from reranker.service.service import Service
-from reranker.stores.base.addresses import EngineAddress
+from reranker.upstream.addresses import EngineAddress
 from reranker.upstream.answers import Fetched
 from reranker.upstream.calls import Deadline, EngineCalls, Fallback, Refused
+from reranker.upstream.connections import Answer
 from reranker.upstream.incoming import Incoming, end_to_end, without_parameters
 from reranker.upstream.nodes import Upstream
 from reranker.upstream.passing import Reply, compressed, own_reply, pass_on, send_on, streamed
@@ -100,7 +101,7 @@ class Proxy:
         settings = service.settings
         self._kinds = kinds or WindowKinds()
         self._service = service
-        self.upstream = Upstream(address, settings)
+        self.upstream = Upstream(address, engine_access(settings), settings.proxy_timeout_s)
         self.breaker = CircuitBreaker(BREAKER_FAILURES, BREAKER_REST_S, on_opening=service.metrics.circuit_openings.inc)
         self._guard = Guard(settings.proxy_max_reranks, self.breaker)
         self._field_types = FieldTypeCache()

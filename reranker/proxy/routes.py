@@ -18,7 +18,7 @@ from reranker.base.errors import NotFound
 from reranker.proxy.proxy import Proxy
 from reranker.service.service import EXTENSION
 from reranker.service.settings import Settings
-from reranker.stores.base.addresses import EngineAddress, read_address
+from reranker.upstream.addresses import EngineAddress, read_address
 
 PROXY_EXTENSION = "sinkrank-proxy"
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE")

@@ -18,6 +18,7 @@ from reranker.stores.base.protocol import Store
 from reranker.text.documents import Candidate, EncodedDocument
 from reranker.text.exact_text import exact_key
 from reranker.translation import Translator, WordGroup
+from reranker.upstream.rights import Rights
 
 FirstStage = Literal["auto", "knn", "bm25", "translated", "hybrid"]
 FIRST_STAGES: tuple[str, ...] = get_args(FirstStage)
@@ -104,6 +105,7 @@ class CandidateSearch:
         knn_weight: of kNN in the fusion of `hybrid`, 0 to 1; BM25 has the rest.
         translator: finds the translations of `translated` and `hybrid`.
         languages: of the documents that the filters leave.
+        rights: with whose rights documents are read.
     """
 
     store: Store
@@ -115,6 +117,7 @@ class CandidateSearch:
     knn_weight: float
     translator: Translator
     languages: Collection[str]
+    rights: Rights
 
     def window(self, depth: int) -> Window:
         """The first `depth` candidates."""
@@ -122,7 +125,7 @@ class CandidateSearch:
         weights: list[float] = []
         vector = self._query_vector() if self.first_stage in ("knn", "hybrid") else None
         if vector is not None:
-            runs.append(self.store.knn(self.index, vector, depth, self.filters))
+            runs.append(self.store.knn(self.index, vector, depth, self.filters, self.rights))
             weights.append(2 * self.knn_weight)  # both count 1 by default
         bm25: dict[str, float] = {}
         translated: dict[str, float] = {}
@@ -131,10 +134,10 @@ class CandidateSearch:
         if self.first_stage != "knn" or vector is None:
             groups = self._groups()
             if (as_written := self._searched_as_written(groups)) is not None:
-                runs.append(self.store.bm25(self.index, self.query.text, depth, as_written))
+                runs.append(self.store.bm25(self.index, self.query.text, depth, as_written, self.rights))
                 bm25 = _scores(runs[-1])
             if groups:
-                runs.append(self.store.translated(self.index, groups, depth, self.filters))
+                runs.append(self.store.translated(self.index, groups, depth, self.filters, self.rights))
                 translated = _scores(runs[-1])
             weights += [2 * (1 - self.knn_weight)] * (len(runs) - len(weights))
         # What is all there is counts, whatever its weight.

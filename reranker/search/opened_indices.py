@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from reranker.base.request_context import service_rights
 from reranker.embeddings import Embeddings
 from reranker.embeddings.detection import preferred_languages
 from reranker.ranking.reranker import Observer, Reranker
@@ -73,11 +72,10 @@ class OpenedIndices:
     def _read(self, index: str, now: float, before: OpenedIndex | None) -> OpenedIndex:
         """Reads with the service's own rights: every caller shares what is read, which holds no text."""
         store, embeddings = self._store, self._embeddings
-        with service_rights():
-            check_versions(index, store.describe(index), embeddings, store.address)
-            own_idf = store.idf(index)
-            hubness = store.hubness_sample(index)
-            languages = store.languages(index)
+        check_versions(index, store.describe(index), embeddings, store.address)
+        own_idf = store.idf(index)
+        hubness = store.hubness_sample(index)
+        languages = store.languages(index)
         idf = IdfTable({**embeddings.idf.languages, **own_idf.languages})
         preferred = preferred_languages(embeddings, self._query_language, languages)
         reranker = Reranker(embeddings, idf, self._n_threads, hubness, self._observer, preferred)

@@ -11,6 +11,7 @@ from reranker.search.first_stage import FIRST_STAGES, MAX_DEPTH
 from reranker.stores.base.filters import Filters
 from reranker.stores.base.names import check_index_name
 from reranker.transport import Parameters, check_method
+from reranker.upstream.rights import SERVICE, Rights
 
 # OpenSearch's result window ends here.
 MAX_WINDOW = 10_000
@@ -40,6 +41,7 @@ class SearchRequest:
             first stage's order, no hit twice.
         knn_weight: of kNN in the fusion of `hybrid`, 0 to 1; BM25 has the rest.
         feedback, first_stage_share: as `Reranker.rerank_bags`.
+        rights: with whose rights documents are read.
     """
 
     text: str
@@ -55,6 +57,7 @@ class SearchRequest:
     knn_weight: float = 0.5
     feedback: bool = True
     first_stage_share: float | None = None
+    rights: Rights = SERVICE
 
     def __post_init__(self) -> None:
         check_index_name(self.index)

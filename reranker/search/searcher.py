@@ -10,7 +10,6 @@ import numpy as np
 
 from reranker.answers import ExplainAnswer, Hit, SearchAnswer
 from reranker.base.errors import BadInput, NotFound
-from reranker.base.request_context import service_rights
 from reranker.embeddings import Embeddings
 from reranker.ranking.corrections import CORRECTED_METHOD, start_encoding
 from reranker.ranking.explanation import PAIRS_PER_WORD, explain
@@ -86,7 +85,7 @@ class Searcher:
         request, query = self._resolved(reranker, request)
         if not len(query.weighted):
             reranker.query(request.text, request.language)  # raises what is wrong with it
-        encoded = self.store.fetch(request.index, doc_id)
+        encoded = self.store.fetch(request.index, doc_id, request.rights)
         document = encoded.document
         weighted = reranker.idf.weigh(encoded.bag, document.language)
         explained = explain(
@@ -114,8 +113,7 @@ class Searcher:
         """
         if index is not None:
             return check_index_name(index)
-        with service_rights():
-            names = self.store.indices()
+        names = self.store.indices()
         if len(names) == 1:
             return names[0]
         if not names:
@@ -160,13 +158,15 @@ class Searcher:
             request.knn_weight,
             opened.translator,
             opened.languages.intersection(wanted) if wanted else opened.languages,
+            request.rights,
         )
 
     def _page(self, request: SearchRequest, in_order: list[tuple[Candidate, RankedDocument | None]]) -> list[Hit]:
         """The hits of the page that was asked for, with their documents. One that was deleted since the first stage
         found it is left out."""
         page = slice(request.offset, request.offset + request.size)
-        documents = self.store.documents(request.index, [candidate.doc_id for candidate, _ in in_order[page]])
+        doc_ids = [candidate.doc_id for candidate, _ in in_order[page]]
+        documents = self.store.documents(request.index, doc_ids, request.rights)
         is_reranked = bool(in_order) and in_order[0][1] is not None
         hits = []
         for rank, (candidate, ranked) in enumerate(in_order[page], start=request.offset + 1):

@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Sequence
 
 from reranker.service.settings import Settings
-from reranker.stores.base.addresses import EngineAddress, read_address
 from reranker.text.language_detection import UNKNOWN_LANGUAGE, detect_language
+from reranker.upstream.addresses import EngineAddress, read_address
 
 # Confidence of the detection. The second finds the language of 19 of 20 Finnish and German queries of 1 to 5 words.
 # It takes one of 10 English ones for another (`paper jam in printer`: Latin), but that has known words.

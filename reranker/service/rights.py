@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reranker.service.settings import Settings
-from reranker.stores.base.addresses import is_engine
+from reranker.upstream.addresses import is_engine
 
 
 def has_credentials(settings: Settings) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from reranker.base.errors import WrongParameter
-from reranker.stores.base.addresses import EngineAddress, read_address
 from reranker.stores.base.protocol import Store
 from reranker.stores.embedded.store import EmbeddedStore
-from reranker.stores.engine.access import EngineAccess
+from reranker.upstream.access import EngineAccess
+from reranker.upstream.addresses import EngineAddress, read_address
 
 __all__ = ["EngineAccess", "open_store"]
 

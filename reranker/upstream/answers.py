@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from reranker.base.http_connections import Headers
 from reranker.base.raw_json import (
     RawArray,
     RawObject,
@@ -21,6 +20,7 @@ from reranker.base.raw_json import (
     read_value,
 )
 from reranker.upstream.calls import Fallback
+from reranker.upstream.connections import Headers
 
 
 @dataclass(slots=True)

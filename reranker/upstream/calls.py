@@ -13,9 +13,9 @@ from http.client import HTTPException
 from typing import Any
 
 from reranker.base.errors import BadInput, StoreUnavailable
-from reranker.base.http_connections import Answer, Headers
+from reranker.upstream.connections import Answer, Headers
 from reranker.upstream.incoming import Incoming, end_to_end
-from reranker.upstream.nodes import EngineTimeout, Upstream
+from reranker.upstream.nodes import EngineTimeout, Upstream, uncompressed
 
 
 class Fallback(Exception):
@@ -174,7 +174,7 @@ class EngineCalls:
             try:
                 data = response.read(limit + 1)
                 if response.encoding:
-                    data = _plain(data, response.encoding, limit)
+                    data = uncompressed(data, response.encoding, limit + 1)
             except (OSError, HTTPException, zlib.error) as error:
                 raise Fallback("answer_broken", f"the engine's answer broke off ({type(error).__name__})") from error
         if len(data) > limit:
@@ -183,14 +183,6 @@ class EngineCalls:
             return data.decode()
         except UnicodeDecodeError:
             raise Fallback("answer_not_json", "the engine's answer is no UTF-8") from None
-
-
-def _plain(data: bytes, encoding: str, limit: int) -> bytes:
-    """An answer without its compression, up to a byte over the limit. Nobody asked for one, but a server between may
-    compress all the same."""
-    if encoding.lower() not in ("gzip", "deflate"):
-        return data
-    return zlib.decompressobj(wbits=32 + zlib.MAX_WBITS).decompress(data, limit + 1)
 
 
 def out_of_time() -> Fallback:

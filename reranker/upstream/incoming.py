@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, quote, unquote_plus
 import regex
 from werkzeug.wsgi import get_content_length, get_input_stream
 
-from reranker.base.http_connections import Headers
+from reranker.upstream.connections import Headers
 
 # RFC 9110, 7.6.1: they are about one connection. The server has dealt with `Expect` before we see the request.
 _HOP_BY_HOP = frozenset(

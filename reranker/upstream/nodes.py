@@ -1,30 +1,43 @@
-"""Passes requests on to the engine of the settings, byte for byte; no other module of the proxy opens connections.
+"""Sends requests to the nodes of an engine: the one way in which the proxy and the store speak to it.
 
-Hosts, ports and TLS come from the settings alone. A request gives the path below them, and is sent with its own
-credentials or none: the service's password is not lent to callers. The client certificate is: a TLS connection is the
-service's, and every caller shares it.
+Hosts, ports and TLS come from the settings alone. A request gives the path below them. It is sent with the headers that
+it has, and with the service's credentials only if it says so: the proxy never lends them to callers. The client
+certificate it does: a TLS connection is the service's, and every caller shares it.
 """
 
 from __future__ import annotations
 
+import copy
+import logging
+import ssl
 import time
+import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
 from http.client import HTTPException, RemoteDisconnected
 from itertools import chain
+from typing import Protocol, TypeVar
 from urllib.parse import unquote
 
 from reranker.base.errors import BadInput, Busy, StoreUnavailable
-from reranker.base.http_connections import Answer, ConnectionPool, Headers, NotConnected
 from reranker.base.leaving import reading_call
 from reranker.base.request_context import engine_call
-from reranker.service.settings import Settings
-from reranker.stores.base.addresses import EngineAddress, NodeAddress
-from reranker.stores.base.nodes import CONNECT_TIMEOUT_S, NodeOrder
+from reranker.upstream.access import Credentials, EngineAccess
+from reranker.upstream.addresses import EngineAddress, NodeAddress
+from reranker.upstream.connections import Answer, Connection, ConnectionPool, Headers, NotConnected
+from reranker.upstream.node_order import CONNECT_TIMEOUT_S, NodeOrder
 from reranker.upstream.tls import tls_context
 
 _BLOCK_BYTES = 65_536
+# Kept to each node: as many as wait for it by default (`max_engine_calls`). More requests still work.
+_MOST_KEPT = 128
 # They change nothing at the engine, and may be sent again when a kept connection turns out to be closed.
 _SAFE_METHODS = frozenset(["GET", "HEAD", "OPTIONS"])
+# A node that is not part of its cluster yet, and a server in front of one that is away, answer these.
+_AWAY_STATUSES = frozenset([502, 503, 504])
+
+_log = logging.getLogger(__name__)
 
 
 class EngineUnreachable(StoreUnavailable):
@@ -41,6 +54,10 @@ class EngineTimeout(StoreUnavailable):
     code = "engine_timeout"
 
 
+class NoTls(EngineUnreachable):
+    """The node takes connections, but TLS is not as we expect it. Another try would not help."""
+
+
 class _NoConnection(EngineUnreachable):
     """Nothing was sent: another node can be asked."""
 
@@ -49,17 +66,74 @@ class _Broken(EngineUnreachable):
     """The connection broke after the request was sent."""
 
 
-class Upstream:
-    """The nodes behind the proxy, in the order of `reranker.stores.base.nodes`; connections are pooled and kept alive,
-    and threads may share it."""
+class _Answered(Protocol):
+    @property
+    def status(self) -> int: ...
 
-    def __init__(self, address: EngineAddress, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+    def close(self) -> None: ...
+
+
+_Read = TypeVar("_Read", bound=_Answered)
+
+
+@dataclass(frozen=True, slots=True)
+class WholeAnswer:
+    """An answer that was read to its end; its body is without compression."""
+
+    status: int
+    headers: Headers
+    body: bytes
+
+    def close(self) -> None:
+        """Nothing is left open."""
+
+
+@dataclass(slots=True)
+class _Request:
+    """The arguments of `Upstream.send` and `Upstream.ask`."""
+
+    method: str
+    target: str
+    headers: Headers
+    body: bytes | Iterable[bytes] | None
+    n_body_bytes: int | None
+    timeout_s: float
+    is_safe: bool
+    as_service: bool = False
+    meanwhile: Callable[[], None] | None = None
+
+
+class Upstream:
+    """The nodes of an engine, in the order of `reranker.upstream.node_order`. Connections are kept, and threads may
+    share it.
+
+    A request that no node has received goes to the next node; so it does if too many requests wait for a node. One that
+    changes nothing is sent once more if its connection breaks, to the next node if there is one, and to the next node
+    if the answer is 502, 503 or 504.
+
+    Attributes:
+        shown: the engine's address without credentials.
+        timeout_s: how long a request waits for its answer, unless it says otherwise.
+    """
+
+    def __init__(
+        self,
+        address: EngineAddress,
+        access: EngineAccess = EngineAccess(),
+        timeout_s: float = 30.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         """
         Raises:
-            BadInput: a PEM file of the settings cannot be used.
+            BadInput: the access does not fit the address, or a PEM file cannot be used.
         """
-        self._timeout_s = settings.proxy_timeout_s
-        self._nodes = [_Node(node, address, settings) for node in address.nodes]
+        credentials = access.credentials(address)
+        if address.use_tls and not access.verify_certs:
+            _log.warning("the certificate of %s is not checked", address.shown)
+        tls = tls_context(access) if address.use_tls else None
+        self.shown = address.shown
+        self.timeout_s = timeout_s
+        self._nodes = [_Node(node, address.prefix, tls, credentials) for node in address.nodes]
         self._order = NodeOrder([node.shown for node in address.nodes], clock)
 
     def send(
@@ -73,13 +147,14 @@ class Upstream:
         is_safe: bool = False,
         meanwhile: Callable[[], None] | None = None,
     ) -> Answer:
-        """Sends a request; the answer's body is still to be read (`Passing`), or the answer to be closed.
+        """Sends a request with its own credentials or none; the answer's body is still to be read (`Passing`), or the
+        answer to be closed.
 
         Args:
             target: path and query string as they came, percent-encoding and all (`raw_target`).
             headers: end-to-end ones.
             n_body_bytes: where it is None, an iterable body is sent in chunks.
-            timeout_s: how long to wait for the answer, where that is less than the setting says.
+            timeout_s: how long to wait for the answer, where that is less than `self.timeout_s`.
             is_safe: whether it changes nothing at the engine, also where the method does not say so.
             meanwhile: called while the node works on the answer, again if the request has to be sent again.
 
@@ -90,14 +165,57 @@ class Upstream:
             ClientLeft: nobody waits for the answer, and the request changes nothing.
         """
         is_safe = is_safe or method in _SAFE_METHODS
-        read_s = min(self._timeout_s, timeout_s or self._timeout_s)
+        timeout_s = min(self.timeout_s, timeout_s or self.timeout_s)
+        return self._first(
+            _Request(method, target, headers, body, n_body_bytes, timeout_s, is_safe, meanwhile=meanwhile), _unread
+        )
+
+    def ask(
+        self,
+        method: str,
+        target: str,
+        headers: Headers,
+        body: bytes | None = None,
+        timeout_s: float | None = None,
+        is_safe: bool = False,
+        as_service: bool = False,
+    ) -> WholeAnswer:
+        """Sends a request and reads its answer, of any size, to the end.
+
+        Args:
+            timeout_s: how long to wait for the answer; None for `self.timeout_s`.
+            is_safe: as of `send`.
+            as_service: whether to add the service's own credentials.
+
+        Raises:
+            EngineUnreachable, EngineTimeout, Busy, BadInput, ClientLeft: as `send`.
+        """
+        is_safe = is_safe or method in _SAFE_METHODS
+        n_bytes = None if body is None else len(body)
+        timeout_s = timeout_s or self.timeout_s
+        return self._first(_Request(method, target, headers, body, n_bytes, timeout_s, is_safe, as_service), _whole)
+
+    def parted(self) -> list[Upstream]:
+        """Returns one for each node, which asks no other. They share this one's connections."""
+        parts = []
+        for node in self._nodes:
+            part = copy.copy(self)
+            part.shown, part._nodes, part._order = node.shown, [node], NodeOrder([node.shown])
+            parts.append(part)
+        return parts
+
+    def close(self) -> None:
+        for node in self._nodes:
+            node.close()
+
+    def _first(self, request: _Request, read: Callable[[Answer], _Read]) -> _Read:
+        """The answer of the first node that gives one."""
         failed: StoreUnavailable | None = None
-        attempts = self._order.attempts(is_safe and (body is None or isinstance(body, bytes)))
+        is_repeatable = request.is_safe and (request.body is None or isinstance(request.body, bytes))
+        attempts = self._order.attempts(is_repeatable)
         for place in attempts:
             try:
-                response = self._nodes[place].send(
-                    method, target, headers, body, n_body_bytes, read_s, is_safe, meanwhile
-                )
+                answer = self._nodes[place].send(request, read)
             except _NoConnection as error:
                 self._order.took_none(place)
                 failed = error
@@ -109,64 +227,106 @@ class Upstream:
                 failed = error
             else:
                 self._order.took_a_connection(place)
-                return response
+                if answer.status not in _AWAY_STATUSES or not attempts.repeat_elsewhere():
+                    return answer
+                answer.close()
         assert failed is not None  # noqa: S101 - an address has a node
+        if isinstance(failed, _NoConnection) and len(self._nodes) > 1:
+            raise EngineUnreachable(f"no node of {self.shown} takes the request; the last one: {failed}") from failed
         raise failed
-
-    def close(self) -> None:
-        for node in self._nodes:
-            node.close()
 
 
 class _Node:
     """One node, and the connections to it."""
 
-    def __init__(self, node: NodeAddress, address: EngineAddress, settings: Settings) -> None:
+    def __init__(self, node: NodeAddress, prefix: str, tls: ssl.SSLContext | None, credentials: Credentials) -> None:
         self.shown = node.shown
-        self._prefix = address.prefix
-        tls = tls_context(settings) if address.use_tls else None
-        self._pool = ConnectionPool(node.host, node.port, settings.max_engine_calls, tls, CONNECT_TIMEOUT_S)
+        self._prefix = prefix
+        self._pool = ConnectionPool(node.host, node.port, _MOST_KEPT, tls, CONNECT_TIMEOUT_S)
+        self._url = f"{'http' if tls is None else 'https'}://{self._pool.host}"
+        self._credentials = credentials
 
-    def send(
-        self,
-        method: str,
-        target: str,
-        headers: Headers,
-        body: bytes | Iterable[bytes] | None,
-        n_body_bytes: int | None,
-        read_s: float,
-        is_safe: bool,
-        meanwhile: Callable[[], None] | None,
-    ) -> Answer:
-        if self._prefix and any(part in (".", "..") for part in unquote(target.split("?", 1)[0]).split("/")):
+    def send(self, request: _Request, read: Callable[[Answer], _Read]) -> _Read:
+        """The answer, as `read` gives it."""
+        if self._prefix and any(part in (".", "..") for part in unquote(request.target.split("?", 1)[0]).split("/")):
             raise BadInput("the path has a part '.' or '..'; give the path that is meant")
+        method, target = request.method, self._prefix + request.target
+        headers = [("Host", self._pool.host), *request.headers]
+        if request.as_service:
+            headers += self._credentials(method, self._url + target, request.body).items()
         try:
-            with reading_call(is_safe), engine_call(method, self.shown) as call:
+            with reading_call(request.is_safe), engine_call(method, self.shown) as call:
                 if call.headers:  # the trace's go before the caller's
                     headers = [header for header in headers if header[0].lower() not in call.headers]
                     headers += call.headers.items()
-                headers = [("Host", self._pool.host), *headers]
-                connection = self._pool.connection(read_s)
-                answer = connection.ask(method, self._prefix + target, headers, body, n_body_bytes, read_s, meanwhile)
+                connection = self._connection(request.timeout_s)
+                answer = connection.ask(
+                    method, target, headers, request.body, request.n_body_bytes, request.timeout_s, request.meanwhile
+                )
                 call.answered(answer.status)
-                return answer
+                return read(answer)
         except NotConnected as error:
             raise _NoConnection(
-                f"no connection to the engine at {self.shown} ({_reason(error.__cause__ or error)}); is it running, "
-                f"and is the setting store right?"
+                f"nothing answers at {self.shown} ({_reason(error.__cause__ or error)}); start the engine, or check "
+                f"host, port and http or https of the setting store"
             ) from error
         except TimeoutError as error:
             raise EngineTimeout(
-                f"the engine at {self.shown} did not answer in time; try again, or raise the setting proxy_timeout_s"
+                f"{self.shown} did not answer in {request.timeout_s:g} s; see whether it is overloaded, or raise "
+                f"store_timeout_s (for requests that are passed on, proxy_timeout_s)"
             ) from error
-        except (OSError, HTTPException) as error:
+        except (OSError, HTTPException, zlib.error) as error:
             raise _Broken(
-                f"the connection to the engine at {self.shown} failed ({_reason(error)}); try again, and if it fails "
-                f"again look into the engine's log"
+                f"the connection to {self.shown} broke ({_reason(error)}); try again, and if it breaks again look into "
+                f"the engine's log, or check http or https of the setting store"
             ) from error
 
     def close(self) -> None:
         self._pool.close()
+
+    def _connection(self, timeout_s: float) -> Connection:
+        try:
+            return self._pool.connection(timeout_s)
+        except ssl.SSLEOFError:  # the node went away
+            raise
+        except ssl.SSLCertVerificationError as error:
+            raise NoTls(
+                f"the certificate of {self.shown} is not trusted ({error.verify_message}); give the file of its "
+                f"authority as store_ca_certs"
+            ) from error
+        except ssl.SSLError as error:
+            raise NoTls(
+                f"{self.shown} does not speak TLS as we do ({_reason(error)}); if the engine is without TLS, write "
+                f"http:// or opensearch://"
+            ) from error
+
+
+def _unread(answer: Answer) -> Answer:
+    return answer
+
+
+def _whole(answer: Answer) -> WholeAnswer:
+    with closing(answer):
+        blocks = []
+        while block := answer.read_block(_BLOCK_BYTES):
+            blocks.append(block)
+        body = b"".join(blocks)
+    return WholeAnswer(answer.status, answer.headers, uncompressed(body, answer.encoding))
+
+
+def uncompressed(data: bytes, encoding: str, most: int = 0) -> bytes:
+    """An answer without its compression. Nobody asked for one, but a server between may compress all the same.
+
+    Args:
+        encoding: the value of `Content-Encoding`.
+        most: how many bytes to give at most; 0 for all.
+
+    Raises:
+        zlib.error: it is damaged.
+    """
+    if encoding.lower() not in ("gzip", "deflate"):
+        return data
+    return zlib.decompressobj(wbits=32 + zlib.MAX_WBITS).decompress(data, most)
 
 
 class Passing:

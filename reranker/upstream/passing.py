@@ -10,7 +10,7 @@ from typing import Any
 
 from werkzeug.http import HTTP_STATUS_CODES, parse_accept_header
 
-from reranker.base.http_connections import Answer, Headers
+from reranker.upstream.connections import Answer, Headers
 from reranker.upstream.incoming import Incoming, end_to_end
 from reranker.upstream.nodes import Passing, Upstream
 

@@ -1,4 +1,4 @@
-"""Makes the TLS context of the proxy's connections from the same settings as the store's: authorities, certificate."""
+"""Makes the TLS context of the connections to an engine: authorities to trust, client certificate to present."""
 
 from __future__ import annotations
 
@@ -6,27 +6,26 @@ import ssl
 from pathlib import Path
 
 from reranker.base.errors import BadInput
-from reranker.service.settings import Settings
+from reranker.upstream.access import EngineAccess
 
 
-def tls_context(settings: Settings) -> ssl.SSLContext:
+def tls_context(access: EngineAccess) -> ssl.SSLContext:
     """The context: which certificates of an engine are trusted, and the client certificate to present.
 
     Raises:
         BadInput: a PEM file is missing or cannot be used; the message names its setting.
     """
-    context = _trusting(settings)
-    if not settings.store_verify_certs:
+    context = _trusting(access.ca_certs if access.verify_certs else None)
+    if not access.verify_certs:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-    if settings.store_client_cert is not None:
-        _load_client_certificate(context, settings.store_client_cert, settings.store_client_key)
+    if access.client_cert is not None:
+        _load_client_certificate(context, access.client_cert, access.client_key)
     return context
 
 
-def _trusting(settings: Settings) -> ssl.SSLContext:
-    file = settings.store_ca_certs
-    if file is None or not settings.store_verify_certs:
+def _trusting(file: Path | None) -> ssl.SSLContext:
+    if file is None:
         return ssl.create_default_context()
     try:
         return ssl.create_default_context(cafile=str(file))

@@ -155,7 +155,7 @@ class EngineSearch:
         return answer, {name.lower(): value for name, value in reply.headers}
 
     def _hit(self, hit: Mapping[str, Any], rank: int) -> Hit:
-        from reranker.answers import Hit, ScoreParts, read_answer
+        from reranker.answers import Hit, ScoreParts
         from reranker.embeddings.detection import guess_language
         from reranker.query_dsl.source_texts import source_text
         from reranker.ranking.scores import scores_by_rank
@@ -176,7 +176,7 @@ class EngineSearch:
             first_stage_score=details.get("first_stage_score", hit.get("_score")) or 0.0,
             first_stage_rank=details.get("first_stage_rank", rank),
             without_known_word=details.get("without_known_word", False),
-            score_parts=None if parts is None else read_answer(ScoreParts, parts),
+            score_parts=None if parts is None else ScoreParts(**parts),
             order_distance=details.get("order_distance"),
             hubness=details.get("hubness"),
             lacking_words=details.get("lacking_words", []),

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sinkrank.console import output, resources
+from sinkrank.console import output
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -137,7 +137,7 @@ def app_of(settings: Settings, store: EngineStore, embeddings: Embeddings) -> Fl
 
 def caller_headers(settings: Settings) -> Mapping[str, str]:
     """The credentials of the settings as headers: the proxy adds none of its own."""
-    from reranker.stores.engine.client import credential_headers
+    from reranker.service.engine import engine_access, engine_address
 
-    address = resources.engine_address(settings)
-    return {} if address is None else credential_headers(address, resources.engine_access(settings))
+    address = engine_address(settings)
+    return {} if address is None else engine_access(settings).headers(address)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.base.errors import BadInput, WrongParameter
 from sinkrank.console.document_sources import layout_of_copy, opened_records
-from sinkrank.console.resources import engine_address, without_credentials
+from sinkrank.console.resources import without_credentials
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -120,6 +120,7 @@ def work_folder(
 
 def _index_source(layout: Layout, settings: Settings) -> IndexSource:
     from ingest.from_index import IndexSource
+    from reranker.service.engine import engine_address
     from reranker.stores.base.names import check_index_name
 
     where = engine_address(settings)
@@ -153,7 +154,7 @@ def _text_fields(layout: Layout, index: str, settings: Settings) -> str | None:
 def _records_of(source: IndexSource, settings: Settings, progress: Progress) -> Iterator[Iterator[Record]]:
     from ingest.documents import read_records
     from ingest.from_index import forget, opened_index
-    from sinkrank.console.resources import engine_access
+    from reranker.service.engine import engine_access
 
     with opened_index(
         source,

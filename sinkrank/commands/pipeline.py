@@ -158,7 +158,7 @@ def _read_key(path: Path) -> str:
 @contextmanager
 def _opened_pipelines(settings: Settings) -> Iterator[EnginePipelines]:
     from reranker.base.errors import WrongParameter
-    from sinkrank.console.resources import engine_access, engine_address
+    from reranker.service.engine import engine_access, engine_address
 
     address = engine_address(settings)
     if address is None:

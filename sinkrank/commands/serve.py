@@ -73,7 +73,7 @@ def _run(settings: Settings, store: Store | None) -> None:
     from reranker.api.app import create_app, drain, start, stop, warm_up_if_quick
     from reranker.service.logs import set_up_logs
     from reranker.service.tracing import start_tracing
-    from reranker.stores.base.addresses import is_engine
+    from reranker.upstream.addresses import is_engine
     from sinkrank.console import output
     from sinkrank.console.resources import without_credentials
     from sinkrank.serving.processes import serve_with_processes
@@ -110,7 +110,7 @@ def _run(settings: Settings, store: Store | None) -> None:
 def _embeddings(settings: Settings) -> Embeddings | None:
     """The embeddings; None (logged) if there are none yet and the proxy can pass searches on until then."""
     from reranker.base.errors import NoEmbeddings
-    from reranker.stores.base.addresses import is_engine
+    from reranker.upstream.addresses import is_engine
     from sinkrank.console import resources
 
     try:

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from pydantic import SecretStr
-
     from ingest.documents import Layout
     from ingest.files import Source
     from ingest.from_index import IndexSource
@@ -18,10 +16,8 @@ if TYPE_CHECKING:
     from reranker.embeddings import Embeddings
     from reranker.search.searcher import Searcher, SearchRequest
     from reranker.service.settings import Settings
-    from reranker.stores.base.addresses import EngineAddress
     from reranker.stores.base.filters import Filters
     from reranker.stores.base.protocol import Store
-    from reranker.stores.engine.access import EngineAccess
     from reranker.transport import Parameters
 
 
@@ -45,34 +41,6 @@ def open_embeddings(settings: Settings, files: Sequence[str] = ()) -> Embeddings
         raise NoEmbeddings(no_embeddings_message(settings, files)) from None
 
 
-def _revealed(secret: SecretStr | None) -> str | None:
-    return None if secret is None else secret.get_secret_value()
-
-
-def engine_address(settings: Settings) -> EngineAddress | None:
-    """The address of the engine with the credentials of the settings; None if the store is a folder."""
-    from reranker.stores.base.addresses import EngineAddress, read_address
-
-    address = read_address(settings.store_address)
-    if not isinstance(address, EngineAddress):
-        return None
-    return address.with_credentials(settings.store_username, _revealed(settings.store_password))
-
-
-def engine_access(settings: Settings) -> EngineAccess:
-    """Access to an engine, from the settings."""
-    from reranker.stores.engine.access import EngineAccess
-
-    return EngineAccess(
-        ca_certs=settings.store_ca_certs,
-        verify_certs=settings.store_verify_certs,
-        client_cert=settings.store_client_cert,
-        client_key=settings.store_client_key,
-        api_key=_revealed(settings.store_api_key),
-        aws_region=settings.store_aws_region,
-    )
-
-
 def index_to_read(url: str, layout: Layout, settings: Settings, query: str | None = None) -> IndexSource:
     """The index that `URL/INDEX` names, with the credentials of the settings `from_username` and `from_password`.
 
@@ -82,9 +50,10 @@ def index_to_read(url: str, layout: Layout, settings: Settings, query: str | Non
     from dataclasses import replace
 
     from ingest.from_index import read_index_source
+    from reranker.service.engine import revealed
 
     source = read_index_source(url, layout, query)
-    known = source.address.with_credentials(settings.from_username, _revealed(settings.from_password))
+    known = source.address.with_credentials(settings.from_username, revealed(settings.from_password))
     return replace(source, address=known)
 
 
@@ -103,12 +72,13 @@ def opened_copy(
 @contextmanager
 def opened_store(settings: Settings) -> Iterator[Store]:
     """The store; it connects when it is first used, and is closed at the end."""
+    from reranker.service.engine import engine_access, revealed
     from reranker.stores import open_store
 
     store = open_store(
         settings.store_address,
         username=settings.store_username,
-        password=_revealed(settings.store_password),
+        password=revealed(settings.store_password),
         access=engine_access(settings),
         timeout_s=settings.store_timeout_s,
         pipeline=settings.store_pipeline,

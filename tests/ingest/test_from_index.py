@@ -22,6 +22,7 @@ from reranker.base.retries import Backoff
 from reranker.embeddings import Embeddings
 from reranker.stores.embedded.store import EmbeddedStore
 from reranker.stores.engine import scan
+from reranker.upstream.nodes import Upstream
 from tests.engines.sources import Engine
 from tests.ingest.faulty_proxy import faulty_proxy, is_read
 from tests.ingest.runs import dropped
@@ -118,7 +119,7 @@ def test_a_copy_of_a_moment_that_the_engine_has_forgotten_begins_anew(foreign: s
 
     with pytest.raises(KeyboardInterrupt), opened_index(source, tmp_path, progress=stop):
         pass
-    client = from_index.connect(source.address)
+    client = from_index.connect(Upstream(source.address))
     state = json.loads(next(tmp_path.glob("*.json")).read_text())
     distribution = from_index.detect_distribution(client)
     scan.PointInTime(client, distribution, source.index, state["pit"]).close()

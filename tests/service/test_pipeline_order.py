@@ -16,10 +16,10 @@ from reranker.embeddings import Embeddings
 from reranker.search.searcher import Searcher
 from reranker.service.settings import Settings
 from reranker.stores import open_store
-from reranker.stores.base.addresses import EngineAddress, read_address
 from reranker.stores.engine.pipeline import EnginePipelines
 from reranker.stores.engine.pipeline_definition import PipelineRequest
 from reranker.text.documents import Document
+from reranker.upstream.addresses import EngineAddress, read_address
 from tests.service.conftest import fill, serving
 
 OURS = f"ours-{os.getpid()}"

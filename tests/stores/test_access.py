@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import logging
+import socket
 import sys
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -12,8 +13,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from reranker.base.errors import BadInput, StoreUnavailable, WrongParameter
-from reranker.base.request_context import Caller, RequestContext, service_rights, set_current_request
 from reranker.stores import EngineAccess, open_store
+from reranker.upstream.addresses import EngineAddress, read_address
+from reranker.upstream.rights import Rights
 from tests.stores.fake_engine import serve
 from tests.stores.samples import MAPPING
 from tests.tls_server import certificates, demanding_client
@@ -44,32 +46,33 @@ def test_an_api_key_reaches_the_engine_and_no_message() -> None:
 
 @pytest.mark.usefixtures("_credentials")
 def test_a_callers_credentials_are_sent_as_they_are_in_place_of_a_signature() -> None:
-    set_current_request(RequestContext("1", caller=Caller({"authorization": "Basic YW5uYTpi"})))
-    try:
-        with serve(lambda *_: (200, MAPPING)) as node:
-            store = open_store(node.address, access=EngineAccess(aws_region="eu-west-1"))
-            store.indices()
-            (sent, *_) = node.headers
-            with service_rights():
-                store.indices()
-            store.close()
-    finally:
-        set_current_request(None)
-    assert sent["authorization"] == "Basic YW5uYTpi"
-    assert "x-amz-date" not in sent
-    assert node.headers[-1]["authorization"].startswith("AWS4-HMAC-SHA256 ")
+    anna = Rights({"authorization": "Basic YW5uYTpi"})
+    with serve(lambda _, path, *__: (200, {"count": 1} if "_count" in path else MAPPING)) as node:
+        store = open_store(node.address, access=EngineAccess(aws_region="eu-west-1"))
+        store.count("docs", rights=anna)
+        store.count("docs")
+        store.close()
+    mapping, of_anna, own = node.headers
+    assert of_anna["authorization"] == "Basic YW5uYTpi"
+    assert "x-amz-date" not in of_anna
+    for signed in (mapping, own):
+        assert signed["authorization"].startswith("AWS4-HMAC-SHA256 ")
 
 
 @pytest.mark.usefixtures("_credentials")
-def test_requests_are_signed_for_aws() -> None:
+@pytest.mark.parametrize("is_second", [False, True])
+def test_requests_are_signed_for_aws_and_the_node_that_gets_them(is_second: bool) -> None:
     asked: list[tuple[str, str, str]] = []
 
     def answer(method: str, path: str, body: str) -> tuple[int, object]:
         asked.append((method, path, body))
         return 200, {"docs": [{"found": False}]} if "_mget" in path else MAPPING
 
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        closed_port = listener.getsockname()[1]
     with serve(answer) as node:
-        store = open_store(node.address, access=EngineAccess(aws_region="eu-west-1"))
+        address = f"http://127.0.0.1:{closed_port},127.0.0.1:{node.port}" if is_second else node.address
+        store = open_store(address, access=EngineAccess(aws_region="eu-west-1"))
         assert store.indices() == ["docs"]
         store.release("docs", "nobody")
         store.close()
@@ -77,6 +80,7 @@ def test_requests_are_signed_for_aws() -> None:
     assert any(body for (_, _, body), _ in signed)
     for request, headers in signed:
         assert headers["x-amz-security-token"] == "session-token"
+        assert headers["host"] == f"127.0.0.1:{node.port}"
         assert headers["authorization"] == signature(*request, headers)
 
 
@@ -90,8 +94,9 @@ def test_requests_are_signed_for_aws() -> None:
     ],
 )
 def test_a_request_is_signed_for_the_service_that_the_host_is_of(host: str, service: str) -> None:
-    sign = EngineAccess(aws_region="eu-west-1").signer(host)
-    assert sign is not None
+    address = read_address(f"https://{host}")
+    assert isinstance(address, EngineAddress)
+    sign = EngineAccess(aws_region="eu-west-1").credentials(address)
     assert f"/eu-west-1/{service}/aws4_request" in sign("GET", f"https://{host}/", None)["Authorization"]
 
 
@@ -141,6 +146,7 @@ def test_without_credentials_it_says_where_they_are_looked_for(monkeypatch: pyte
         ("http://node", EngineAccess(client_cert=Path(__file__)), "is for TLS"),
         ("https://node", EngineAccess(client_cert=Path("nowhere.pem")), "nowhere.pem"),
         ("https://node", EngineAccess(ca_certs=Path("none.pem")), "none.pem.*PEM"),
+        ("https://node", EngineAccess(api_key="secret-word\n"), "no header may hold"),
     ],
 )
 def test_what_does_not_go_together_is_said_before_anything_is_sent(

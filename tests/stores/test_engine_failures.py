@@ -19,12 +19,13 @@ from reranker.base import retries
 from reranker.base.errors import BadInput, NotFound, SinkrankError, StoreUnavailable
 from reranker.base.retries import Backoff
 from reranker.stores import EngineAccess, open_store
-from reranker.stores.base.addresses import EngineAddress, read_address
 from reranker.stores.base.writing import WriteResult
 from reranker.stores.engine import bulk
 from reranker.stores.engine.client import connect, engine_errors
 from reranker.stores.engine.store import EngineStore
 from reranker.stores.engine.writer import BatchSize
+from reranker.upstream.addresses import EngineAddress, read_address
+from reranker.upstream.nodes import Upstream
 from tests.service.proxy.fake_engine import fake_engine, ok
 from tests.stores.fake_engine import serve
 from tests.stores.samples import ALL, DESCRIPTION, MAPPING, make_document, query, write_documents
@@ -81,7 +82,7 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
         (502, b"<html>Bad Gateway</html>", StoreUnavailable, "502"),
         (503, error("cluster_block_exception", "no master"), StoreUnavailable, "no master"),
         (200, b"<html>Welcome</html>", StoreUnavailable, "no search engine"),
-        (0, None, StoreUnavailable, "nothing answers.*start the engine"),
+        (0, None, StoreUnavailable, "broke.*http or https"),
     ],
 )
 def test_every_failure_of_a_node_is_one_of_our_errors(
@@ -257,7 +258,7 @@ def test_an_answer_that_is_cut_anywhere_in_its_head_is_unavailable() -> None:
     with fake_engine() as node:
         address = read_address(node.url)
         assert isinstance(address, EngineAddress)
-        client = connect(address)
+        client = connect(Upstream(address))
         for n_bytes in range(len(head) + 1):
             node.answer = lambda received, n_bytes=n_bytes: whole[:n_bytes]  # type: ignore[misc]
             with pytest.raises(StoreUnavailable), engine_errors(node.url):
@@ -318,7 +319,7 @@ def test_documents_confirmed_before_a_node_goes_down_have_results_and_no_others(
     documents = [str(number) for number in range(700)]
     results = write(answer, documents)
     assert [next(results).doc_id for _ in range(100)] == documents[:100]
-    with pytest.raises(StoreUnavailable, match="nothing answers"):
+    with pytest.raises(StoreUnavailable, match="broke"):
         next(results)
 
 

@@ -15,10 +15,10 @@ import pytest
 import urllib3
 
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable, WrongParameter
-from reranker.stores.base.addresses import EngineAddress, read_address
 from reranker.stores.engine.ml import MlCommons
 from reranker.stores.engine.pipeline import EnginePipelines
 from reranker.stores.engine.pipeline_definition import PipelineRequest, rerank_endpoint, trusted_pattern
+from reranker.upstream.addresses import EngineAddress, read_address
 from tests.stores.fake_engine import FakeEngine
 from tests.stores.fake_engine import serve as serve_fake
 

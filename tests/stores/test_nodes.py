@@ -12,14 +12,15 @@ import pytest
 
 from reranker.base import retries
 from reranker.base.errors import Busy, NotFound, StoreUnavailable
-from reranker.base.request_context import Caller, RequestContext, set_current_request
+from reranker.base.request_context import RequestContext, set_current_request
 from reranker.base.retries import Backoff
 from reranker.service.turns import Turns
 from reranker.stores import open_store
-from reranker.stores.base.nodes import REST_S, NodeOrder
 from reranker.stores.engine import known_indices
-from reranker.stores.engine.nodes import may_be_sent_twice
+from reranker.stores.engine.connection import may_be_sent_twice
 from reranker.stores.engine.store import EngineStore
+from reranker.upstream.node_order import REST_S, NodeOrder
+from reranker.upstream.rights import SERVICE, Rights
 from tests.stores.fake_engine import FakeEngine, serve
 from tests.stores.samples import ALL, MAPPING, make_document, query, write_documents
 
@@ -78,8 +79,8 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def search(store: EngineStore) -> None:
-    assert store.knn("docs", query(1, 0, 0, 0), 5, ALL) == []
+def search(store: EngineStore, rights: Rights = SERVICE) -> None:
+    assert store.knn("docs", query(1, 0, 0, 0), 5, ALL, rights) == []
 
 
 def test_the_first_node_is_asked_as_long_as_it_takes_connections(two: tuple[EngineStore, Node, Node]) -> None:
@@ -103,8 +104,8 @@ def test_with_the_first_node_away_the_next_does_all(caplog: pytest.LogCaptureFix
 
 
 @contextmanager
-def request_of(caller: Caller, turns: Turns) -> Iterator[None]:
-    set_current_request(RequestContext("one", caller=caller, waiting=turns.waiting))
+def request_within(turns: Turns) -> Iterator[None]:
+    set_current_request(RequestContext("one", waiting=turns.waiting))
     try:
         yield
     finally:
@@ -116,13 +117,13 @@ def test_beyond_the_limit_of_a_node_the_next_one_is_asked_and_the_first_is_not_t
 ) -> None:
     first, second, turns = Node(), Node(), Turns(1, 1)
     with serve(first.answer) as one, serve(second.answer) as other, opened(one, other) as store:
-        with request_of(Caller(), turns):
+        with request_within(turns):
             search(store)
             first.asked.clear()
-            with turns.waiting(one.address):
+            with turns.waiting(f"opensearch://127.0.0.1:{one.port}"):
                 search(store)
                 assert (first.asked, second.asked) == ([], ["POST /docs/_search"])
-                with turns.waiting(other.address), pytest.raises(Busy, match="requests wait"):
+                with turns.waiting(f"opensearch://127.0.0.1:{other.port}"), pytest.raises(Busy, match="requests wait"):
                     search(store)
             search(store)
         assert first.asked == ["POST /docs/_search"]
@@ -139,11 +140,11 @@ def test_the_next_node_is_asked_with_the_callers_credentials(why: str) -> None:
         store = stack.enter_context(opened(port if why == "down" else one, other))
         search(store)  # what the service reads for itself is known from here on
         other.headers.clear()
-        stack.enter_context(request_of(Caller({"authorization": "Basic Y2FsbGVyOnB3"}), turns))
+        stack.enter_context(request_within(turns))
         if why == "busy":
-            stack.enter_context(turns.waiting(one.address))
+            stack.enter_context(turns.waiting(f"opensearch://127.0.0.1:{one.port}"))
         first.statuses = [503]
-        search(store)
+        search(store, Rights({"authorization": "Basic Y2FsbGVyOnB3"}))
     assert [headers["authorization"] for headers in other.headers] == ["Basic Y2FsbGVyOnB3"]
 
 
@@ -169,7 +170,7 @@ def test_a_search_on_a_connection_that_breaks_is_sent_to_the_same_node_where_no_
 
 
 # A killed node breaks each connection that was kept.
-@pytest.mark.parametrize(("status", "told"), [(0, "nothing answers"), (502, "502"), (503, "503"), (504, "504")])
+@pytest.mark.parametrize(("status", "told"), [(0, "broke"), (502, "502"), (503, "503"), (504, "504")])
 def test_a_search_that_a_node_cannot_answer_now_goes_to_the_next_one_once(
     two: tuple[EngineStore, Node, Node], status: int, told: str
 ) -> None:

@@ -10,8 +10,8 @@ import pytest
 import urllib3
 
 from reranker.base.errors import NotFound
-from reranker.stores.base.addresses import EngineAddress, read_address
 from reranker.stores.engine.store import EngineStore
+from reranker.upstream.addresses import EngineAddress, read_address
 from tests.engines.sources import Engine
 from tests.stores.samples import ALL, DESCRIPTION, ids, make_document, make_index, query, write_documents
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import socket
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 
 import pytest
 
-from reranker.service.settings import Settings
-from reranker.stores.base.addresses import EngineAddress, read_address
-from reranker.stores.base.nodes import REST_S
+from reranker.upstream.addresses import EngineAddress, read_address
+from reranker.upstream.node_order import REST_S
 from reranker.upstream.nodes import EngineUnreachable, Passing, Upstream
 from tests.listening import listening
 
@@ -25,6 +26,7 @@ class KeptAlive:
     Attributes:
         n_broken: so many connections, the first ones, break without an answer.
         dumb_after: the path that it answers with 400, and nothing more on that connection.
+        statuses: of its next answers; 200 for all others.
     """
 
     url: str = ""
@@ -33,6 +35,7 @@ class KeptAlive:
     per_connection: int = 1_000
     dumb_after: str = ""
     n_broken: int = 0
+    statuses: list[int] = field(default_factory=list)
 
 
 @contextmanager
@@ -52,8 +55,8 @@ def node() -> Iterator[KeptAlive]:
                 stream.read(length)
                 found.lines.append(line.decode().strip())
                 is_bad = bool(found.dumb_after) and found.dumb_after in found.lines[-1]
-                status = b"400 Bad Request" if is_bad else b"200 OK"
-                connection.sendall(b"HTTP/1.1 " + status + b"\r\nContent-Length: 2\r\n\r\n")
+                status = 400 if is_bad else found.statuses.pop(0) if found.statuses else 200
+                connection.sendall(f"HTTP/1.1 {status} X\r\nContent-Length: 2\r\n\r\n".encode())
                 if not line.startswith(b"HEAD"):
                     connection.sendall(b"ok")
                 if is_bad:
@@ -72,7 +75,7 @@ def upstream(*urls: str, clock: Callable[[], float] = lambda: 1_000.0) -> Upstre
     store = ",".join([urls[0], *(url.removeprefix("opensearch://") for url in urls[1:])])
     address = read_address(store)
     assert isinstance(address, EngineAddress)
-    return Upstream(address, Settings(store=store), clock)
+    return Upstream(address, clock=clock)
 
 
 def ask(to: Upstream, method: str = "GET", body: bytes | Iterator[bytes] | None = None) -> bytes:
@@ -80,6 +83,11 @@ def ask(to: Upstream, method: str = "GET", body: bytes | Iterator[bytes] | None 
     data = b"".join(passing)
     passing.close()
     return data
+
+
+def status_of(to: Upstream, method: str = "GET", body: bytes | None = None) -> int:
+    with closing(to.send(method, "/a", [], body, None if body is None else len(body))) as answer:
+        return answer.status
 
 
 def closed_port() -> str:
@@ -146,6 +154,57 @@ def test_a_request_whose_connection_breaks_goes_to_the_same_node_where_no_other_
             one.n_broken = 1
             assert ask(upstream(one.url, *others)) == b"ok"
             assert one.n_connections == 2
+
+
+@pytest.mark.parametrize("status", [502, 503, 504])
+def test_what_changes_nothing_is_asked_of_the_next_node_once_where_one_is_away(status: int) -> None:
+    with node() as one, node() as other:
+        to = upstream(one.url, other.url)
+        one.statuses = [status] * 3
+        assert status_of(to) == 200
+        assert (len(one.lines), len(other.lines)) == (1, 1)
+        other.statuses = [status]
+        assert status_of(to) == status  # of the second node
+        assert (len(one.lines), len(other.lines)) == (2, 2)
+        assert status_of(to, "POST", b"abc") == status
+        assert (len(one.lines), len(other.lines)) == (3, 2)
+
+
+def test_the_first_node_is_asked_again_where_it_is_away_and_no_other_takes_a_connection() -> None:
+    with node() as one:
+        one.statuses = [503]
+        assert status_of(upstream(one.url, closed_port())) == 200
+        one.statuses = [503]
+        assert status_of(upstream(one.url)) == 503
+        assert len(one.lines) == 3
+
+
+def test_an_answer_that_breaks_off_is_read_from_the_next_node() -> None:
+    """Where the answer is read to its end before anybody sees it."""
+
+    def cut(connection: socket.socket) -> None:
+        with connection:
+            connection.recv(65_536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok")
+
+    with listening(cut) as dying, node() as other:
+        assert upstream(dying, other.url).ask("GET", "/a", []).body == b"ok"
+        with pytest.raises(EngineUnreachable, match=dying):
+            upstream(dying, other.url).ask("POST", "/a", [], b"abc")
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_an_answer_that_a_server_between_has_compressed_is_read(encoding: str) -> None:
+    packed = gzip.compress(b"whole") if encoding == "gzip" else zlib.compress(b"whole")
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: {encoding}\r\nContent-Length: {len(packed)}\r\n\r\n".encode()
+
+    def answer(connection: socket.socket) -> None:
+        with connection:
+            connection.recv(65_536)
+            connection.sendall(head + packed)
+
+    with listening(answer) as one:
+        assert upstream(one).ask("GET", "/a", []).body == b"whole"
 
 
 def test_a_streamed_body_is_not_touched_before_a_node_takes_it() -> None:

@@ -17,6 +17,7 @@ from reranker.stores.base.writing import NewVector, Preparer, StoredBag, Writabl
 from reranker.text.documents import Candidate, Document, EncodedDocument
 from reranker.text.idf import IdfTable
 from reranker.translation.groups import WordGroup
+from reranker.upstream.rights import SERVICE, Rights
 
 
 class Store(Protocol):
@@ -24,6 +25,10 @@ class Store(Protocol):
 
     Each method may raise StoreUnavailable (a node is down, a file is damaged). Those that take an index raise NotFound
     if it is missing and NotOurIndex if Sinkrank did not make it. Threads can share a store.
+
+    Those that read documents for a search take the rights to read them with, the service's own by default. An engine
+    may refuse a caller's: then they raise NotAllowed. A folder has no users. All else is read with the service's own
+    rights.
     """
 
     @property
@@ -124,9 +129,9 @@ class Store(Protocol):
         """Makes everything written so far visible to searches."""
         ...
 
-    def count(self, index: str, filters: Filters = Filters()) -> int: ...
+    def count(self, index: str, filters: Filters = Filters(), rights: Rights = SERVICE) -> int: ...
 
-    def fetch(self, index: str, doc_id: str) -> EncodedDocument:
+    def fetch(self, index: str, doc_id: str, rights: Rights = SERVICE) -> EncodedDocument:
         """Returns a whole document.
 
         Raises:
@@ -134,7 +139,7 @@ class Store(Protocol):
         """
         ...
 
-    def documents(self, index: str, doc_ids: Sequence[str]) -> dict[str, Document]:
+    def documents(self, index: str, doc_ids: Sequence[str], rights: Rights = SERVICE) -> dict[str, Document]:
         """Returns documents by id, as searches see them now, without missing ones: a document may be deleted after a
         search found it.
 
@@ -150,17 +155,24 @@ class Store(Protocol):
         """Draws up to n documents, the same as long as the index stays the same."""
         ...
 
-    def knn(self, index: str, vector: NDArray[np.float32], depth: int, filters: Filters) -> list[Candidate]:
+    def knn(
+        self, index: str, vector: NDArray[np.float32], depth: int, filters: Filters, rights: Rights = SERVICE
+    ) -> list[Candidate]:
         """Finds the documents with the highest cosine to an L2-normalised vector (dim,). `first_stage_score` is the
         cosine. Texts are not read: `documents` reads those of the hits that are shown."""
         ...
 
-    def bm25(self, index: str, text: str, depth: int, filters: Filters) -> list[Candidate]:
+    def bm25(self, index: str, text: str, depth: int, filters: Filters, rights: Rights = SERVICE) -> list[Candidate]:
         """Finds the documents with the highest BM25, without their texts. Each language has its own text analysis."""
         ...
 
     def translated(
-        self, index: str, groups: Mapping[str, Sequence[WordGroup]], depth: int, filters: Filters
+        self,
+        index: str,
+        groups: Mapping[str, Sequence[WordGroup]],
+        depth: int,
+        filters: Filters,
+        rights: Rights = SERVICE,
     ) -> list[Candidate]:
         """Finds the documents with the highest BM25 of word groups (`reranker.translation`), in the languages that have
         groups, without their texts.

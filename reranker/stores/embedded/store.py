@@ -89,6 +89,7 @@ from reranker.text.bags import unpack
 from reranker.text.documents import Candidate, Document, EncodedDocument
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from reranker.translation.groups import WordGroup
+from reranker.upstream.rights import SERVICE, Rights
 
 # At its end a transaction waits for the disk, so it contains many documents.
 _BATCH_DOCUMENTS = 500
@@ -202,12 +203,12 @@ class EmbeddedStore:
     def refresh(self, index: str) -> None:
         self.describe(index)  # committed changes are visible at once
 
-    def count(self, index: str, filters: Filters = Filters()) -> int:
+    def count(self, index: str, filters: Filters = Filters(), rights: Rights = SERVICE) -> int:
         with self._file.reading() as connection:
             sql, parameters = filtered_rows(self._index(connection, index).index_id, filters)
             return int(connection.execute(f"SELECT count(*) FROM ({sql})", parameters).fetchone()[0])
 
-    def fetch(self, index: str, doc_id: str) -> EncodedDocument:
+    def fetch(self, index: str, doc_id: str, rights: Rights = SERVICE) -> EncodedDocument:
         with self._file.reading() as connection:
             made = self._index(connection, index)
             row = connection.execute(
@@ -217,7 +218,7 @@ class EmbeddedStore:
                 raise NotFound(f"index {index!r} has no document {doc_id!r}; a search shows the ids that it has")
             return read_encoded(row, *read_vector(connection, row[0]))
 
-    def documents(self, index: str, doc_ids: Sequence[str]) -> dict[str, Document]:
+    def documents(self, index: str, doc_ids: Sequence[str], rights: Rights = SERVICE) -> dict[str, Document]:
         check_number_of_ids(doc_ids)
         with self._file.reading() as connection:
             return documents_by_id(connection, self._index(connection, index).index_id, doc_ids)
@@ -229,7 +230,9 @@ class EmbeddedStore:
             drawn = np.random.default_rng(_SEED).choice(row_ids, min(n, len(row_ids)), replace=False)
             return documents_of_rows(connection, drawn.tolist())
 
-    def knn(self, index: str, vector: NDArray[np.float32], depth: int, filters: Filters) -> list[Candidate]:
+    def knn(
+        self, index: str, vector: NDArray[np.float32], depth: int, filters: Filters, rights: Rights = SERVICE
+    ) -> list[Candidate]:
         check_depth(depth)
         with self._file.reading() as connection:
             with self._blocks_lock:
@@ -241,14 +244,19 @@ class EmbeddedStore:
             row_ids, scores = block.nearest(vector, depth, allowed)
             return candidates_of_rows(connection, list(zip(row_ids.tolist(), scores.tolist(), strict=True)))
 
-    def bm25(self, index: str, text: str, depth: int, filters: Filters) -> list[Candidate]:
+    def bm25(self, index: str, text: str, depth: int, filters: Filters, rights: Rights = SERVICE) -> list[Candidate]:
         check_depth(depth)
         with self._file.reading() as connection:
             rows = bm25_rows(connection, self._index(connection, index).index_id, text, depth, filters)
             return candidates_of_rows(connection, rows)
 
     def translated(
-        self, index: str, groups: Mapping[str, Sequence[WordGroup]], depth: int, filters: Filters
+        self,
+        index: str,
+        groups: Mapping[str, Sequence[WordGroup]],
+        depth: int,
+        filters: Filters,
+        rights: Rights = SERVICE,
     ) -> list[Candidate]:
         check_depth(depth)
         with self._file.reading() as connection:

@@ -10,11 +10,11 @@ from typing import Any
 
 import orjson
 
-from reranker.stores.base.addresses import Distribution
 from reranker.stores.base.checks import document_problem
 from reranker.stores.base.writing import NewVector, PreparedDocument, Preparer
 from reranker.stores.engine.queries import make_source
 from reranker.text.documents import EncodedDocument
+from reranker.upstream.addresses import Distribution
 
 _JSON_OPTIONS = orjson.OPT_SERIALIZE_NUMPY
 

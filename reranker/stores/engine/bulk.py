@@ -11,7 +11,7 @@ from opensearchpy import exceptions
 
 from reranker.base import retries
 from reranker.stores.base.names import writing_alias
-from reranker.stores.engine.client import describe_failure, failure_reason, time_out
+from reranker.stores.engine.client import describe_failure, failure_reason
 from reranker.stores.engine.retries import is_worth_another_try
 
 # A bulk request takes longer than a search: the engine builds the graph of the vectors.
@@ -61,7 +61,7 @@ class BulkSender:
         waiting = {"timeout": f"{_SHARD_WAIT_S}s"}
         through = {} if pipeline is None else {"pipeline": pipeline}
         self._params = {**_WANTED, **_ONLY_WHAT_IS_THERE, **waiting, **through}
-        self._timeout = time_out(max(_LEAST_TIMEOUT_S, timeout_s))
+        self._timeout_s = max(_LEAST_TIMEOUT_S, timeout_s)
         self._on_pressure = on_pressure
         self._sleep = sleep
 
@@ -122,7 +122,7 @@ class BulkSender:
         answer = self._client.transport.perform_request(
             "POST",
             self._path,
-            params={**self._params, "request_timeout": self._timeout},
+            params={**self._params, "request_timeout": self._timeout_s},
             headers=_HEADERS,
             body=b"".join(actions),
         )

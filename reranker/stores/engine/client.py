@@ -1,31 +1,19 @@
-"""Connects opensearch-py to OpenSearch or Elasticsearch, detects which it is, and maps their errors to ours."""
+"""Makes opensearch-py's client of OpenSearch or Elasticsearch, detects which it is, and maps its errors to ours."""
 
 from __future__ import annotations
 
-import base64
-import logging
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import opensearchpy
-import urllib3
 from opensearchpy import exceptions
 
 from reranker.base.errors import BadInput, NotAllowed, NotAnEngine, NotFound, StoreUnavailable, Unauthenticated
-from reranker.base.leaving import EndsWithClient, reading_call
-from reranker.base.request_context import caller_credentials, current_request, engine_call
-from reranker.base.whole_heads import WholeHeadResponse
-from reranker.stores.base.addresses import Distribution, EngineAddress
-from reranker.stores.base.nodes import CONNECT_TIMEOUT_S
-from reranker.stores.engine.access import EngineAccess, Signer
-from reranker.stores.engine.nodes import NodeConnections, is_reading
-
-_log = logging.getLogger(__name__)
-
-# Connections kept open to each node. More threads than this still work, each on a new connection.
-_POOL_SIZE = 32
+from reranker.stores.engine.connection import CallerRefused, UpstreamConnection
+from reranker.upstream.addresses import Distribution
+from reranker.upstream.nodes import Upstream
 
 # Of an engine's reason, which may repeat the whole query.
 _MAX_REASON_LENGTH = 400
@@ -35,45 +23,6 @@ _FIRST_ELASTICSEARCH_MAJOR = 7
 
 # The errors of reading a version from an unexpected answer.
 _NO_VERSION = (exceptions.TransportError, LookupError, TypeError, AttributeError, ValueError, StopIteration)
-
-
-class _HttpConnection(EndsWithClient, urllib3.connection.HTTPConnection):
-    response_class = WholeHeadResponse
-
-
-class _HttpsConnection(EndsWithClient, urllib3.connection.HTTPSConnection):
-    response_class = WholeHeadResponse
-
-
-class _Connection(opensearchpy.Urllib3HttpConnection):
-    """Sends the request's id and trace with each call. The caller's credentials replace the service's own. A call that
-    reads ends when the client leaves."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.pool.ConnectionCls = _HttpsConnection if self.use_ssl else _HttpConnection
-
-    def perform_request(
-        self,
-        method: str,
-        url: str,
-        params: Mapping[str, Any] | None = None,
-        body: bytes | None = None,
-        timeout: Any = None,
-        ignore: Collection[int] = (),
-        headers: Mapping[str, str] | None = None,
-    ) -> Any:
-        request, credentials = current_request(), caller_credentials()
-        with reading_call(is_reading(method, url)), engine_call(method, self.host) as call:
-            named = {**(headers or {}), **(request.headers if request is not None else {}), **call.headers}
-            named.update(credentials)
-            try:
-                answer = super().perform_request(method, url, params, body, timeout, ignore, named)
-            except exceptions.TransportError as error:
-                error.is_callers = bool(credentials)  # type: ignore[attr-defined]
-                raise
-            call.answered(answer[0])
-        return answer
 
 
 class _Objects(opensearchpy.JSONSerializer):
@@ -99,66 +48,10 @@ class _Client(opensearchpy.OpenSearch):
         return answer
 
 
-def connect(
-    address: EngineAddress, access: EngineAccess = EngineAccess(), timeout_s: float = 30.0
-) -> opensearchpy.OpenSearch:
-    """Makes a client of the engine, without sending anything.
-
-    Raises:
-        BadInput: as `EngineAccess.check` and `EngineAccess.signer`.
-    """
-    access.check(address.username is not None, address.use_tls)
-    if address.use_tls and not access.verify_certs:
-        _log.warning("the certificate of %s is not checked", address.shown)
-    # opensearch-py logs every 404 as a warning. Those that matter are raised.
-    logging.getLogger("opensearch").setLevel(logging.CRITICAL)
-    tls: dict[str, Any] = {}
-    if address.use_tls:
-        tls = {"use_ssl": True, "verify_certs": access.verify_certs, "ssl_show_warn": False}
-        if access.verify_certs and access.ca_certs is not None:
-            tls["ca_certs"] = str(access.ca_certs)
-        if access.client_cert is not None:
-            tls["client_cert"] = str(access.client_cert)
-            tls["client_key"] = None if access.client_key is None else str(access.client_key)
-    return _Client(
-        hosts=[{"host": address.nodes[0].host, "port": address.nodes[0].port}],
-        url_prefix=address.prefix,
-        headers=credential_headers(address, access),
-        http_auth=_only_own_calls(access.signer(address.nodes[0].host)),
-        timeout=time_out(timeout_s),
-        max_retries=0,  # `NodeConnections` repeats requests
-        pool_maxsize=_POOL_SIZE,
-        connection_class=partial(NodeConnections, address.nodes, _Connection),
-        serializer=_Objects(),
-        **tls,
-    )
-
-
-def nodes_of(client: opensearchpy.OpenSearch) -> NodeConnections:
-    """Returns the connections to the nodes of a client that `connect` made."""
-    connections: NodeConnections = client.transport.get_connection()
-    return connections
-
-
-def credential_headers(address: EngineAddress, access: EngineAccess) -> dict[str, str]:
-    """Returns the authorization header if a user or an API key is set. Signatures are made for each request."""
-    if address.username is not None:
-        # Not left to opensearch-py, which refuses a password outside Latin-1.
-        credentials = f"{address.username}:{address.password or ''}".encode()
-        return {"authorization": "Basic " + base64.b64encode(credentials).decode("ascii")}
-    return {} if access.api_key is None else {"authorization": f"ApiKey {access.api_key}"}
-
-
-def _only_own_calls(signer: Signer | None) -> Signer | None:
-    """Signs requests of the service. Requests with a caller's credentials are sent without."""
-    if signer is None:
-        return None
-    return lambda method, url, body: {} if caller_credentials() else signer(method, url, body)
-
-
-def time_out(seconds: float) -> urllib3.Timeout:
-    """Returns a time-out of this many seconds for an answer, and a shorter one for the connection."""
-    return urllib3.Timeout(connect=min(CONNECT_TIMEOUT_S, seconds), read=seconds)
+def connect(upstream: Upstream) -> opensearchpy.OpenSearch:
+    """Makes a client of the engine, without sending anything. Closing it closes the upstream."""
+    # `Upstream` repeats requests.
+    return _Client(connection_class=partial(UpstreamConnection, upstream), serializer=_Objects(), max_retries=0)
 
 
 def detect_distribution(client: opensearchpy.OpenSearch) -> Distribution:
@@ -207,24 +100,10 @@ def engine_errors(address: str, index: str = "") -> Iterator[None]:
     """
     try:
         yield
-    except exceptions.SSLError as error:
-        if "CERTIFICATE" not in str(error).upper():
-            raise StoreUnavailable(
-                f"{address} does not speak TLS as we do ({_cause(error)}); if the engine is without TLS, write http:// "
-                f"or opensearch://"
-            ) from error
-        raise StoreUnavailable(
-            f"the certificate of {address} is not trusted ({_cause(error)}); give the file of its authority as "
-            f"store_ca_certs"
-        ) from error
-    except exceptions.ConnectionTimeout as error:
-        raise StoreUnavailable(
-            f"{address} did not answer in time; see whether it is overloaded, or raise store_timeout_s"
-        ) from error
     except exceptions.ConnectionError as error:
-        raise StoreUnavailable(
-            f"nothing answers at {address} ({_cause(error)}); start the engine, or check host, port and http or https"
-        ) from error
+        raise StoreUnavailable(str(error.error)) from error
+    except CallerRefused as error:
+        raise _refused_caller(error, address) from error
     except exceptions.TransportError as error:
         raise _status_error(error, address, index) from error
     except (exceptions.OpenSearchException, exceptions.ImproperlyConfigured) as error:
@@ -236,8 +115,6 @@ def engine_errors(address: str, index: str = "") -> Iterator[None]:
 
 def _status_error(error: exceptions.TransportError, address: str, index: str) -> Exception:
     status, reason = error.status_code, failure_reason(error)
-    if status in (401, 403) and getattr(error, "is_callers", False):
-        return _refused_caller(status, reason, address)
     if status == 401:
         return StoreUnavailable(
             f"{address} refuses the credentials (401); give store_username and store_password, for example as "
@@ -259,9 +136,9 @@ def _status_error(error: exceptions.TransportError, address: str, index: str) ->
     return StoreUnavailable(f"{address} failed ({status}: {reason}); its log says why")
 
 
-def _refused_caller(status: int, reason: str, address: str) -> NotAllowed:
-    """The error for a caller whose own credentials were sent."""
-    if status == 401:
+def _refused_caller(error: CallerRefused, address: str) -> NotAllowed:
+    reason = failure_reason(error)
+    if error.status_code == 401:
         return Unauthenticated(f"{address} does not know these credentials (401: {reason}); send a user's it knows")
     return NotAllowed(f"{address} forbids you this (403: {reason}); ask for the right to read the index")
 
@@ -283,10 +160,3 @@ def describe_failure(details: Any) -> str:
             parts.append(cause.get("reason"))
         details = ": ".join(dict.fromkeys(str(part) for part in parts if part))
     return str(details)[:_MAX_REASON_LENGTH]
-
-
-def _cause(error: exceptions.ConnectionError) -> str:
-    """Returns the class of the failure; urllib3's message would repeat the host."""
-    cause = error.info if len(error.args) > 2 else error
-    reason = getattr(cause, "reason", None)
-    return type(reason if isinstance(reason, Exception) else cause).__name__

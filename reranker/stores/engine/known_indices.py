@@ -12,7 +12,6 @@ import opensearchpy
 
 from mappings import has_doc_values
 from reranker.base.errors import NotOurIndex, SinkrankError, StoreUnavailable
-from reranker.base.request_context import service_rights
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.names import check_index_name
 from reranker.stores.engine.client import engine_errors
@@ -84,7 +83,7 @@ class KnownIndices:
             NotFound, NotOurIndex, StoreUnavailable.
         """
         check_index_name(index)
-        with service_rights(), engine_errors(self._address, index):
+        with engine_errors(self._address, index):
             answer = self._client.indices.get_mapping(index=index, params={"filter_path": _ASKED})
         if len(answer) > 1:
             raise NotOurIndex(
@@ -103,8 +102,7 @@ class KnownIndices:
         """Number of documents by language, counted once while the index is cached."""
         if known.languages is not None:
             return known.languages
-        with service_rights():
-            languages = count_languages(self._client, known.name)
+        languages = count_languages(self._client, known.name)
         if languages:  # an empty index will be filled soon
             with self._lock:
                 self._known[index] = replace(known, languages=languages)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import opensearchpy
-import urllib3
 from opensearchpy import exceptions
 
 from reranker.base.errors import BadInput, StoreUnavailable
@@ -46,12 +45,12 @@ class MlCommons:
     def __init__(
         self,
         client: opensearchpy.OpenSearch,
-        timeout: urllib3.Timeout,
+        timeout_s: float,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._client = client
-        self._timeout = timeout
+        self._timeout_s = timeout_s
         self._clock = clock
         self._sleep = sleep
 
@@ -163,7 +162,7 @@ class MlCommons:
         return str(self._send("GET", f"{_MODELS}/{model_id}").get("model_state"))
 
     def _send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        params = {"request_timeout": self._timeout}
+        params = {"request_timeout": self._timeout_s}
         try:
             return self._client.transport.perform_request(method, path, params=params, body=body)
         except exceptions.RequestError as error:

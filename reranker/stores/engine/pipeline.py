@@ -12,14 +12,11 @@ from typing import Any
 from opensearchpy import exceptions
 
 from reranker.base.errors import BadInput, StoreUnavailable
-from reranker.stores.base.addresses import EngineAddress
-from reranker.stores.engine.access import EngineAccess
 from reranker.stores.engine.client import (
     connect,
     detect_distribution,
     engine_errors,
     failure_reason,
-    time_out,
 )
 from reranker.stores.engine.cluster_settings import PRIVATE_ADDRESSES, TRUSTED_ENDPOINTS, ClusterSettings
 from reranker.stores.engine.ml import MlCommons, MlObject
@@ -36,6 +33,9 @@ from reranker.stores.engine.pipeline_definition import (
     trusted_pattern,
 )
 from reranker.stores.engine.pipeline_index import PipelineIndex, PipelineIndices
+from reranker.upstream.access import EngineAccess
+from reranker.upstream.addresses import EngineAddress
+from reranker.upstream.nodes import Upstream
 
 _PROCESSOR = "rerank"
 
@@ -59,11 +59,11 @@ class EnginePipelines:
         timeout_s: float = 30.0,
     ) -> None:
         self._address = address.shown
-        self._timeout = time_out(max(_LEAST_TIMEOUT_S, timeout_s))
-        self._client = connect(address, access, timeout_s)
-        self._ml = MlCommons(self._client, self._timeout)
+        self._timeout_s = max(_LEAST_TIMEOUT_S, timeout_s)
+        self._client = connect(Upstream(address, access, timeout_s))
+        self._ml = MlCommons(self._client, self._timeout_s)
         self._settings = ClusterSettings(self._client)
-        self._indices = PipelineIndices(self._client, self._timeout)
+        self._indices = PipelineIndices(self._client, self._timeout_s)
 
     def close(self) -> None:
         self._client.close()
@@ -230,7 +230,7 @@ class EnginePipelines:
             self._ml.delete_connector(connector.id)
 
     def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        params = {"request_timeout": self._timeout}
+        params = {"request_timeout": self._timeout_s}
         return self._client.transport.perform_request(method, path, params=params, body=body)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import opensearchpy
-import urllib3
 
 from reranker.base.errors import BadInput, NotOurIndex
 from reranker.stores.base.description import IndexDescription
@@ -69,9 +68,9 @@ class PipelineIndex:
 class PipelineIndices:
     """The indices of a cluster, for pipelines. Errors of opensearch-py pass through."""
 
-    def __init__(self, client: opensearchpy.OpenSearch, timeout: urllib3.Timeout) -> None:
+    def __init__(self, client: opensearchpy.OpenSearch, timeout_s: float) -> None:
         self._client = client
-        self._timeout = timeout
+        self._timeout_s = timeout_s
 
     def read(self, index: str) -> PipelineIndex:
         """
@@ -102,4 +101,4 @@ class PipelineIndices:
 
     def set_default(self, index: str, pipeline: str | None) -> None:
         body = {_DEFAULT_PIPELINE: pipeline}
-        self._client.indices.put_settings(index=index, body=body, params={"request_timeout": self._timeout})
+        self._client.indices.put_settings(index=index, body=body, params={"request_timeout": self._timeout_s})

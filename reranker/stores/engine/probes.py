@@ -5,14 +5,13 @@ from __future__ import annotations
 import threading
 from concurrent.futures import Future, wait
 
-import urllib3
 from opensearchpy import exceptions
 
 from reranker.base.errors import SinkrankError, StoreUnavailable
-from reranker.stores.base.addresses import EngineAddress
 from reranker.stores.engine.client import engine_errors
+from reranker.stores.engine.connection import UpstreamConnection
 from reranker.stores.engine.idf import IDF_INDEX
-from reranker.stores.engine.nodes import NodeConnections
+from reranker.upstream.nodes import Upstream
 
 # A node answers it alone, even while the cluster elects a manager or if the index is missing, and still checks the
 # credentials.
@@ -25,10 +24,8 @@ _PATIENCE_S = 0.5
 class NodeProbes:
     """Asks the nodes of one engine; threads can share it. While a node has not answered, it is not asked again."""
 
-    def __init__(self, address: EngineAddress, connections: NodeConnections, timeout: urllib3.Timeout) -> None:
-        self._address = address
-        self._connections = connections
-        self._timeout = timeout
+    def __init__(self, upstream: Upstream) -> None:
+        self._nodes = upstream.parted()
         self._lock = threading.Lock()
         self._asked: dict[int, Future[None]] = {}
 
@@ -49,7 +46,7 @@ class NodeProbes:
 
     def _ask(self) -> list[Future[None]]:
         with self._lock:
-            for place in range(len(self._address.nodes)):
+            for place in range(len(self._nodes)):
                 if place not in self._asked or self._asked[place].done():
                     self._asked[place] = self._start(place)
             return [self._asked[place] for place in sorted(self._asked)]
@@ -70,16 +67,17 @@ class NodeProbes:
         return future
 
     def _ask_one(self, place: int) -> None:
-        with engine_errors(self._address.nodes[place].shown):
-            _, _, text = self._connections.ask(place, "GET", _PATH, _PARAMETERS, None, self._timeout)
+        node = self._nodes[place]
+        with engine_errors(node.shown):
+            _, _, text = UpstreamConnection(node).perform_request("GET", _PATH, _PARAMETERS)
             if not text.lstrip().startswith("{"):
                 raise exceptions.SerializationError("no JSON object")
 
     def _problem(self, place: int, asked: Future[None]) -> str:
         if not asked.done():
-            return f"{self._address.nodes[place].shown} has not answered yet"
+            return f"{self._nodes[place].shown} has not answered yet"
         error = asked.exception()
-        return str(error) if isinstance(error, SinkrankError) else f"{self._address.nodes[place].shown}: {error!r}"
+        return str(error) if isinstance(error, SinkrankError) else f"{self._nodes[place].shown}: {error!r}"
 
 
 def _has_responded(asked: Future[None]) -> bool:

@@ -12,13 +12,13 @@ import regex
 from numpy.typing import NDArray
 
 from mappings import OTHER_LANGUAGE, TEXT_FIELDS, analyzed_languages
-from reranker.stores.base.addresses import Distribution
 from reranker.stores.base.filters import Filters, Range
 from reranker.text.bags import pack
 from reranker.text.documents import EncodedDocument
 from reranker.text.exact_text import exact_key
 from reranker.translation.engine_query import CountedRarity, group_clauses
 from reranker.translation.groups import WordGroup
+from reranker.upstream.addresses import Distribution
 
 # The engines' `index.max_result_window`, and the most that `k` and `num_candidates` may be.
 MAX_DEPTH = 10_000

@@ -8,13 +8,12 @@ from functools import partial
 from typing import Any
 
 import opensearchpy
-import urllib3
 from opensearchpy import exceptions
 
-from reranker.stores.base.addresses import Distribution
 from reranker.stores.base.writing import StoredBag
 from reranker.stores.engine.hits import read_bag
 from reranker.stores.engine.retries import with_retries
+from reranker.upstream.addresses import Distribution
 
 # Between two pages; each request for a page renews it.
 _KEEP_ALIVE = "30m"
@@ -50,7 +49,7 @@ class PointInTime:
         self,
         query: Mapping[str, Any],
         source: Any,
-        timeout: urllib3.Timeout,
+        timeout_s: float,
         of_slice: Mapping[str, int] | None = None,
         after: Sequence[Any] | None = None,
     ) -> Iterator[list[dict[str, Any]]]:
@@ -74,7 +73,7 @@ class PointInTime:
             body["pit"] = {"id": self.id, "keep_alive": _KEEP_ALIVE}
             if after is not None:
                 body["search_after"] = list(after)
-            answer = with_retries(partial(self._client.search, body=body, request_timeout=timeout))
+            answer = with_retries(partial(self._client.search, body=body, request_timeout=timeout_s))
             self.id = answer.get("pit_id", self.id)
             hits = answer["hits"]["hits"]
             if not hits:
@@ -82,12 +81,10 @@ class PointInTime:
             yield hits
             after = hits[-1]["sort"]
 
-    def all_pages(
-        self, query: Mapping[str, Any], source: Any, timeout: urllib3.Timeout
-    ) -> Iterator[list[dict[str, Any]]]:
+    def all_pages(self, query: Mapping[str, Any], source: Any, timeout_s: float) -> Iterator[list[dict[str, Any]]]:
         """Yields the hits of all slices, in pages."""
         for of_slice in self.slices:
-            yield from self.pages(query, source, timeout, of_slice)
+            yield from self.pages(query, source, timeout_s, of_slice)
 
     def close(self) -> None:
         """Closes the point in time at the engine, if it is still open."""
@@ -112,12 +109,10 @@ class PointInTime:
         return int(found["settings"]["index"]["number_of_shards"])
 
 
-def read_bags(
-    moment: PointInTime, timeout: urllib3.Timeout, stale: Mapping[str, str] | None = None
-) -> Iterator[StoredBag]:
+def read_bags(moment: PointInTime, timeout_s: float, stale: Mapping[str, str] | None = None) -> Iterator[StoredBag]:
     """Yields the bags of one of our indices; see `reranker.stores.base.protocol.Store.bags`."""
     query = {"match_all": {}} if stale is None else _stale_query(stale)
-    for hits in moment.all_pages(query, ["lang", "bag", "weights"], timeout):
+    for hits in moment.all_pages(query, ["lang", "bag", "weights"], timeout_s):
         for hit in hits:
             source = hit["_source"]
             yield StoredBag(

@@ -14,18 +14,15 @@ from opensearchpy import exceptions
 
 from mappings import ADDED_FIELDS, index_definition, mapping_differences
 from reranker.base.errors import BadInput, NotFound
-from reranker.base.request_context import service_rights
 from reranker.embeddings.hubness import HubnessSample
-from reranker.stores.base.addresses import Distribution, EngineAddress
 from reranker.stores.base.checks import check_depth, check_dim, check_number_of_ids, check_query_vector
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.filters import Filters
 from reranker.stores.base.names import IndexVersion, check_any_index_name, check_index_name, writing_alias
 from reranker.stores.base.writing import NewVector, Preparer, StoredBag, Writable, WriteResult
-from reranker.stores.engine.access import EngineAccess
 from reranker.stores.engine.actions import delete_action, preparer, vector_action
 from reranker.stores.engine.claims import EngineClaims
-from reranker.stores.engine.client import connect, detect_distribution, engine_errors, nodes_of, time_out
+from reranker.stores.engine.client import connect, detect_distribution, engine_errors
 from reranker.stores.engine.health import red_index_error
 from reranker.stores.engine.hits import (
     FROM_DOC_VALUES,
@@ -55,6 +52,10 @@ from reranker.stores.engine.writer import BulkWriter
 from reranker.text.documents import Candidate, Document, EncodedDocument
 from reranker.text.idf import IdfTable
 from reranker.translation.groups import WordGroup
+from reranker.upstream.access import EngineAccess
+from reranker.upstream.addresses import Distribution, EngineAddress
+from reranker.upstream.nodes import Upstream
+from reranker.upstream.rights import SERVICE, Rights
 
 _log = logging.getLogger(__name__)
 
@@ -84,13 +85,14 @@ class EngineStore:
         self._pipeline = pipeline
         self._address = address.shown
         self._timeout_s = timeout_s
-        self._admin_timeout = time_out(max(_LEAST_ADMIN_TIMEOUT_S, timeout_s))
-        self._client = connect(address, access, timeout_s)
-        self._probes = NodeProbes(address, nodes_of(self._client), time_out(timeout_s))
+        self._admin_timeout_s = max(_LEAST_ADMIN_TIMEOUT_S, timeout_s)
+        upstream = Upstream(address, access, timeout_s)
+        self._client = connect(upstream)
+        self._probes = NodeProbes(upstream)
         self._idf = EngineIdf(self._client)
         self._templates = EngineTemplates(self._client)
         self._claims = EngineClaims(self._client, self._idf)
-        self._versions = EngineVersions(self._client, self._idf, self._admin_timeout)
+        self._versions = EngineVersions(self._client, self._idf, self._admin_timeout_s)
         # People write `opensearch://` for either engine, so only the other scheme decides.
         self._distribution_found: Distribution | None = (
             "elasticsearch" if address.distribution == "elasticsearch" else None
@@ -117,7 +119,7 @@ class EngineStore:
             names = [version.name for version in self._versions.of(index)] or [known.name]
             for name in (index, *names):
                 self._known.forget(name)
-            self._client.indices.delete(index=",".join(names), request_timeout=self._admin_timeout)
+            self._client.indices.delete(index=",".join(names), request_timeout=self._admin_timeout_s)
             for name in names:
                 self._idf.forget(name)
             self._claims.forget(index)
@@ -213,47 +215,49 @@ class EngineStore:
     def refresh(self, index: str) -> None:
         known = self._known.ask(index)
         with engine_errors(self._address, index):
-            self._client.indices.refresh(index=known.name, request_timeout=self._admin_timeout)
+            self._client.indices.refresh(index=known.name, request_timeout=self._admin_timeout_s)
 
-    def count(self, index: str, filters: Filters = Filters()) -> int:
+    def count(self, index: str, filters: Filters = Filters(), rights: Rights = SERVICE) -> int:
         known = self._known.trusted(index)
         with engine_errors(self._address, index):
             query = {"query": {"bool": {"filter": filter_clauses(filters)}}}
-            return int(self._client.count(index=known.name, body=query)["count"])
+            return int(self._client.count(index=known.name, body=query, headers=rights.headers)["count"])
 
-    def fetch(self, index: str, doc_id: str) -> EncodedDocument:
+    def fetch(self, index: str, doc_id: str, rights: Rights = SERVICE) -> EncodedDocument:
         known = self._known.trusted(index)
         with engine_errors(self._address, index):
             # Not GET /INDEX/_doc/ID: a path cannot contain an id such as `..`.
-            answer = self._client.mget(index=known.name, body={"ids": [doc_id]})
+            answer = self._client.mget(index=known.name, body={"ids": [doc_id]}, headers=rights.headers)
         (found,) = answer["docs"]
         if not found.get("found"):
             self._known.ask(index)  # the cached index may have been deleted
             raise NotFound(f"index {index!r} has no document {doc_id!r}; a search shows the ids that it has")
         return read_encoded(found)
 
-    def documents(self, index: str, doc_ids: Sequence[str]) -> dict[str, Document]:
+    def documents(self, index: str, doc_ids: Sequence[str], rights: Rights = SERVICE) -> dict[str, Document]:
         check_number_of_ids(doc_ids)
         known = self._known.trusted(index)
         if not doc_ids:
             return {}
         with engine_errors(self._address, index):
-            answer = self._client.search(index=known.name, body=documents_body(doc_ids))
+            answer = self._client.search(index=known.name, body=documents_body(doc_ids), headers=rights.headers)
         return {hit["_id"]: read_document(hit) for hit in answer["hits"]["hits"]}
 
     def random_documents(self, index: str, n: int) -> list[Document]:
         known = self._known.ask(index)
         return [read_document(hit) for hit in self.sample(known.name, SHOWN_FIELDS, n)]
 
-    def knn(self, index: str, vector: NDArray[np.float32], depth: int, filters: Filters) -> list[Candidate]:
+    def knn(
+        self, index: str, vector: NDArray[np.float32], depth: int, filters: Filters, rights: Rights = SERVICE
+    ) -> list[Candidate]:
         check_depth(depth, MAX_DEPTH)
         known = self._known.trusted(index)
         vector = check_query_vector(vector, known.description.dim)
         with engine_errors(self._address, index):
             body = knn_body(self._distribution(), vector, depth, filters)
-            return self._candidates(known, body, scores_are_cosines=True)
+            return self._candidates(known, body, rights, scores_are_cosines=True)
 
-    def bm25(self, index: str, text: str, depth: int, filters: Filters) -> list[Candidate]:
+    def bm25(self, index: str, text: str, depth: int, filters: Filters, rights: Rights = SERVICE) -> list[Candidate]:
         check_depth(depth, MAX_DEPTH)
         known = self._known.trusted(index)
         with engine_errors(self._address, index):
@@ -261,10 +265,15 @@ class EngineStore:
             if not languages:
                 return []
             body = bm25_body(self._distribution(), text, languages, depth, filters)
-            return self._candidates(known, body)
+            return self._candidates(known, body, rights)
 
     def translated(
-        self, index: str, groups: Mapping[str, Sequence[WordGroup]], depth: int, filters: Filters
+        self,
+        index: str,
+        groups: Mapping[str, Sequence[WordGroup]],
+        depth: int,
+        filters: Filters,
+        rights: Rights = SERVICE,
     ) -> list[Candidate]:
         check_depth(depth, MAX_DEPTH)
         known = self._known.trusted(index)
@@ -273,7 +282,7 @@ class EngineStore:
             body = translated_body(self._distribution(), groups, n_documents, depth, filters)
             if body is None:
                 return []
-            return self._candidates(known, body)
+            return self._candidates(known, body, rights)
 
     def idf(self, index: str) -> IdfTable:
         known = self._known.ask(index)
@@ -310,7 +319,7 @@ class EngineStore:
         self._client.close()
 
     def _candidates(
-        self, known: KnownIndex, body: Mapping[str, Any], scores_are_cosines: bool = False
+        self, known: KnownIndex, body: Mapping[str, Any], rights: Rights, scores_are_cosines: bool = False
     ) -> list[Candidate]:
         """Reads the candidates of a search from doc values or, if the index or a document lacks them, from `_source`.
 
@@ -318,7 +327,7 @@ class EngineStore:
             scores_are_cosines: whether the search is for a vector, not for words.
         """
         params = {} if scores_are_cosines else _WHOLE_INDEX
-        search = partial(self._client.search, index=known.name, params=params)
+        search = partial(self._client.search, index=known.name, params=params, headers=rights.headers)
         if known.has_doc_values:
             found = candidates_from_doc_values(search(body={**body, **FROM_DOC_VALUES}), scores_are_cosines)
             if found is not None:
@@ -332,7 +341,7 @@ class EngineStore:
             self._known.forget(name)
             definition = self._templates.adapted(name, self._definition(description, version_of), version_of)
             try:
-                self._client.indices.create(index=name, body=definition, request_timeout=self._admin_timeout)
+                self._client.indices.create(index=name, body=definition, request_timeout=self._admin_timeout_s)
             except exceptions.RequestError as error:
                 if error.error in ("resource_already_exists_exception", "invalid_index_name_exception"):
                     raise BadInput(
@@ -364,14 +373,14 @@ class EngineStore:
         with engine_errors(self._address, known.name):
             moment = PointInTime(self._client, self._distribution(), known.name)
             try:
-                yield from read_bags(moment, self._admin_timeout, stale)
+                yield from read_bags(moment, self._admin_timeout_s, stale)
             finally:
                 moment.close()
 
     def _ready_to_write(self, index: str) -> KnownIndex:
         """The index, after adding the fields that an older one lacks, and the alias for writing. Writing to an alias
         does not create an index that was deleted meanwhile."""
-        known, options = self._known.ask(index), {"request_timeout": self._admin_timeout}
+        known, options = self._known.ask(index), {"request_timeout": self._admin_timeout_s}
         with engine_errors(self._address, index):
             self._client.indices.put_mapping(index=known.name, body={"properties": ADDED_FIELDS}, **options)
             alias, body = writing_alias(known.name), {"is_hidden": True}
@@ -380,8 +389,7 @@ class EngineStore:
 
     def _distribution(self) -> Distribution:
         if self._distribution_found is None:
-            with service_rights():
-                self._distribution_found = detect_distribution(self._client)
+            self._distribution_found = detect_distribution(self._client)
         return self._distribution_found
 
     def _has_language_analyzers(self) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import opensearchpy
-import urllib3
 from opensearchpy import exceptions
 
 from reranker.base.errors import BadInput, NotFound
@@ -19,10 +18,10 @@ _BLOCK = "index.blocks.write"
 class EngineVersions:
     """The versions of one engine's indices."""
 
-    def __init__(self, client: opensearchpy.OpenSearch, idf: EngineIdf, timeout: urllib3.Timeout) -> None:
+    def __init__(self, client: opensearchpy.OpenSearch, idf: EngineIdf, timeout_s: float) -> None:
         self._client = client
         self._idf = idf
-        self._timeout = timeout
+        self._timeout_s = timeout_s
 
     def indices(self) -> list[str]:
         """Returns the sorted names by which searches find our indices."""
@@ -65,7 +64,7 @@ class EngineVersions:
             self._clone(index)
             actions.append({"remove_index": {"index": index}})
         actions.append({"add": {"index": version, "alias": index}})
-        self._client.indices.update_aliases(body={"actions": actions}, request_timeout=self._timeout)
+        self._client.indices.update_aliases(body={"actions": actions}, request_timeout=self._timeout_s)
         self._idf.forget(index)
 
     def check_name_is_free_for_versions(self, index: str) -> None:
@@ -97,22 +96,22 @@ class EngineVersions:
     def _clone(self, index: str) -> None:
         """Makes version 0 of an index without versions, which takes no documents meanwhile."""
         name = unversioned_name(index)
-        self._client.indices.put_settings(index=index, body={_BLOCK: True}, request_timeout=self._timeout)
+        self._client.indices.put_settings(index=index, body={_BLOCK: True}, request_timeout=self._timeout_s)
         try:
             self._client.indices.clone(
                 index=index,
                 target=name,
                 body={"settings": {_BLOCK: None}},
                 params={"wait_for_active_shards": 1},
-                request_timeout=self._timeout,
+                request_timeout=self._timeout_s,
             )
             meta = self._client.indices.get_mapping(index=name)[name]["mappings"]["_meta"]
             meta["sinkrank"][VERSION_OF] = index
-            self._client.indices.put_mapping(index=name, body={"_meta": meta}, request_timeout=self._timeout)
+            self._client.indices.put_mapping(index=name, body={"_meta": meta}, request_timeout=self._timeout_s)
             self._idf.save(name, self._idf.load(index))
             self._idf.save_sample(name, self._idf.load_sample(index))
         except BaseException:
-            self._client.indices.put_settings(index=index, body={_BLOCK: None}, request_timeout=self._timeout)
+            self._client.indices.put_settings(index=index, body={_BLOCK: None}, request_timeout=self._timeout_s)
             raise
 
 

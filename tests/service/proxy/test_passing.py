@@ -17,7 +17,7 @@ from reranker.api.app import create_app
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
-from reranker.stores.base.addresses import EngineAddress, read_address
+from reranker.upstream.addresses import EngineAddress, read_address
 from reranker.upstream.incoming import raw_target
 from reranker.upstream.nodes import Upstream
 from tests.service.conftest import serving
@@ -350,7 +350,7 @@ def test_the_root_is_the_engines(fake: FakeEngine, url: str) -> None:
 def test_a_path_cannot_leave_the_one_in_the_settings(fake: FakeEngine) -> None:
     address = read_address(f"{fake.url}/below")
     assert isinstance(address, EngineAddress)
-    upstream = Upstream(address, Settings(store=fake.url))
+    upstream = Upstream(address)
     upstream.send("GET", "/pages", []).close()
     assert fake.received[0].line == "GET /below/pages HTTP/1.1"
     for target in ("/../admin", "/a/%2e%2e/%2e%2e/admin"):
@@ -369,7 +369,7 @@ def test_a_broken_connection_is_not_blamed_on_a_body_that_is_nested_too_deeply(f
     fake.answer = lambda received: b""
     broken = urllib3.request("POST", f"{url}/pages/_search", body=body, headers=headers, retries=False)
     assert broken.status == 502
-    assert "failed (it was closed without an answer)" in broken.json()["error"]["reason"]
+    assert "broke (it was closed without an answer)" in broken.json()["error"]["reason"]
 
 
 @pytest.mark.parametrize("line", ["GET /a", "GET /-/live", "GET /a HTTP/0.9", "GET /a HTTP/1.2", "GET /a HTTP/2.0"])

@@ -26,9 +26,9 @@ from reranker.proxy.window_kinds import SEQUENCE_NUMBERS, STORED_BAGS, WindowKin
 from reranker.service.service import EXTENSION
 from reranker.service.settings import Settings
 from reranker.stores import open_store
-from reranker.stores.base.addresses import EngineAddress, read_address
 from reranker.text.bags import pack
 from reranker.text.documents import Document
+from reranker.upstream.addresses import EngineAddress, read_address
 from tests.engines.sources import Engine
 from tests.service.conftest import fill
 from tests.service.proxy.calls import make_index, ndjson

@@ -18,7 +18,7 @@ from reranker.proxy.window_kinds import SEQUENCE_NUMBERS, STORED_BAGS, WindowKin
 from reranker.service.settings import Settings
 from reranker.stores import open_store
 from reranker.stores.base.protocol import Store
-from reranker.stores.engine.access import EngineAccess
+from reranker.upstream.access import EngineAccess
 from sinkrank.console.resources import opened_store
 from tests.engines.security import SecuredNode, authorization
 from tests.service.rights.conftest import MakeApp

@@ -53,11 +53,13 @@ def test_beyond_the_limit_the_engine_is_not_waited_for(stuck: Engine, clients: C
         wait_until(lambda: stuck.n_waiting == 3, "three wait")
         passed = get(f"{url}/a/_doc/2")
         searched = urllib3.request("POST", f"{url}/a/_search", json=SEARCH, timeout=180)
+        own = urllib3.request("POST", f"{url}/v1/search", json=STUCK["our search"][2], timeout=180)
         answered = list(clients.answers)
         stuck.release()
         clients.join()
 
     assert answered == []
+    assert own.status == 429  # one limit for all that wait for a node
     for refused in (passed, searched):
         assert refused.status == 429
         assert refused.headers["Retry-After"] == "1"

@@ -1,4 +1,4 @@
-"""Decides which node of an engine gets the next request, from the store and from the proxy.
+"""Decides which node of an engine gets the next request.
 
 It is the first node that takes connections. A node that takes none rests for `REST_S`, in which it comes last. After
 that one request tries it again, while the others still avoid it.
@@ -92,3 +92,7 @@ class Attempts:
         if may_repeat:
             self._places.append(self._last)
         return may_repeat
+
+    def repeat_elsewhere(self) -> bool:
+        """The same, if there is another node to send it to first."""
+        return bool(self._places) and self.repeat()

@@ -10,9 +10,9 @@ import pytest
 
 from reranker.base.errors import BadInput, WrongParameter
 from reranker.stores import open_store
-from reranker.stores.base.addresses import EngineAddress, read_address
 from reranker.stores.embedded.store import EmbeddedStore
 from reranker.stores.engine.store import EngineStore
+from reranker.upstream.addresses import EngineAddress, read_address
 
 
 @pytest.mark.parametrize("path", ["store", "./a/b", "/tmp/x", "C:\\store", "a:b", ".sinkrank/store"])

@@ -16,7 +16,7 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection, Incomple
 from typing import Any, cast
 
 from reranker.base.leaving import waits_on
-from reranker.base.whole_heads import WholeHeadResponse
+from reranker.upstream.whole_heads import WholeHeadResponse
 
 Headers = list[tuple[str, str]]
 

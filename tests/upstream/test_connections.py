@@ -10,7 +10,7 @@ from http.client import BadStatusLine, HTTPConnection, HTTPException, Incomplete
 
 import pytest
 
-from reranker.base.http_connections import Answer, ConnectionPool, Headers, NotConnected
+from reranker.upstream.connections import Answer, ConnectionPool, Headers, NotConnected
 
 
 @pytest.fixture

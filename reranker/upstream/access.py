@@ -1,0 +1,90 @@
+"""Options of the connections to an engine, and what the service shows there: certificates, API key, AWS signatures."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reranker.base.errors import BadInput, WrongParameter
+from reranker.upstream.addresses import EngineAddress
+
+Credentials = Callable[[str, str, Any], Mapping[str, str]]
+"""Returns the headers by which the engine knows the service, from a request's method, URL and body."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineAccess:
+    """Options of the connections to an engine.
+
+    Attributes:
+        ca_certs: PEM file of the trusted authorities; None for the system's.
+        verify_certs: False trusts any certificate.
+        client_cert, client_key: PEM files of the client; the certificate's file may contain the key.
+        api_key: `encoded` of Elasticsearch's answer.
+        aws_region: if set, requests are signed (Signature Version 4) with the credentials that boto3 finds.
+    """
+
+    ca_certs: Path | None = None
+    verify_certs: bool = True
+    client_cert: Path | None = None
+    client_key: Path | None = None
+    api_key: str | None = field(default=None, repr=False)
+    aws_region: str | None = None
+
+    def credentials(self, address: EngineAddress) -> Credentials:
+        """Returns what the service shows an engine.
+
+        Raises:
+            WrongParameter: the options do not fit each other or the address.
+            BadInput: requests are to be signed, and boto3 is missing or finds no credentials.
+        """
+        self._check(address)
+        if self.aws_region is not None:
+            return _signer(self.aws_region, address.nodes[0].host)
+        headers = self.headers(address)
+        return lambda method, url, body: headers
+
+    def headers(self, address: EngineAddress) -> dict[str, str]:
+        """Returns the header of the user or the API key, if there is one. Signatures are made for each request."""
+        if address.username is not None:
+            credentials = f"{address.username}:{address.password or ''}".encode()
+            return {"authorization": "Basic " + base64.b64encode(credentials).decode("ascii")}
+        return {} if self.api_key is None else {"authorization": f"ApiKey {self.api_key}"}
+
+    def _check(self, address: EngineAddress) -> None:
+        n_credentials = sum(one is not None for one in (address.username, self.api_key, self.aws_region))
+        if n_credentials > 1:
+            raise WrongParameter("give one of user and password, API key, and AWS region; the engine takes one of them")
+        if self.api_key is not None and not (self.api_key.isascii() and self.api_key.isprintable()):
+            raise WrongParameter("the API key has a character that no header may hold; give `encoded` of the answer")
+        if self.client_key is not None and self.client_cert is None:
+            raise WrongParameter("there is a client key without its certificate; give store_client_cert as well")
+        if self.client_cert is not None and not address.use_tls:
+            raise WrongParameter("a client certificate is for TLS; write https:// or opensearch+https://")
+
+
+def _signer(region: str, host: str) -> Credentials:
+    """Returns opensearch-py's signer for AWS. A collection of OpenSearch Serverless has a service of its own, `aoss`;
+    the others are `es`.
+
+    Raises:
+        BadInput: boto3 is missing, or finds no credentials.
+    """
+    try:
+        import boto3
+    except ImportError as error:
+        raise BadInput("signing requests for AWS needs boto3; pip install 'sinkrank[aws]'") from error
+    from opensearchpy import Urllib3AWSV4SignerAuth
+
+    credentials = boto3.Session().get_credentials()
+    if credentials is None:
+        raise BadInput(
+            "boto3 finds no AWS credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or run "
+            "with a role"
+        )
+    service = "aoss" if host.endswith(".aoss.amazonaws.com") else "es"
+    signer: Credentials = Urllib3AWSV4SignerAuth(credentials, region, service)
+    return signer
