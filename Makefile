@@ -14,7 +14,7 @@ BENCH ?=
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo evaluate papers bench campaign lint check test conformance site sbom audit format lock clean
+.PHONY: help demo evaluate papers bench campaign wheels lint check test conformance site sbom audit format lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -70,6 +70,16 @@ papers: .venv/.dev ## Measure every system of the papers (80 minutes; PAPERS=--q
 bench: .venv/bench/.ready ## Time the transport beside its peers (some ten minutes)
 	@.venv/bench/bin/python -m benchmarks.rerank $(BENCH)
 
+# Zig's compiler takes 440 MB, so all checkouts share it. Debian's Python for arm64: see CONTRIBUTING.md.
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/sinkrank
+$(CACHE)/wheels/.ready: requirements-wheels.lock .venv/.uv
+	@$(PYTHON) -m venv $(CACHE)/wheels
+	@$(call install,$(CACHE)/wheels,$(LOCKED) requirements-wheels.lock)
+	@touch $@
+
+wheels: $(CACHE)/wheels/.ready ## Build the wheels of all platforms into dist/, and try those that run here
+	@$(CACHE)/wheels/bin/python -m wheels --arm64-root $(CACHE)/arm64
+
 campaign: .venv/.dev ## Kills, hostile input, failing engines, for an hour; report in build/
 	@mkdir -p build
 	@$(BIN)/python -m campaign --report build/campaign.md $(CAMPAIGN)
@@ -79,7 +89,7 @@ campaign: .venv/.dev ## Kills, hostile input, failing engines, for an hour; repo
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q --dist loadscope --no-loadscope-reorder -n
 
 # mypy compares the sources themselves: a fresh clone is checked in seconds by what was kept of another.
-MYPY_CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/sinkrank/mypy
+MYPY_CACHE := $(CACHE)/mypy
 
 lint: .venv/.dev ## Lint, format, types, the import contract and licences
 	$(BIN)/ruff check .
@@ -126,6 +136,8 @@ lock: .venv/.dev ## Resolve the dependencies anew into the lock files
 	  --no-annotate -c requirements.lock --group dev -o requirements-dev.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
 	  --no-annotate -c requirements.lock --group bench pyproject.toml -o requirements-bench.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
+	  --no-annotate -c requirements-dev.lock --group wheels -o requirements-wheels.lock
 	echo uv | $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
 	  --no-annotate -c requirements-dev.lock - -o requirements-install.lock
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import platform
+import shutil
 import sys
 import sysconfig
 from pathlib import Path
@@ -18,24 +19,32 @@ _ZIG = "ziglang>=0.13"
 
 
 class Build(BuildHookInterface[Any]):
-    """With SINKRANK_ZIG_TARGET and SINKRANK_WHEEL_PLATFORM the wheel is for another platform (`make wheels`)."""
+    """Compiles for this machine, or for the `platform` and `zig-target` that the hook's table names (`wheels/`)."""
 
     def dependencies(self) -> list[str]:
         """Zig's compiler, where the machine has none."""
-        return [] if machine_compiler() and not _target() else [_ZIG]
+        return [] if machine_compiler() else [_ZIG]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        platform = os.environ.get("SINKRANK_WHEEL_PLATFORM") or sysconfig.get_platform()
         build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-{platform.replace('-', '_').replace('.', '_')}"
+        build_data["tag"] = f"py3-none-{self.config.get('platform') or _machine_platform()}"
         library = LIBRARY
         if version != "editable":
-            library = Path(self.directory) / "native" / LIBRARY.name
+            library = self._folder() / LIBRARY.name
             library.parent.mkdir(parents=True, exist_ok=True)
             build_data["force_include"][str(library)] = LIBRARY.relative_to(self.root).as_posix()
-        compiler = [sys.executable, "-m", "ziglang", "cc", "-target", _target()] if _target() else None
+        target = self.config.get("zig-target")
+        compiler = [sys.executable, "-m", "ziglang", "cc", "-target", target] if target else None
         compile_library(library, ("-s",), compiler)
 
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        shutil.rmtree(self._folder(), ignore_errors=True)
 
-def _target() -> str:
-    return os.environ.get("SINKRANK_ZIG_TARGET", "")
+    def _folder(self) -> Path:
+        return Path(self.directory) / "native"
+
+
+def _machine_platform() -> str:
+    """Python's own name, but that of one processor where Python is for two."""
+    named = sysconfig.get_platform().replace("universal2", platform.machine())
+    return named.replace("-", "_").replace(".", "_")

@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 FOLDER = Path(__file__).parent
 LIBRARY = FOLDER / "_native.so"
@@ -59,12 +60,10 @@ def compile_library(path: Path = LIBRARY, options: tuple[str, ...] = (), compile
         subprocess.CalledProcessError: the compiler failed; its messages are on stderr.
     """
     command = compiler or machine_compiler() or _zig()
-    unfinished = path.with_suffix(f".{os.getpid()}.tmp")
-    try:
-        subprocess.run([*command, *_FLAGS, *options, "-o", unfinished, *sources(), "-lm"], check=True)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with TemporaryDirectory(prefix="compiling-", dir=path.parent) as folder:
+        # In its folder, under its own name: linkers of macOS and Windows write what they are told into the library.
+        subprocess.run([*command, *_FLAGS, *options, "-o", path.name, *sources(), "-lm"], check=True, cwd=folder)
+        Path(folder, path.name).replace(path)
 
 
 def _is_new_enough(name: str) -> bool:

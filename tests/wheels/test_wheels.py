@@ -1,0 +1,153 @@
+"""Wheels: the same sources give the same bytes, and what a library needs is read from it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from reranker.native.compiling import machine_compiler
+from wheels.contents import LIBRARY, BadWheel, check, glibc_versions, library_faults
+from wheels.platforms import PLATFORMS, Platform
+from wheels.trials import readme_example
+
+ROOT = Path(__file__).resolve().parents[2]
+GLIBC, ARM64, MUSL, _, MACOS, _, WINDOWS = PLATFORMS
+ZIG = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "sinkrank/wheels/bin/python")
+
+needs_compiler = pytest.mark.skipif(machine_compiler() is None, reason="needs a C compiler")
+needs_zig = pytest.mark.skipif(not ZIG.exists(), reason="needs Zig's compiler: make wheels")
+
+
+def outline(folder: Path) -> Path:
+    """A checkout with one small source in C, so that it compiles at once; all its files are new."""
+    for name in ("reranker", "reranker/native", "ingest", "mappings", "evaluation", "sinkrank"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "__init__.py").write_text('"""A package."""\n')
+    for name in ("pyproject.toml", "README.md", "LICENSE", "hatch_build.py", "reranker/native/compiling.py"):
+        shutil.copyfile(ROOT / name, folder / name)
+    (folder / "reranker/native/answer.c").write_text(
+        '#include <math.h>\n__attribute__((visibility("default"))) double answer(double x) { return pow(x, 1.5); }\n'
+    )
+    return folder
+
+
+def build_in_child(python: str | Path, root: Path, platform: Platform | None = None) -> Path:
+    """A wheel of a checkout, by a process that has imported nothing of another one."""
+    program = (
+        "import sys; from pathlib import Path; "
+        "from wheels.building import build; from wheels.platforms import PLATFORMS; "
+        "of = next((each for each in PLATFORMS if each.tag == sys.argv[2]), None); "
+        "build(Path(sys.argv[1]), Path(sys.argv[1], 'dist'), of)"
+    )
+    command = [python, "-c", program, root, platform.tag if platform else ""]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run(command, cwd=root, env=environment, check=True, capture_output=True, text=True, timeout=300)
+    (wheel,) = (root / "dist").iterdir()
+    return wheel
+
+
+def two_wheels(folder: Path, python: str | Path, platform: Platform | None = None) -> list[Path]:
+    """Of checkouts at different places, whose files have different times."""
+    roots = outline(folder / "one"), outline(folder / "another place")
+    for path in roots[1].rglob("*"):
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+    return [build_in_child(python, root, platform) for root in roots]
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_the_same_sources_give_the_same_wheel_wherever_they_lie(tmp_path: Path) -> None:
+    one, other = two_wheels(tmp_path, sys.executable)
+    assert one.name == other.name
+    assert one.read_bytes() == other.read_bytes()
+    with zipfile.ZipFile(one) as archive:
+        names = archive.namelist()
+    assert LIBRARY in names
+    assert not [name for name in names if name.endswith(".c")]
+
+
+@needs_zig
+@pytest.mark.slow
+@pytest.mark.parametrize("platform", [GLIBC, MACOS], ids=lambda platform: platform.tag)  # the others take longer
+def test_zig_gives_the_same_wheel_twice_and_for_its_platform(platform: Platform, tmp_path: Path) -> None:
+    one, other = two_wheels(tmp_path, ZIG, platform)
+    check(one, platform)
+    assert one.read_bytes() == other.read_bytes()
+
+
+@needs_compiler
+def test_the_versions_of_glibc_are_those_that_readelf_shows(tmp_path: Path) -> None:
+    if shutil.which("readelf") is None:
+        pytest.skip("there is no readelf")
+    (tmp_path / "needs.c").write_text("#include <math.h>\ndouble f(double x) { return pow(x, 1.5) + exp(x); }\n")
+    path = tmp_path / "needs.so"
+    subprocess.run([*machine_compiler(), "-shared", "-fPIC", "-o", path, tmp_path / "needs.c", "-lm"], check=True)
+    shown = subprocess.run(["readelf", "-V", path], capture_output=True, text=True, check=True).stdout
+    needed = {word.removeprefix("GLIBC_") for word in shown.split() if word.startswith("GLIBC_2")}
+    assert {".".join(map(str, version)) for version in glibc_versions(path.read_bytes())} == needed != set()
+
+
+def elf(machine: int, *strings: bytes) -> bytes:
+    """As much of a library in ELF as is looked at."""
+    return (
+        b"\x7fELF\x02\x01".ljust(18, b"\0")
+        + struct.pack("<H", machine)
+        + b"".join(b"\0" + one for one in strings)
+        + b"\0"
+    )
+
+
+@pytest.mark.parametrize(
+    ("library", "platform", "fault"),
+    [
+        (elf(62, b"libc.so.6", b"GLIBC_2.17"), GLIBC, None),
+        (elf(62, b"libc.so.6", b"GLIBC_2.2.5", b"GLIBC_2.29"), GLIBC, "needs glibc 2.29, later than 2.17"),
+        (elf(183, b"libc.so.6"), ARM64, None),
+        (elf(62, b"libc.so.6"), ARM64, "is not for aarch64"),
+        (elf(62, b"libc.so"), MUSL, None),
+        (elf(62, b"libc.so.6"), MUSL, "is not linked with musl"),
+        (elf(62, b"libc.so"), GLIBC, "is not linked with glibc"),
+        (elf(62, b".symtab"), GLIBC, "is not stripped"),
+        (elf(62), MACOS, "is for another system"),
+        (b"\xcf\xfa\xed\xfe" + struct.pack("<I", 0x0100_0007), MACOS, None),
+        (b"\xcf\xfa\xed\xfe" + struct.pack("<I", 0x0100_000C), MACOS, "is not for x86_64"),
+        (b"MZ".ljust(0x3C, b"\0") + struct.pack("<I", 64) + b"PE\0\0" + struct.pack("<H", 0x8664), WINDOWS, None),
+    ],
+)  # fmt: skip
+def test_a_library_for_another_platform_is_found(library: bytes, platform: Platform, fault: str | None) -> None:
+    faults = list(library_faults(library, platform))
+    assert len(faults) == (fault is not None)
+    assert fault is None or faults[0].endswith(fault)
+
+
+def test_a_wheel_with_the_wrong_name_or_with_sources_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "sinkrank-0.1.0-py3-none-win_amd64.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(LIBRARY, elf(62, b"libc.so.6"))
+        archive.writestr("reranker/native/processor.c", "")
+    with pytest.raises(BadWheel, match=r"another tag than manylinux_2_17_x86_64.*sources in C: reranker/native/proc"):
+        check(path, GLIBC)
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_a_library_that_cannot_be_compiled_leaves_no_wheel(tmp_path: Path) -> None:
+    root = outline(tmp_path / "root")
+    (root / "reranker/native/answer.c").write_text("int f(void) { return }\n")
+    with pytest.raises(subprocess.CalledProcessError) as raised:
+        build_in_child(sys.executable, root)
+    assert "answer.c:1" in raised.value.stderr
+    assert not list(root.rglob("*.whl"))
+
+
+def test_the_example_of_the_readme_is_a_program() -> None:
+    compile(readme_example(), "README.md", "exec")
+    assert readme_example().startswith("from sinkrank import ")
+    assert "print(" in readme_example()
