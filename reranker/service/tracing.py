@@ -2,7 +2,8 @@
 is on: a span a request, below it one for each call to an engine and one for each re-ranking.
 
 Where spans are sent is OpenTelemetry's own to know (`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_TRACES_SAMPLER`, …). No span
-holds the text of a query.
+holds the text of a query. OpenTelemetry's own instrumentation has nothing for http.client, by which an engine is asked,
+and that of WSGI writes the query string, with the text of `?q=`, into its span.
 """
 
 from __future__ import annotations

@@ -59,7 +59,9 @@ class EngineAccess:
         if n_credentials > 1:
             raise WrongParameter("give one of user and password, API key, and AWS region; the engine takes one of them")
         if self.api_key is not None and not (self.api_key.isascii() and self.api_key.isprintable()):
-            raise WrongParameter("the API key has a character that no header may hold; give `encoded` of the answer")
+            raise WrongParameter(
+                "store_api_key has a character that no header may hold; give `encoded` of the engine's answer"
+            )
         if self.client_key is not None and self.client_cert is None:
             raise WrongParameter("there is a client key without its certificate; give store_client_cert as well")
         if self.client_cert is not None and not address.use_tls:

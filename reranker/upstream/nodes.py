@@ -27,7 +27,7 @@ from reranker.upstream.access import Credentials, EngineAccess
 from reranker.upstream.addresses import EngineAddress, NodeAddress
 from reranker.upstream.connections import Answer, Connection, ConnectionPool, Headers, NotConnected
 from reranker.upstream.node_order import CONNECT_TIMEOUT_S, NodeOrder
-from reranker.upstream.tls import tls_context
+from reranker.upstream.tls import reason, tls_context
 
 _BLOCK_BYTES = 65_536
 # Kept to each node: as many as wait for it by default (`max_engine_calls`). More requests still work.
@@ -296,7 +296,7 @@ class _Node:
             ) from error
         except ssl.SSLError as error:
             raise NoTls(
-                f"{self.shown} does not speak TLS as we do ({_reason(error)}); if the engine is without TLS, write "
+                f"{self.shown} does not speak TLS as we do ({reason(error)}); if the engine is without TLS, write "
                 f"http:// or opensearch://"
             ) from error
 

@@ -31,7 +31,7 @@ def _trusting(file: Path | None) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=str(file))
     except OSError as error:  # ssl.SSLError too
         raise BadInput(
-            f"store_ca_certs {str(file)!r} cannot be used ({_reason(error)}); give a PEM file of authorities"
+            f"store_ca_certs {str(file)!r} cannot be used ({reason(error)}); give a PEM file of authorities"
         ) from error
 
 
@@ -41,7 +41,7 @@ def _load_client_certificate(context: ssl.SSLContext, certificate: Path, key: Pa
     except OSError as error:
         shown = repr(str(certificate)) + (f" with store_client_key {str(key)!r}" if key is not None else "")
         raise BadInput(
-            f"store_client_cert {shown} cannot be used ({_reason(error)}); give PEM files of a certificate and its own "
+            f"store_client_cert {shown} cannot be used ({reason(error)}); give PEM files of a certificate and its own "
             "key"
         ) from error
 
@@ -55,7 +55,7 @@ def _refuse_passphrase() -> str:
     raise BadInput("the key of store_client_cert is encrypted; give a key without a passphrase")
 
 
-def _reason(error: OSError) -> str:
+def reason(error: OSError) -> str:
     """A few words of OpenSSL or the system."""
     if isinstance(error, ssl.SSLError):
         return (error.reason or "no PEM in it").lower().replace("_", " ")

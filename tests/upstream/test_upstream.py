@@ -8,7 +8,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 
 import pytest
@@ -43,7 +43,8 @@ def node() -> Iterator[KeptAlive]:
     found = KeptAlive()
 
     def answer(connection: socket.socket, n_requests: int) -> None:
-        with connection, connection.makefile("rb") as stream:
+        # One who does not want the rest of an answer resets the connection.
+        with suppress(ConnectionResetError), connection, connection.makefile("rb") as stream:
             for _ in range(n_requests):
                 line = stream.readline()
                 if not line:
