@@ -200,8 +200,8 @@ class _Run:
             if is_new:
                 description = IndexDescription(self.embeddings.version, self.embeddings.dim)
                 target = self.store.stage(self.index, description)
-                # Each run adds its documents to this empty sample. An index without a sample (made from a template)
-                # gets none, since a sample of only the later documents would not represent it.
+                # Each run adds its documents to this empty sample. An index without a sample (made by
+                # another program) gets none, since a sample of only the later documents would not represent it.
                 self.store.save_hubness_sample(target, HubnessSample(self.embeddings.version))
             else:
                 target = serving_version(self.store, self.index) or self.index
