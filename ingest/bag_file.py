@@ -1,20 +1,19 @@
-"""Stores the words that counting found in each row in a file, so that no text is tokenised twice.
+"""Keeps the words that counting found in each row in a temporary file, so that no text is tokenised twice in a run.
 
 Each piece of rows is stored as its number of rows, the length of its block (both uint32, little-endian), and a zlib
-block: the length of each row's words (uint32), then the concatenated words. If the disk is full, the rows that are
-missing in the file are tokenised again.
+block: the length of each row's words (uint32), then the concatenated words. If the disk is full, all rows are tokenised
+again.
 """
 
 from __future__ import annotations
 
-import os
 import struct
 import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 from reranker.text.bags import BagOfWords, pack, unpack
 
@@ -39,86 +38,47 @@ class BagFile:
     """The words of the rows of one input, in order.
 
     Args:
-        path: the file; None uses a temporary file, deleted with the object.
-        n_bytes: length that an earlier run confirmed with `sync`; the rest is cut off. None if that run failed to
-            write.
+        folder: folder of the file, which has no name and is gone with the process; None: the temporary folder.
     """
 
-    def __init__(self, path: Path | None, n_bytes: int | None = 0) -> None:
-        self._path = path
-        self._n_bytes = n_bytes or 0
-        self._file: BinaryIO | None = None
-        # If rows are missing, none can be added after them.
-        self._has_failed = n_bytes is None or (
-            path is not None and n_bytes > 0 and not (path.exists() and path.stat().st_size >= n_bytes)
-        )
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._file: IO[bytes] | None = None
+        self._is_full = False
 
     def add(self, words: Sequence[bytes]) -> None:
         """Adds the words of the rows of a piece, empty for rows without."""
-        if self._has_failed:
+        if self._is_full:
             return
         lengths = struct.pack(f"<{len(words)}I", *map(len, words))
         frame = zlib.compress(lengths + b"".join(words), _LEVEL)
         try:
-            self._opened().write(_HEADER.pack(len(words), len(frame)) + frame)
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - closed by `close`
+            self._file.write(_HEADER.pack(len(words), len(frame)) + frame)
         except OSError:
-            self._fail()
-        else:
-            self._n_bytes += _HEADER.size + len(frame)
+            self.close()  # the checkpoint needs the disk space
+            self._is_full = True  # if rows are missing, none can be added after them
 
-    def sync(self) -> int | None:
-        """Syncs the file to the disk. Returns its number of bytes, or None if writing failed."""
-        try:
-            if self._file is not None:
-                self._file.flush()
-                os.fsync(self._file.fileno())
-        except OSError:
-            self._fail()
-        return None if self._has_failed else self._n_bytes
-
-    def read(self, first_row: int) -> Iterator[bytes]:
-        """The words of the rows from `first_row` on; ends early if later rows are not stored."""
-        if not self.sync():
+    def read(self) -> Iterator[bytes]:
+        """The words of all rows; none if the disk was full."""
+        if self._file is None:
             return
-        file = self._opened()
-        row = place = 0
-        while place < self._n_bytes:
-            try:
-                file.seek(place)
-                n_rows, length = _HEADER.unpack(file.read(_HEADER.size))
-                words = _of_frame(zlib.decompress(file.read(length)), n_rows) if row + n_rows > first_row else []
-            except (OSError, struct.error, zlib.error):
-                return  # damaged: the rest is tokenised again
-            yield from words[max(0, first_row - row) :]
-            row, place = row + n_rows, place + _HEADER.size + length
+        try:
+            self._file.seek(0)
+        except OSError:
+            return  # the last of them could not be written
+        while header := self._file.read(_HEADER.size):
+            n_rows, length = _HEADER.unpack(header)
+            yield from _of_frame(zlib.decompress(self._file.read(length)), n_rows)
 
     def close(self) -> None:
+        """Deletes all words; the object can be used again."""
         if self._file is not None:
             with suppress(OSError):
                 self._file.close()
             self._file = None
-
-    def delete(self) -> None:
-        """Deletes all words; the object can be used again."""
-        self.close()
-        self._n_bytes, self._has_failed = 0, False
-        if self._path is not None:
-            self._path.unlink(missing_ok=True)
-
-    def _opened(self) -> BinaryIO:
-        if self._file is None:
-            if self._path is None:
-                self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
-            else:
-                self._file = self._path.open("r+b" if self._n_bytes else "w+b")
-            self._file.truncate(self._n_bytes)
-            self._file.seek(self._n_bytes)
-        return self._file
-
-    def _fail(self) -> None:
-        """Deletes the file, since the checkpoint beside it needs disk space."""
-        self.delete()
-        self._has_failed = True
+        self._is_full = False
 
 
 def _of_frame(content: bytes, n_rows: int) -> list[bytes]:

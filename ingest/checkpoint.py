@@ -5,11 +5,11 @@ changed file, or another index, starts again. The file contains:
 
 - the row up to which everything is settled (in the index or in the reject file), and the numbers of the summary;
 - the length of the reject file at that row;
-- a hash of 8 bytes of each id seen, with its row, and the document frequencies counted.
+- a hash of 8 bytes of each id seen, with its row.
 
-The words that were counted are in another file beside it (`bag_file`). The checkpoint is written about once a second
-and deleted at the end of the run. Documents written after the last save are written again, which changes nothing: a
-document replaces the one with its id.
+The document frequencies are in the index before its first document. A run that is stopped before counts again. The
+checkpoint is written about once a second and deleted at the end of the run. Documents written after the last save are
+written again, which changes nothing: a document replaces the one with its id.
 """
 
 from __future__ import annotations
@@ -23,19 +23,15 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-
 from ingest.bag_file import BagFile
 from reranker.base.errors import BadInput, StoreUnavailable
-from reranker.text.idf import DocumentFrequencies, FrequencyCounter
 
 # Raise it whenever files written before can no longer be read. Their runs then start again.
-_FORMAT = 2
+_FORMAT = 3
 
 _TABLES = """
 CREATE TABLE state (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE ids (hash INTEGER PRIMARY KEY, row INTEGER NOT NULL);
-CREATE TABLE frequencies (language TEXT PRIMARY KEY, n_documents INTEGER NOT NULL, term_ids BLOB, counts BLOB);
 """
 
 
@@ -92,8 +88,8 @@ class Checkpoint:
         settled: the state when the file was opened.
         owner: random name of the run; a continued run keeps it.
         target: name of the index version to write to; None before it was chosen.
-        n_rows, n_documents: in the input; None before they were counted.
-        bags: the words of the counted rows.
+        n_rows, n_documents: in the input; None before they were counted and the index has the frequencies.
+        bags: the words of the rows that this process has counted.
     """
 
     def __init__(self, folder: Path | None, identity: Identity) -> None:
@@ -112,10 +108,10 @@ class Checkpoint:
             raise _as_ours(error, self.path) from error
         self.owner: str = self._get("owner")
         self.target: str | None = self._get("target")
-        self.n_documents: int | None = self._get("n_documents")
-        self.n_rows: int | None = None if self.n_documents is None else self._get("counted")[0]
-        bag_path = None if self.path is None else self.path.with_suffix(".bags")
-        self.bags = BagFile(bag_path, (self._get("counted") or (0, 0, 0))[2])
+        self.n_rows: int | None
+        self.n_documents: int | None
+        self.n_rows, self.n_documents = self._get("counted") or (None, None)
+        self.bags = BagFile(None if self.path is None else self.path.parent)
         self.settled = Settled(**(self._get("settled") or {}))
         self.settled.sample = [(hashed, doc_id) for hashed, doc_id in self.settled.sample]  # JSON has no tuples
 
@@ -135,7 +131,7 @@ class Checkpoint:
         self._connection.commit()
 
     def save(self, settled: Settled) -> None:
-        """Stores the state of the run and the ids seen so far."""
+        """Stores the state of the run."""
         self._put("settled", asdict(settled))
         self._connection.commit()
 
@@ -149,60 +145,31 @@ class Checkpoint:
         """
         asked = [(hashed, row) for row, hashed in enumerate(hashes, start=first_row) if hashed]
         self._connection.executemany("INSERT OR IGNORE INTO ids VALUES (?, ?)", asked)
+        self._connection.commit()
         look_up = self._connection.execute
         return [
             not hashed or look_up("SELECT row FROM ids WHERE hash = ?", (hashed,)).fetchone()[0] == row
             for row, hashed in enumerate(hashes, start=first_row)
         ]
 
-    def counted(self) -> tuple[int, int, dict[str, FrequencyCounter]]:
-        """Rows counted so far, documents among them, and the frequencies by language."""
-        n_rows, n_documents, _ = self._get("counted") or (0, 0, 0)
-        rows = self._connection.execute("SELECT language, n_documents, term_ids, counts FROM frequencies")
-        counters = {
-            language: FrequencyCounter(
-                DocumentFrequencies(n, np.frombuffer(term_ids, "<i4"), np.frombuffer(counts, "<i4"))
-            )
-            for language, n, term_ids, counts in rows
-        }
-        return n_rows, n_documents, counters
-
-    def save_counted(
-        self, n_rows: int, n_documents: int, counters: Mapping[str, FrequencyCounter], is_whole: bool
-    ) -> None:
-        """Stores the frequencies of the rows so far, their words and the ids seen.
-
-        Args:
-            is_whole: whether all rows were counted.
-        """
-        self._put("counted", (n_rows, n_documents, self.bags.sync()))
-        found = {language: counter.result() for language, counter in counters.items()}
-        self._connection.executemany(
-            "INSERT OR REPLACE INTO frequencies VALUES (?, ?, ?, ?)",
-            [
-                (language, one.n_documents, one.term_ids.astype("<i4").tobytes(), one.counts.astype("<i4").tobytes())
-                for language, one in found.items()
-            ],
-        )
-        if is_whole:
-            self.n_rows, self.n_documents = n_rows, n_documents
-            self._put("n_documents", n_documents)
+    def save_counted(self, n_rows: int, n_documents: int) -> None:
+        """Stores that all rows are counted, and that the index has their frequencies."""
+        self.n_rows, self.n_documents = n_rows, n_documents
+        self._put("counted", (n_rows, n_documents))
         self._connection.commit()
 
     def start_over(self) -> None:
         """Resets the state, since the index that was written to is gone."""
-        for table in ("state", "ids", "frequencies"):
+        for table in ("state", "ids"):
             self._connection.execute(f"DELETE FROM {table}")  # noqa: S608 - our own names
         self._put("owner", self.owner)
         self._connection.commit()
-        self.bags.delete()
         self.target = self.n_rows = self.n_documents = None
         self.settled = Settled()
 
     def finish(self) -> None:
         """Deletes the file: the run is done."""
         self._connection.close()
-        self.bags.delete()
         if self.path is not None:
             for suffix in ("", "-wal", "-shm"):
                 Path(f"{self.path}{suffix}").unlink(missing_ok=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,43 +15,42 @@ from ingest.pieces import in_pieces
 from ingest.progress import Progress
 from reranker.text.idf import DocumentFrequencies, FrequencyCounter
 
-# Each checkpoint writes the frequencies of all languages.
-_SECONDS_BETWEEN_CHECKPOINTS = 30.0
+
+class Counted(NamedTuple):
+    """The numbers of rows and documents of an input, and the document frequencies of its languages."""
+
+    n_rows: int
+    n_documents: int
+    frequencies: dict[str, DocumentFrequencies]
 
 
 def count_words(
-    rows: Callable[[int], Iterator[Row]],
+    rows: Iterable[Row],
     layout: Layout,
     languages: Sequence[str],
     checkpoint: Checkpoint,
     workers: EncodingWorkers,
     progress: Progress,
-) -> dict[str, DocumentFrequencies]:
-    """Counts the document frequencies of the input, in those of the languages that have documents. Continues from the
-    checkpoint, which also stores the number of documents and the words of each.
+) -> Counted:
+    """Counts the document frequencies of the input, in those of the languages that have documents. The checkpoint keeps
+    the words of each row.
 
     Args:
-        rows: returns the input's rows from the given one on.
+        rows: all of the input.
     """
-    n_rows, n_documents, counters = checkpoint.counted()
-    if checkpoint.n_documents is None:
-        counter = RowCounter(layout, languages)
-        saved_at = time.monotonic()
-        for piece, counted in workers.map(counter, in_pieces(rows(n_rows))):
-            are_first = checkpoint.are_first([row.id_hash for row in counted], n_rows)
-            for row, is_first in zip(counted, are_first, strict=True):
-                if not row.id_hash or not is_first:
-                    continue
-                n_documents += 1
-                if row.term_ids is not None:
-                    counter_of_language = counters.setdefault(row.language, FrequencyCounter())
-                    counter_of_language.add_terms(np.frombuffer(row.term_ids, np.int32))
-            checkpoint.bags.add([row.words for row in counted])
-            n_rows += len(piece)
-            progress(n_rows, None, "counting words")
-            if time.monotonic() - saved_at > _SECONDS_BETWEEN_CHECKPOINTS:
-                checkpoint.save_counted(n_rows, n_documents, counters, is_whole=False)
-                saved_at = time.monotonic()
-        checkpoint.save_counted(n_rows, n_documents, counters, is_whole=True)
-        progress(n_rows, n_rows, "counting words")
-    return {language: counter.result() for language, counter in counters.items()}
+    n_rows = n_documents = 0
+    counters: dict[str, FrequencyCounter] = {}
+    for piece, counted in workers.map(RowCounter(layout, languages), in_pieces(rows)):
+        are_first = checkpoint.are_first([row.id_hash for row in counted], n_rows)
+        for row, is_first in zip(counted, are_first, strict=True):
+            if not row.id_hash or not is_first:
+                continue
+            n_documents += 1
+            if row.term_ids is not None:
+                counter_of_language = counters.setdefault(row.language, FrequencyCounter())
+                counter_of_language.add_terms(np.frombuffer(row.term_ids, np.int32))
+        checkpoint.bags.add([row.words for row in counted])
+        n_rows += len(piece)
+        progress(n_rows, None, "counting words")
+    progress(n_rows, n_rows, "counting words")
+    return Counted(n_rows, n_documents, {language: counter.result() for language, counter in counters.items()})

@@ -15,7 +15,7 @@ from typing import Literal
 from ingest.agreement import disagreement
 from ingest.checkpoint import Checkpoint, Identity
 from ingest.claims import Claim, release_left_claim
-from ingest.counting import count_words
+from ingest.counting import Counted, count_words
 from ingest.documents import Layout, check_sources
 from ingest.encoding import EncodingWorkers, RowEncoder
 from ingest.files import Row, Source, read_rows
@@ -167,17 +167,23 @@ class _Run:
             started: when the run began, by `time.monotonic`.
         """
         is_new = self.options.rebuild or not exists
-        known = IdfTable() if is_new else self.store.idf(self.index)
+        target = self.checkpoint.target
+        known = IdfTable() if is_new and target is None else self.store.idf(target or self.index)
         # A language without embeddings has no known words to weight.
         missing = [language for language in self.embeddings.languages if language not in known.languages]
-        if (missing or is_new) and not self.options.dry_run:
-            counted = count_words(self._rows, self.layout, missing, self.checkpoint, self.workers, self.progress)
-            known = IdfTable({**known.languages, **counted})
+        counted: Counted | None = None
+        if (missing or is_new) and self.checkpoint.n_documents is None and not self.options.dry_run:
+            rows = self._rows(0)
+            counted = count_words(rows, self.layout, missing, self.checkpoint, self.workers, self.progress)
+            known = IdfTable({**known.languages, **counted.frequencies})
         resumed_at = self.checkpoint.settled.n_rows
-        is_idle = self.options.dry_run or self.checkpoint.n_documents == 0
+        n_documents = self.checkpoint.n_documents if counted is None else counted.n_documents
+        is_idle = self.options.dry_run or n_documents == 0
         target = None if is_idle else self._target(is_new, exists)
-        if target is not None and missing and known.languages:
-            self.store.save_idf(target, known)
+        if counted is not None:
+            if target is not None and counted.frequencies:
+                self.store.save_idf(target, known)
+            self.checkpoint.save_counted(counted.n_rows, counted.n_documents)
         prepare = None if target is None else self.store.preparer(target)
         encoder = RowEncoder(self.layout, known, prepare)
         version = self.embeddings.version
@@ -200,8 +206,8 @@ class _Run:
             if is_new:
                 description = IndexDescription(self.embeddings.version, self.embeddings.dim)
                 target = self.store.stage(self.index, description)
-                # Each run adds its documents to this empty sample. An index without a sample (made from a template)
-                # gets none, since a sample of only the later documents would not represent it.
+                # Each run adds its documents to this empty sample. An index without a sample (made by
+                # another program) gets none, since a sample of only the later documents would not represent it.
                 self.store.save_hubness_sample(target, HubnessSample(self.embeddings.version))
             else:
                 target = serving_version(self.store, self.index) or self.index

@@ -105,7 +105,7 @@ class Writing:
         self, rows: Iterable[Row], encoder: RowEncoder, workers: EncodingWorkers
     ) -> Generator[PreparedDocument | None, None, None]:
         first_row = self.settled.n_rows
-        words = self._checkpoint.bags.read(first_row)
+        words = self._checkpoint.bags.read()
         pieces = ((piece, list(islice(words, len(piece)))) for piece in in_pieces(rows))
         for (piece, _), encoded_rows in workers.map(encoder, pieces):
             are_first = self._checkpoint.are_first([encoded.id_hash for encoded in encoded_rows], first_row)

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import urllib3
+
 from benchmarks.scale import resources
 
 _SAMPLE_S = 5.0
@@ -41,8 +43,11 @@ def ingest(
     url = nodes[0]["url"]
     store = ("--store", url.replace("http://", "opensearch://"))
     own = (sys.executable, "-m", "sinkrank", "ingest")
-    number = [f"--setting=number_of_shards={shards}", "--setting=number_of_replicas=0"]
-    subprocess.run([*own, "template", "--index", index, *number, *store, "--embeddings", str(embeddings)], check=True)
+    settings = {"number_of_shards": shards, "number_of_replicas": 0}
+    template = {"index_patterns": [f"{index}-*"], "priority": 300, "template": {"settings": settings}}
+    answer = urllib3.request("PUT", f"{url}/_index_template/{index}", json=template, timeout=60)
+    if answer.status != 200:
+        raise SystemExit(f"the index template is refused: {answer.data.decode()}")
     home = documents.parent / "home"
     command = [*own, "files", str(documents), "--limit", str(n_documents), "--index", index, *store]
     command += ["--embeddings", str(embeddings), "--home", str(home), "--json"]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import binascii
 import logging
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +21,7 @@ from reranker.base.errors import SinkrankError, StoreUnavailable, Unauthenticate
 from reranker.base.request_context import note
 from reranker.proxy.routes import is_for_engine
 from reranker.service.errors import challenge_with, use_shape
-from reranker.service.key_file import NamedKey, is_key, name_of_key, read_keys
+from reranker.service.key_file import digest, is_key, read_keys
 from reranker.service.settings import Settings
 
 # Between two looks at the file.
@@ -42,7 +41,7 @@ class KeysUnreadable(StoreUnavailable):
 
 
 class ApiKeys:
-    """The keys of a file, read again when it changes; safe to share between threads."""
+    """The keys of a file, read again every second; safe to share between threads."""
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
         """
@@ -51,11 +50,9 @@ class ApiKeys:
         """
         self._path = path
         self._clock = clock
-        self._lock = threading.Lock()
-        self._stamp = _stamp(path)
-        self._keys: tuple[NamedKey, ...] | None = read_keys(path)
+        self._names: dict[str, str] | None = read_keys(path)
         self._next_look = clock() + LOOK_SECONDS
-        if not self._keys:
+        if not self._names:
             _log.warning("%s holds no key: nobody is let in; add one with `sinkrank keys add NAME`", path)
 
     def name_of(self, key: str) -> str | None:
@@ -64,30 +61,25 @@ class ApiKeys:
         Raises:
             KeysUnreadable: the file cannot be read now.
         """
-        keys = self._current()
-        if keys is None:
+        if self._clock() >= self._next_look:
+            self._next_look = self._clock() + LOOK_SECONDS
+            self._look()
+        names = self._names
+        if names is None:
             raise KeysUnreadable("the file of API keys cannot be read; the service's log says why")
-        return name_of_key(key, keys)
+        return names.get(digest(key))
 
-    def _current(self) -> tuple[NamedKey, ...] | None:
-        with self._lock:
-            if self._clock() >= self._next_look:
-                self._next_look = self._clock() + LOOK_SECONDS
-                stamp = _stamp(self._path)
-                if stamp != self._stamp or self._keys is None:
-                    self._read(stamp)
-            return self._keys
-
-    def _read(self, stamp: tuple[int, ...]) -> None:
+    def _look(self) -> None:
+        before = self._names
         try:
-            keys = read_keys(self._path)
+            self._names = read_keys(self._path)
         except SinkrankError as error:
-            if self._keys is not None:
+            self._names = None
+            if before is not None:
                 _log.error("nobody is let in: %s", error)
-            self._keys = None
             return
-        self._stamp, self._keys = stamp, keys
-        _log.warning("read the API keys again: %s", ", ".join(key.name for key in keys) or "none")
+        if self._names != before:
+            _log.warning("read the API keys again: %s", ", ".join(self._names.values()) or "none")
 
 
 def register(app: Flask, settings: Settings) -> ApiKeys | None:
@@ -136,11 +128,3 @@ def _key_in(value: str) -> str | None:
         except (binascii.Error, UnicodeDecodeError):
             return None
     return found if is_key(found) else None
-
-
-def _stamp(path: Path) -> tuple[int, ...]:
-    try:
-        found = path.stat()
-    except OSError:
-        return ()
-    return found.st_mtime_ns, found.st_size, found.st_ino

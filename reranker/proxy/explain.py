@@ -28,7 +28,7 @@ def window_search(body: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in body.items() if name not in _ONLY_SHOWN} | {"from": 0, "size": 1}
 
 
-def explain_hit(ranked_window: RankedWindow, doc_id: str, pairs_per_word: int) -> ExplainAnswer:
+def explain_hit(ranked_window: RankedWindow, doc_id: str) -> ExplainAnswer:
     """Takes the score of a hit apart.
 
     Raises:
@@ -56,8 +56,7 @@ def explain_hit(ranked_window: RankedWindow, doc_id: str, pairs_per_word: int) -
         reranker.embeddings,
         search.method,
         search.parameters,
-        pairs_per_word,
-        document,
+        document=document,
     )
     return explain_answer(
         str(hit.get("_index")),

@@ -35,7 +35,6 @@ from reranker.proxy.window import AsItCame, Misfit, Window
 from reranker.proxy.window_kinds import WindowKinds
 from reranker.proxy.write import write_answer
 from reranker.query_dsl.field_types import FieldTypeCache
-from reranker.ranking.explanation import PAIRS_PER_WORD
 from reranker.service.engine import engine_access
 from reranker.service.service import Service
 from reranker.upstream.addresses import EngineAddress
@@ -161,7 +160,7 @@ class Proxy:
             _log_fallback(incoming, "rerank_failed", f"{type(error).__name__}: {error}")
             return self._unranked(incoming, "fallback", "rerank_failed", new_body)
 
-    def explain(self, incoming: Incoming, doc_id: str, pairs_per_word: int = PAIRS_PER_WORD) -> ExplainAnswer:
+    def explain(self, incoming: Incoming, doc_id: str) -> ExplainAnswer:
         """Takes the score of one hit of a search apart. The search is run as `search` runs it.
 
         Args:
@@ -184,7 +183,7 @@ class Proxy:
             if failed.reason == "engine_refused":
                 raise BadInput(f"{failed}; send it as a search to see what is wrong with it") from failed
             raise StoreUnavailable(f"the search could not be re-ranked ({failed.reason}): {failed}") from failed
-        return explain_hit(ranked, doc_id, pairs_per_word)
+        return explain_hit(ranked, doc_id)
 
     def _calls(self, incoming: Incoming) -> EngineCalls:
         settings = self._service.settings

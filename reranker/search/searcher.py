@@ -12,7 +12,7 @@ from reranker.answers import ExplainAnswer, Hit, SearchAnswer
 from reranker.base.errors import BadInput, NotFound
 from reranker.embeddings import Embeddings
 from reranker.ranking.corrections import CORRECTED_METHOD, start_encoding
-from reranker.ranking.explanation import PAIRS_PER_WORD, explain
+from reranker.ranking.explanation import explain
 from reranker.ranking.query import Query
 from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.ranking.reranker import Observer, Reranker
@@ -75,7 +75,7 @@ class Searcher:
         }
         return search_answer(request, query, hits, len(window.candidates) + len(rest), reranking, took_ms)
 
-    def explain(self, request: SearchRequest, doc_id: str, pairs_per_word: int = PAIRS_PER_WORD) -> ExplainAnswer:
+    def explain(self, request: SearchRequest, doc_id: str) -> ExplainAnswer:
         """Takes the score of one document for a search apart: its evidence, and the transport word by word.
 
         The search is run again, since evidence is scaled over its candidates; a document that is none of them is scored
@@ -89,7 +89,7 @@ class Searcher:
         document = encoded.document
         weighted = reranker.idf.weigh(encoded.bag, document.language)
         explained = explain(
-            query.weighted, weighted, self.embeddings, request.method, request.parameters, pairs_per_word, document
+            query.weighted, weighted, self.embeddings, request.method, request.parameters, document=document
         )
         if request.method != CORRECTED_METHOD:
             return explain_answer(request.index, query, document, explained)

@@ -29,23 +29,20 @@ _log = logging.getLogger(__name__)
 
 
 class Integrity:
-    """The checks of one service. Each process makes its own, each part once."""
+    """The checks of one service, each part once. They start after the last fork, which threads do not survive."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
         self._lock = threading.Lock()
-        self._process_id = os.getpid()
         self._is_stopped = threading.Event()
         self._threads: dict[str, threading.Thread] = {}
         self._problems: dict[str, str] = {}
 
     def start(self, parts: Mapping[str, Blocks]) -> None:
         """Starts the checks of parts that this process has not started yet."""
-        if self._is_stopped.is_set() or (self._process_id == os.getpid() and parts.keys() <= self._threads.keys()):
+        if self._is_stopped.is_set() or parts.keys() <= self._threads.keys():
             return
         with self._lock:
-            if self._process_id != os.getpid():  # threads do not survive a fork
-                self._process_id, self._threads = os.getpid(), {}
             for part, blocks in parts.items():
                 if part not in self._threads:
                     thread = threading.Thread(

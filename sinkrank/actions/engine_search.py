@@ -125,16 +125,14 @@ class EngineSearch:
             took_ms={"first_stage": engine_ms, "rerank": rerank_ms, "total": round(engine_ms + rerank_ms, 3)},
         )
 
-    def explain(
-        self, text: str, language: str | None, languages: Sequence[str] | None, doc_id: str, pairs_per_word: int
-    ) -> ExplainAnswer:
+    def explain(self, text: str, language: str | None, languages: Sequence[str] | None, doc_id: str) -> ExplainAnswer:
         """Raises SinkrankError: as `Proxy.explain`."""
         from reranker.proxy.explain import window_search
         from reranker.upstream.incoming import Incoming
 
         self.learn(text)
         body = window_search(self._body(text, language, languages))
-        return self._proxy.explain(Incoming.of_search(self._index, body, self._headers), doc_id, pairs_per_word)
+        return self._proxy.explain(Incoming.of_search(self._index, body, self._headers), doc_id)
 
     def _body(self, text: str, language: str | None = None, languages: Sequence[str] | None = None) -> dict[str, Any]:
         """The other parameters are the settings', which the proxy has too."""

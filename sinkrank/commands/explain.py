@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,9 +14,6 @@ from sinkrank.console import options
 if TYPE_CHECKING:
     from reranker.answers import ExplainAnswer
 
-# The heat map shows more pairs per word than the table.
-_PLOTTED_PAIRS = 15
-
 
 @options.takes_settings("first_stage", "depth", "method", "epsilon", "tau", "feedback", *options.SEARCHABLE)
 def explain(
@@ -26,10 +22,6 @@ def explain(
     doc_id: Annotated[str, typer.Argument(metavar="DOC_ID", help="Document id, as a search shows it.")],
     lang: options.QueryLanguage = None,
     to: options.DocumentLanguages = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option("--plot", metavar="FILE.svg", help="Also draw the transport as bands and as a heat map."),
-    ] = None,
     template: options.Template = None,
     json_: options.Json = False,
 ) -> None:
@@ -44,19 +36,12 @@ def explain(
 
     Example: [bold]sinkrank explain "asiakirjan tulostaminen" el/text/swriter/guide/print_preview --lang fi[/bold]
     """
-    if plot is not None and plot.suffix.lower() != ".svg":
-        raise typer.BadParameter(f"{plot} does not end in .svg; the plot is an SVG file", param_hint="--plot")
-
-    from reranker.ranking.explanation import PAIRS_PER_WORD
     from reranker.transport import compilation
     from sinkrank.console import output, tables
 
     # Loading the compiled code takes longer than one search without it.
-    with compilation.deferred(), _opened(loaded, text, doc_id, lang, to, template) as explained:
-        with output.talk().status(output.LOADING):
-            explanation = explained(PAIRS_PER_WORD)
-        if plot is not None:
-            _draw(plot, explained(_PLOTTED_PAIRS), f"{text} → {doc_id}")
+    with compilation.deferred():
+        explanation = _explained(loaded, text, doc_id, lang, to, template)
     if json_:
         output.print_json(explanation)
         return
@@ -71,33 +56,20 @@ def explain(
         console.print("What brought it nearest: " + "; ".join(pairs), markup=False)
 
 
-@contextmanager
-def _opened(
+def _explained(
     loaded: LoadedSettings, text: str, doc_id: str, lang: str | None, to: Sequence[str] | None, template: Path | None
-) -> Iterator[Callable[[int], ExplainAnswer]]:
-    """What explains the document, with so many pairs for each word."""
+) -> ExplainAnswer:
     from reranker.stores.base.filters import Filters
     from sinkrank.actions import engine_search
-    from sinkrank.console import resources
+    from sinkrank.console import output, resources
 
     settings = loaded.settings
     with (
         resources.opened_searcher(settings) as searcher,
         engine_search.opened(loaded, searcher, template) as engine,
+        output.talk().status(output.LOADING),
     ):
         if engine is not None:
-            yield lambda n_pairs: engine.explain(text, lang, to, doc_id, n_pairs)
-            return
+            return engine.explain(text, lang, to, doc_id)
         index = searcher.choose_index(settings.index)
-        request = resources.search_request(settings, text, index, lang, Filters.parse(to))
-        yield lambda n_pairs: searcher.explain(request, doc_id, n_pairs)
-
-
-def _draw(path: Path, explanation: ExplainAnswer, title: str) -> None:
-    from reranker.base.errors import BadInput
-    from sinkrank.actions.transport_plot import transport_svg
-
-    try:
-        path.write_text(transport_svg(explanation, title), encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"cannot write {path}: {error.strerror}; name a file in a folder that can be written") from error
+        return searcher.explain(resources.search_request(settings, text, index, lang, Filters.parse(to)), doc_id)

@@ -28,7 +28,6 @@ for _command in (
     ingest_index.versions,
     ingest_index.rollback,
     ingest_index.refresh,
-    ingest_index.template,
     ingest_index.delete,
 ):
     app.command()(_command)

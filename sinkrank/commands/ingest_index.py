@@ -1,4 +1,4 @@
-"""The commands of `sinkrank ingest` that look after an index: versions, rollback, refresh, template, delete."""
+"""The commands of `sinkrank ingest` that look after an index: versions, rollback, refresh, delete."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from reranker.service.settings import Settings
 from sinkrank.console import options
-from sinkrank.console.parsing import parse_pairs, read_lines
+from sinkrank.console.parsing import read_lines
 
 
 @options.takes_settings(*options.STORE)
@@ -86,54 +86,6 @@ def refresh(settings: Settings, json_: options.Json = False) -> None:
         f"{output.counted(done.reweighed, 'document')} weighed anew",
         markup=False,
     )
-
-
-@options.takes_settings(*options.SEARCHABLE)
-def template(
-    settings: Settings,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--setting",
-            metavar="NAME=VALUE",
-            help="Index setting, such as number_of_shards=12 or lifecycle.name=pages; may be repeated.",
-        ),
-    ] = None,
-    show: Annotated[bool, typer.Option("--show", help="Print the template without installing it.")] = False,
-    remove: Annotated[bool, typer.Option("--remove", help="Remove the template.")] = False,
-    json_: options.Json = False,
-) -> None:
-    """Install an index template: every index named NAME or NAME-… then gets the mapping and these settings.
-
-    Use it for indices that a lifecycle policy or an operator creates (pages-000002), and to choose shards and replicas
-    of the indices that ingest creates.
-
-    Example: [bold]sinkrank ingest template --index pages --setting number_of_shards=12 --store https://search:9200[/bold]
-    """
-    from reranker.base.errors import WrongParameter
-    from reranker.stores.base.description import IndexDescription
-    from reranker.stores.engine.store import EngineStore
-    from sinkrank.console import output, resources
-
-    name = settings.index or options.DEFAULT_INDEX
-    given = parse_pairs(setting or (), "--setting", "NAME=VALUE")
-    with resources.opened_store(settings) as opened:
-        if not isinstance(opened, EngineStore):
-            raise WrongParameter(f"{opened.address} is a folder, which has no templates; give an engine with --store")
-        if remove:
-            done = {"removed": opened.remove_template(name)}
-        else:
-            loaded = resources.open_embeddings(settings)
-            description = IndexDescription(loaded.version, loaded.dim)
-            if show:
-                output.print_json(opened.template(name, description, given))
-                return
-            done = {"installed": opened.install_template(name, description, given)}
-    if json_:
-        output.print_json(done)
-        return
-    for what, template_name in done.items():
-        output.results().print(f"template {template_name!r} {what}", markup=False)
 
 
 @options.takes_settings(*options.STORE)

@@ -1,4 +1,4 @@
-"""`sinkrank keys add|list|remove`: the API keys of the service."""
+"""`sinkrank keys add|remove`: the API keys of the service."""
 
 from __future__ import annotations
 
@@ -32,24 +32,6 @@ def add(settings: Settings, name: _Name, json_: options.Json = False) -> None:
         return
     output.talk().print(f"added {name} to {path}; the key is shown this once:", markup=False)
     output.results().print(key, markup=False, highlight=False, soft_wrap=True)
-
-
-@app.command("list")
-@options.takes_settings("api_keys")
-def list_keys(settings: Settings, json_: options.Json = False) -> None:
-    """Print the names of the keys, and when each was made.
-
-    Example: [bold]sinkrank keys list --api-keys /etc/sinkrank/keys[/bold]
-    """
-    from reranker.service.key_file import read_keys
-    from sinkrank.console import output
-
-    keys = read_keys(_file_of(settings))
-    if json_:
-        output.print_json([{"name": key.name, "made": key.made or None} for key in keys])
-        return
-    for key in keys:
-        output.results().print(f"{key.name}  {key.made}".rstrip(), markup=False, highlight=False, soft_wrap=True)
 
 
 @app.command()

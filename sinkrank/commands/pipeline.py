@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -44,22 +44,18 @@ def install(
         typer.Option("--api-key-file", metavar="FILE", help="File with an API key of the service, if it asks for one."),
     ] = None,
     default: Annotated[bool, typer.Option("--default", help="Make it the index's default search pipeline.")] = False,
-    allow_endpoint: Annotated[
-        bool,
-        typer.Option(
-            "--allow-endpoint", help="Change the cluster's settings if they do not allow calls to the service."
-        ),
-    ] = False,
     json_: options.Json = False,
 ) -> None:
-    """Install a connector, a model and a search pipeline in a cluster. A second run changes only what differs.
+    """Install a connector, a model and a search pipeline in a cluster. A second run replaces them.
+
+    The cluster must be allowed to call the service; otherwise the error says which of its settings to change.
 
     Example: [bold]sinkrank pipeline install --index pages --store opensearch://localhost:9200 --service-url
-    http://10.0.0.7:8080 --allow-endpoint[/bold]
+    http://10.0.0.7:8080[/bold]
     """
     from dataclasses import asdict
 
-    from reranker.stores.engine.pipeline_definition import PipelineRequest
+    from reranker.stores.engine.pipeline import PipelineRequest
     from reranker.text.languages import language_code
     from reranker.transport import check_method
     from sinkrank.console import output
@@ -71,7 +67,6 @@ def install(
         method=None if method is None else check_method(method),
         language=None if lang is None else language_code(lang),
         is_default=default,
-        allow_endpoint=allow_endpoint,
         api_key=None if api_key_file is None else _read_key(api_key_file),
     )
     with _opened_pipelines(settings) as pipelines:
@@ -80,7 +75,6 @@ def install(
         output.print_json(asdict(installed))
         return
     console = output.results()
-    _print_changes(installed.changed_settings)
     console.print(
         f"pipeline {installed.name}: ranks hits of {installed.index} by {', '.join(installed.fields)} at "
         f"{installed.endpoint}",
@@ -102,31 +96,17 @@ def remove(settings: Settings, json_: options.Json = False) -> None:
 
     Example: [bold]sinkrank pipeline remove --index pages --store opensearch://localhost:9200[/bold]
     """
-    from dataclasses import asdict
-
+    from reranker.stores.engine.pipeline import pipeline_name
     from sinkrank.console import output
 
+    index = _index_of(settings)
     with _opened_pipelines(settings) as pipelines:
-        removed = pipelines.remove(_index_of(settings))
+        removed = pipelines.remove(index)
     if json_:
-        output.print_json(asdict(removed))
+        output.print_json(removed)
         return
-    counts = {
-        "search pipeline": removed.pipelines,
-        "model": removed.models,
-        "model group": removed.model_groups,
-        "connector": removed.connectors,
-        "trusted endpoint": len(removed.untrusted),
-        "default of an index": len(removed.was_default_of),
-    }
-    found = ", ".join(f"{n} × {what}" for what, n in counts.items() if n) or "nothing was there"
-    output.results().print(f"removed {removed.name}: {found}", markup=False, soft_wrap=True)
-    if removed.private_addresses_allowed:
-        output.talk().print(
-            "left as it is: plugins.ml_commons.connector.private_ip_enabled is true; set it to null if no other "
-            "connector needs it",
-            markup=False,
-        )
+    found = ", ".join(f"{n} × {what}" for what, n in removed.items() if n) or "nothing was there"
+    output.results().print(f"removed {pipeline_name(index)}: {found}", markup=False, soft_wrap=True)
 
 
 def _index_of(settings: Settings) -> str:
@@ -169,11 +149,3 @@ def _opened_pipelines(settings: Settings) -> Iterator[EnginePipelines]:
     pipelines = EnginePipelines(address, engine_access(settings), timeout_s=settings.store_timeout_s)
     with closing(pipelines):
         yield pipelines
-
-
-def _print_changes(changed: Any) -> None:
-    from sinkrank.console import output
-
-    for setting, value in changed.items():
-        shown = value[-1] if isinstance(value, list) else str(value).lower()
-        output.talk().print(f"cluster setting changed: {setting}: {shown}", markup=False)

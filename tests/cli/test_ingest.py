@@ -244,7 +244,6 @@ def test_bad_input_is_one_line_and_exit_code_1(home: Path, run: Run, arguments: 
         (["in.jsonl", "--min-confidence", "2"], "give 0 to 1"),
         (["--from-index", "localhost"], "by URL/INDEX"),
         (["in.jsonl", "--pipeline", "clean"], "has no ingest pipelines; leave out --pipeline"),
-        (["template"], "which has no templates; give an engine with --store"),
     ],
 )
 def test_a_wrong_flag_is_one_line_and_exit_code_2(home: Path, run: Run, arguments: list[str], message: str) -> None:
@@ -298,19 +297,6 @@ def test_an_index_of_another_program_is_refused_and_left_alone(
     where = ["--store", f"{engine.distribution}://{engine.url.removeprefix('http://')}", "--index", index]
     assert "was not made by Sinkrank" in run("ingest", "in.jsonl", *flags, *where, exits=1).stderr
     assert urllib3.request("GET", f"{engine.url}/{index}/_count", timeout=30).json()["count"] == 1
-
-
-@pytest.mark.engine
-def test_a_template_is_shown_installed_and_taken_away(home: Path, run: Run, engine_options: list[str]) -> None:
-    name = f"sinkrank-{engine_options[-1]}"
-    options = ["--setting", "number_of_shards=2", *engine_options]
-    shown = json.loads(run("ingest", "template", "--show", *options).stdout)
-    assert shown["index_patterns"] == [engine_options[-1], f"{engine_options[-1]}-*"]
-    assert shown["template"]["settings"]["index"]["number_of_shards"] == "2"
-    run("ingest", "template", "--remove", *engine_options, exits=1)
-    assert run("ingest", "template", *options).stdout == f"template '{name}' installed\n"
-    removed = run("ingest", "template", "--remove", "--json", *engine_options)
-    assert json.loads(removed.stdout) == {"removed": name}
 
 
 @pytest.mark.parametrize("arguments", [["in.jsonl", "--engine", "spark"], ["in.jsonl", "--ray-address", "auto"], []])

@@ -193,18 +193,6 @@ def test_explain_shows_what_each_word_adds_to_the_encoders_part(run: Run, empty_
     assert f"the sentence encoder's part {slope * (of_dog + of_cat + 0.2):.4f}" in lines
 
 
-def test_explain_draws_the_transport_into_a_file(run: Run, tmp_path: Path) -> None:
-    run("explain", "cat", "fr/animaux", "--lang", "en", "--plot", str(tmp_path / "out.svg"))
-    assert "cat → fr/animaux" in (tmp_path / "out.svg").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(("name", "code", "said"), [("out.png", 2, ".svg"), ("gone/out.svg", 1, "cannot write")])
-def test_a_picture_that_cannot_be_drawn_says_why(run: Run, tmp_path: Path, name: str, code: int, said: str) -> None:
-    result = run("explain", "cat", "fr/animaux", "--lang", "en", "--plot", str(tmp_path / name), exits=code)
-    assert said in result.stderr
-    assert not (tmp_path / name).exists()
-
-
 def test_explain_says_which_parts_make_the_order_and_what_a_cost_is(run: Run) -> None:
     # cat and zzz: half the query is unknown, and the document has no zzz.
     explained = json.loads(run("explain", "cat zzz", "fr/chat", "--lang", "en", "--json").stdout)

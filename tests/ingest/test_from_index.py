@@ -11,18 +11,17 @@ from typing import Any
 import pytest
 import urllib3
 
-import ingest.from_index as from_index
 from ingest.documents import Layout, read_records
 from ingest.files import Source
 from ingest.from_index import IndexSource, forget, opened_index, read_index_source
 from ingest.pipeline import ingest
+from ingest.progress import no_progress
 from reranker.base import retries
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable, WrongParameter
 from reranker.base.retries import Backoff
 from reranker.embeddings import Embeddings
 from reranker.stores.embedded.store import EmbeddedStore
 from reranker.stores.engine import scan
-from reranker.upstream.nodes import Upstream
 from tests.engines.sources import Engine
 from tests.ingest.faulty_proxy import faulty_proxy, is_read
 from tests.ingest.runs import dropped
@@ -89,29 +88,7 @@ def test_a_query_chooses_among_the_documents(foreign: str, tmp_path: Path) -> No
         assert len(list(read_records([copy], Layout()))) == 3
 
 
-def test_a_copy_that_was_stopped_goes_on_after_its_last_page(foreign: str, tmp_path: Path) -> None:
-    source, n_pages = read_index_source(foreign, LAYOUT), 0
-
-    def stop(done: int, total: int | None, description: str) -> None:
-        nonlocal n_pages
-        n_pages += 1
-        if n_pages == 12:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt), opened_index(source, tmp_path, progress=stop):
-        pass
-    (packed,) = tmp_path.glob("*.gz")
-    with packed.open("ab") as file:
-        file.write(b"half a page")
-    first, pages = n_pages, []
-    with opened_index(source, tmp_path, progress=lambda *step: pages.append(step)) as copy:
-        assert numbers_of(copy) == list(range(N_DOCUMENTS))
-    assert first + len(pages) <= N_DOCUMENTS / 100 + 3  # the last page of each shard is not full
-    forget(copy)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_copy_of_a_moment_that_the_engine_has_forgotten_begins_anew(foreign: str, tmp_path: Path) -> None:
+def test_a_copy_that_was_stopped_begins_anew_and_a_whole_one_is_used_again(foreign: str, tmp_path: Path) -> None:
     source = read_index_source(foreign, LAYOUT)
 
     def stop(*step: Any) -> None:
@@ -119,13 +96,11 @@ def test_a_copy_of_a_moment_that_the_engine_has_forgotten_begins_anew(foreign: s
 
     with pytest.raises(KeyboardInterrupt), opened_index(source, tmp_path, progress=stop):
         pass
-    client = from_index.connect(Upstream(source.address))
-    state = json.loads(next(tmp_path.glob("*.json")).read_text())
-    distribution = from_index.detect_distribution(client)
-    scan.PointInTime(client, distribution, source.index, state["pit"]).close()
-    client.close()
-    with opened_index(source, tmp_path) as copy:
-        assert numbers_of(copy) == list(range(N_DOCUMENTS))
+    for progress in (no_progress, stop):
+        with opened_index(source, tmp_path, progress=progress) as copy:
+            assert numbers_of(copy) == list(range(N_DOCUMENTS))
+    forget(copy)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("status", [429, 503])
@@ -137,19 +112,15 @@ def test_a_source_that_is_overloaded_now_and_then_is_copied_whole(foreign: str, 
         assert proxy.faults.count(status) > 10
 
 
-def test_a_copy_from_a_source_that_stays_away_goes_on_with_its_last_page(foreign: str, tmp_path: Path) -> None:
+def test_a_copy_from_a_source_that_stays_away_begins_anew(foreign: str, tmp_path: Path) -> None:
     node, _, index = foreign.rpartition("/")
     with faulty_proxy(node, lambda number: "pass" if number < 5 else 503, is_read) as proxy:
         source = read_index_source(f"{proxy.address}/{index}", LAYOUT)
         with pytest.raises(StoreUnavailable, match="503"), opened_index(source, tmp_path):
             pass
-        state = json.loads(next(tmp_path.glob("*.json")).read_text())
-        assert 0 < state["n_rows"] < N_DOCUMENTS
         proxy.fault = lambda number: "pass"
-        pages = []
-        with opened_index(source, tmp_path, progress=lambda *step: pages.append(step[0])) as copy:
+        with opened_index(source, tmp_path) as copy:
             assert numbers_of(copy) == list(range(N_DOCUMENTS))
-        assert pages[0] > state["n_rows"]
 
 
 def test_an_index_of_ours_needs_no_fields_named(

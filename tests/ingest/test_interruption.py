@@ -177,6 +177,28 @@ def test_a_run_goes_on_at_the_row_where_it_was(store: Store, index: str, runs: R
     runs.assert_whole(store, index)
 
 
+@pytest.mark.parametrize("rebuild", [False, True])
+def test_a_run_counts_again_until_its_index_has_the_frequencies(
+    store: Store, index: str, runs: Runs, rebuild: bool
+) -> None:
+    saved: list[str] = []
+
+    class Killed(Stopping):
+        def save_idf(self, index, table):
+            saved.append(index)
+            if len(saved) == 1:
+                raise KeyboardInterrupt
+            super().__getattr__("save_idf")(index, table)
+
+    with pytest.raises(KeyboardInterrupt):
+        runs(Killed(store), index, rebuild=rebuild)
+    with pytest.raises(KeyboardInterrupt):
+        runs(Killed(store, after=1_000), index, rebuild=rebuild)
+    assert runs(Killed(store), index, rebuild=rebuild).resumed_at > 0
+    assert saved == [f"{index}-000001"] * 2
+    runs.assert_whole(store, index)
+
+
 def test_a_rebuild_that_was_stopped_leaves_the_index_as_it_was_and_goes_on(
     store: Store, index: str, runs: Runs
 ) -> None:

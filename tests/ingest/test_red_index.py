@@ -9,12 +9,12 @@ import pytest
 import urllib3
 from typer.testing import CliRunner
 
+from mappings import index_definition
 from reranker.base import retries
 from reranker.base.retries import Backoff
 from reranker.embeddings import Embeddings
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.engine import bulk
-from reranker.stores.engine.store import EngineStore
 from sinkrank.commands.app import app
 from tests.engines.sources import Engine
 from tests.ingest.faulty_proxy import Fault
@@ -35,14 +35,16 @@ def red(engine: Engine, embeddings: Embeddings, new_index: Callable[[], str]) ->
     shard, for the rest there is none."""
     name = new_index()
     health = urllib3.request("GET", f"{engine.url}/_cluster/health", timeout=30).json()
-    settings = {
-        "number_of_shards": str(health["number_of_data_nodes"] + 1),
-        "number_of_replicas": "0",
-        _PER_NODE: "1",
+    description = IndexDescription(embeddings.version, embeddings.dim)
+    has_analyzers = engine.distribution == "opensearch"
+    body = index_definition(engine.distribution, embeddings.dim, description.as_meta(), has_analyzers)
+    body["settings"]["index"] |= {
+        "number_of_shards": health["number_of_data_nodes"] + 1,
+        "number_of_replicas": 0,
+        "auto_expand_replicas": False,
+        _PER_NODE.removeprefix("index."): 1,
     }
-    with dropped(engine.url, name) as store:
-        assert isinstance(store, EngineStore)
-        body = store.template(name, IndexDescription(embeddings.version, embeddings.dim), settings)["template"]
+    with dropped(engine.url, name):
         made = urllib3.request("PUT", f"{engine.url}/{name}?wait_for_active_shards=0", json=body, timeout=60)
         assert made.status == 200, made.data
         yield name

@@ -55,22 +55,40 @@ def test_the_file_holds_a_hash_and_not_the_key_and_is_its_owners_alone(file: Pat
     assert len(base64.urlsafe_b64decode(key.removeprefix("sinkrank_") + "=")) == 32
 
 
-def test_a_changed_file_keeps_its_owner_and_its_groups_right_to_read(file: Path, key: str) -> None:
-    file.chmod(0o646)
+def test_a_changed_file_keeps_its_owner_and_rights(file: Path, key: str) -> None:
+    file.chmod(0o640)
     if os.geteuid() == 0:
         os.chown(file, 65_534, 65_534)
     before = file.stat()
     add_key(file, "page")
+    remove_key(file, "shop")
     after = file.stat()
-    assert (after.st_uid, after.st_gid) == (before.st_uid, before.st_gid)
+    assert (after.st_ino, after.st_uid, after.st_gid) == (before.st_ino, before.st_uid, before.st_gid)
     assert stat.S_IMODE(after.st_mode) == 0o640
 
 
-def test_keys_that_are_added_at_once_are_all_kept(file: Path) -> None:
+def test_a_removed_key_leaves_the_others_lines_where_they_were(file: Path, key: str) -> None:
+    file.write_text(f"# ours\n\nhand {'0' * 64}\n{file.read_text().strip()}")
+    add_key(file, "page")
+    before = file.read_text().splitlines()
+    remove_key(file, "shop")
+    after = file.read_text().splitlines()
+    assert [line for line in after if line in before] == [*before[:3], before[4]]
+    assert after[3].rstrip() == "# removed shop"
+    assert hashlib.sha256(key.encode()).hexdigest() not in file.read_text()
+    assert sorted(read_keys(file).values()) == ["hand", "page"]
+    add_key(file, "shop")
+
+
+def test_keys_that_are_added_and_removed_at_once_are_all_kept(file: Path) -> None:
     names = [f"key-{n}" for n in range(12)]
-    with ThreadPoolExecutor(6) as pool:
+    for name in range(6):
+        add_key(file, f"old-{name}")
+    with ThreadPoolExecutor(12) as pool:
+        gone = [pool.submit(remove_key, file, f"old-{name}") for name in range(6)]
         made = list(pool.map(lambda name: add_key(file, name), names))
-    assert sorted(key.name for key in read_keys(file)) == sorted(names)
+    assert [one.result() for one in gone] == [None] * 6
+    assert sorted(read_keys(file).values()) == sorted(names)
     assert len(set(made)) == 12
 
 
@@ -173,9 +191,9 @@ def test_a_name_is_taken_once(file: Path, key: str) -> None:
         add_key(file, "shop")
     with pytest.raises(WrongParameter, match="cannot name a key"):
         add_key(file, "two words")
-    with pytest.raises(NotFound, match="has no key 'page'"):
+    with pytest.raises(NotFound, match="has no key 'page'; it has: shop"):
         remove_key(file, "page")
-    assert [one.name for one in read_keys(file)] == ["shop"]
+    assert list(read_keys(file).values()) == ["shop"]
 
 
 def test_the_log_has_the_name_of_a_key_and_not_the_key(

@@ -16,8 +16,7 @@ from reranker.embeddings import Embeddings
 from reranker.search.searcher import Searcher
 from reranker.service.settings import Settings
 from reranker.stores import open_store
-from reranker.stores.engine.pipeline import EnginePipelines
-from reranker.stores.engine.pipeline_definition import PipelineRequest
+from reranker.stores.engine.pipeline import EnginePipelines, PipelineRequest
 from reranker.text.documents import Document
 from reranker.upstream.addresses import EngineAddress, read_address
 from tests.service.conftest import fill, serving
@@ -57,10 +56,22 @@ def service_url(
         app = create_app(settings, store, embeddings)
         warm_up(app)
         with serving(app) as url:
-            pipelines.install(PipelineRequest(index=OURS, service_url=url, allow_endpoint=True))
+            allow_calls(opensearch_2_ml_url, ".*")
+            pipelines.install(PipelineRequest(index=OURS, service_url=url))
             yield url
         pipelines.remove(OURS)
+        allow_calls(opensearch_2_ml_url, None)
         store.drop(OURS)
+
+
+def allow_calls(engine_url: str, pattern: str | None) -> None:
+    """Lets the cluster call the service; None: takes that back."""
+    names = {
+        "trusted_connector_endpoints_regex": pattern and [pattern],
+        "connector.private_ip_enabled": pattern and True,
+    }
+    body = {"persistent": {f"plugins.ml_commons.{name}": value for name, value in names.items()}}
+    assert urllib3.request("PUT", f"{engine_url}/_cluster/settings", json=body).status == 200
 
 
 def post(http: urllib3.PoolManager, url: str, body: Any) -> Any:
@@ -144,7 +155,7 @@ def test_an_index_of_others_has_one_order_in_proxy_and_pipeline(
     address = read_address(opensearch_2_ml_url)
     assert isinstance(address, EngineAddress)
     with closing(EnginePipelines(address)) as pipelines:
-        pipelines.install(PipelineRequest(index=FOREIGN, service_url=service_url, allow_endpoint=True))
+        pipelines.install(PipelineRequest(index=FOREIGN, service_url=service_url))
         through_proxy = scores(post(http, f"{service_url}/{FOREIGN}/_search", body_for(text)))
         path = f"{opensearch_2_ml_url}/{FOREIGN}/_search?search_pipeline=sinkrank-{FOREIGN}"
         in_pipeline = scores(post(http, path, body_for(text)))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
 import urllib3
 
-from reranker.base.errors import NotFound
 from reranker.stores.engine.store import EngineStore
 from reranker.upstream.addresses import EngineAddress, read_address
 from tests.engines.sources import Engine
@@ -37,13 +35,22 @@ def store(engine: Engine) -> Iterator[EngineStore]:
 
 @pytest.fixture
 def index(engine: Engine, store: EngineStore, new_index: Callable[[], str]) -> Iterator[str]:
-    """A name; the template, the pipeline and the indices of it go at the end."""
+    """A name; the index template, the pipeline and the indices of it go at the end."""
     name = new_index()
     yield name
-    with suppress(NotFound):
-        store.remove_template(name)
-    for path in (f"{name},{name}-*?ignore_unavailable=true", f"_ingest/pipeline/{name}"):
+    for path in (
+        f"{name},{name}-*?ignore_unavailable=true",
+        f"_index_template/{name}",
+        f"_ingest/pipeline/{name}",
+    ):
         urllib3.request("DELETE", f"{engine.url}/{path}", timeout=60)
+
+
+def install(engine: Engine, index: str, settings: Mapping[str, Any], mappings: Mapping[str, Any] | None = None) -> None:
+    """Installs an index template of the engine for the versions of an index."""
+    template = {"settings": {"index": settings}, "mappings": mappings or {}}
+    body = {"index_patterns": [f"{index}-*"], "priority": 300, "template": template}
+    ask(engine.url, "PUT", f"_index_template/{index}", body)
 
 
 def settings_of(engine: Engine, name: str) -> dict[str, Any]:
@@ -54,8 +61,13 @@ def settings_of(engine: Engine, name: str) -> dict[str, Any]:
 def test_an_index_that_an_operator_makes_takes_documents_and_is_searched(
     engine: Engine, store: EngineStore, index: str
 ) -> None:
-    template = store.install_template(index, DESCRIPTION, {"number_of_shards": "2", "index.refresh_interval": "7s"})
-    assert template == f"sinkrank-{index}"
+    (ours,) = ask(engine.url, "GET", store.stage(index, DESCRIPTION)).values()
+    copied = {
+        name: ours["settings"]["index"][name]
+        for name in ("analysis", "mapping", "knn")
+        if name in ours["settings"]["index"]
+    }
+    install(engine, index, {**copied, "number_of_shards": "2", "refresh_interval": "7s"}, ours["mappings"])
     ask(engine.url, "PUT", f"{index}-000007")
     made = f"{index}-000007"
     assert store.describe(made) == DESCRIPTION
@@ -71,15 +83,13 @@ def test_an_index_that_an_operator_makes_takes_documents_and_is_searched(
 def test_a_version_that_ingest_makes_has_the_templates_shards_and_copies(
     engine: Engine, store: EngineStore, index: str
 ) -> None:
-    store.install_template(index, DESCRIPTION, {"number_of_shards": "3", "number_of_replicas": "2"})
+    install(engine, index, {"number_of_shards": "3", "number_of_replicas": "2"})
     found = settings_of(engine, store.stage(index, DESCRIPTION))
     assert (found["number_of_shards"], found["number_of_replicas"]) == ("3", "2")
     assert found.get("auto_expand_replicas", "false") == "false"
-    assert store.remove_template(index) == f"sinkrank-{index}"
+    ask(engine.url, "DELETE", f"_index_template/{index}")
     found = settings_of(engine, store.stage(index, DESCRIPTION))
     assert (found["number_of_shards"], found["auto_expand_replicas"]) == ("1", "0-1")
-    with pytest.raises(NotFound, match="no template"):
-        store.remove_template(index)
 
 
 def test_a_new_version_keeps_the_ingest_pipelines_of_the_one_before(

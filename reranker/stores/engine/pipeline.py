@@ -1,46 +1,76 @@
 """Installs an OpenSearch search pipeline that re-ranks with the service, and removes it.
 
-Both find existing objects by name, so the next run completes an interrupted one.
+A connector of ml-commons calls the service's `/v1/rerank`, a model uses the connector, and the pipeline's `rerank`
+processor passes the fields of each hit to the model. The processor reads only top-level fields of `_source`, and joins
+several fields without a space (neural-search 2.19.1).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import json
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
+import regex
 from opensearchpy import exceptions
 
-from reranker.base.errors import BadInput, StoreUnavailable
-from reranker.stores.engine.client import (
-    connect,
-    detect_distribution,
-    engine_errors,
-    failure_reason,
-)
-from reranker.stores.engine.cluster_settings import PRIVATE_ADDRESSES, TRUSTED_ENDPOINTS, ClusterSettings
-from reranker.stores.engine.ml import MlCommons, MlObject
-from reranker.stores.engine.pipeline_definition import (
-    MADE_BY,
-    InstalledPipeline,
-    PipelineDefinition,
-    PipelineRequest,
-    RemovedPipeline,
-    check_fields,
-    is_same_connector,
-    pipeline_name,
-    rerank_endpoint,
-    trusted_pattern,
-)
-from reranker.stores.engine.pipeline_index import PipelineIndex, PipelineIndices
+from reranker.base.errors import BadInput, NotOurIndex, StoreUnavailable, WrongParameter
+from reranker.stores.base.description import IndexDescription
+from reranker.stores.base.names import check_index_name
+from reranker.stores.engine.client import connect, engine_errors, failure_reason
 from reranker.upstream.access import EngineAccess
 from reranker.upstream.addresses import EngineAddress
 from reranker.upstream.nodes import Upstream
 
-_PROCESSOR = "rerank"
+# For an index that Sinkrank made. The packed bag has the words that our own search reads; the text fields of such an
+# index are one level too deep for the processor.
+_STORED_BAG_FIELDS = ("lang", "bag")
 
-# Registering and deploying wait for the whole cluster.
+_ML = "/_plugins/_ml"
+_DEFAULT_PIPELINE = "index.search.default_pipeline"
+# Deploying waits for the whole cluster.
 _LEAST_TIMEOUT_S = 60.0
+# An interrupted run leaves one or two objects with a name.
+_MAX_FOUND = 1_000
+# The cluster sees for a second that a deleted model uses a connector.
+_DELETE_TRIES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineRequest:
+    """What to install.
+
+    Attributes:
+        service_url: URL at which the cluster reaches the service.
+        fields: fields to rank by; empty for the stored bags of an index that Sinkrank made, or all text fields.
+        method: one of `transport.METHODS`; None: the service's default.
+        language: language of the queries; None: guessed.
+        is_default: whether searches of the index that name no pipeline use this one.
+        api_key: API key of the service, if it needs one. The cluster stores it encrypted and never returns it.
+    """
+
+    index: str
+    service_url: str
+    fields: tuple[str, ...] = ()
+    method: str | None = None
+    language: str | None = None
+    is_default: bool = False
+    api_key: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledPipeline:
+    """The result of an installation."""
+
+    name: str
+    index: str
+    endpoint: str
+    fields: tuple[str, ...]
+    is_default: bool
 
 
 class EnginePipelines:
@@ -48,201 +78,230 @@ class EnginePipelines:
 
     Raises, in all methods:
         StoreUnavailable: the cluster cannot be reached, forbids a step or fails.
-        BadInput: it is not OpenSearch, lacks ml-commons or neural-search, or has another object of that name.
+        BadInput: it lacks ml-commons or neural-search.
     """
 
-    def __init__(
-        self,
-        address: EngineAddress,
-        access: EngineAccess = EngineAccess(),
-        *,
-        timeout_s: float = 30.0,
-    ) -> None:
+    def __init__(self, address: EngineAddress, access: EngineAccess = EngineAccess(), timeout_s: float = 30.0) -> None:
         self._address = address.shown
         self._timeout_s = max(_LEAST_TIMEOUT_S, timeout_s)
         self._client = connect(Upstream(address, access, timeout_s))
-        self._ml = MlCommons(self._client, self._timeout_s)
-        self._settings = ClusterSettings(self._client)
-        self._indices = PipelineIndices(self._client, self._timeout_s)
 
     def close(self) -> None:
         self._client.close()
 
     def install(self, request: PipelineRequest) -> InstalledPipeline:
-        """Creates what is missing, replaces what differs, and tests it before searches use it.
+        """Makes a connector and a model, tries them, lets the pipeline use them, and deletes those of earlier runs.
 
         Raises:
-            WrongParameter: the name of the index, a field or the URL is not valid.
+            WrongParameter: the name of the index or the URL is not valid.
             NotFound: there is no such index.
+            BadInput: it has no such field or another default pipeline, or the cluster may not call the service.
+            StoreUnavailable: the service does not answer the cluster.
         """
-        name = pipeline_name(request.index)
-        endpoint, fields = rerank_endpoint(request.service_url), check_fields(request.fields)
+        name, endpoint = pipeline_name(request.index), rerank_endpoint(request.service_url)
         with engine_errors(self._address, request.index):
-            self._check_engine()
-            index = self._indices.read(request.index)
+            models, connectors = self._named("models", name), self._named("connectors", name)
+            own_name, is_ours, fields = self._read_index(request, name)
+            try:
+                connector = self._call("POST", f"{_ML}/connectors/_create", _connector(name, request, is_ours))
+                body = {"name": name, "function_name": "remote", "connector_id": connector["connector_id"]}
+                model = self._call("POST", f"{_ML}/models/_register?deploy=true", body)["model_id"]
+                trial = {"query_text": "sinkrank", "text_docs": ["sinkrank"]}
+                self._call("POST", f"{_ML}/_predict/text_similarity/{model}", trial)
+            except (exceptions.ConnectionError, exceptions.AuthenticationException, exceptions.AuthorizationException):
+                raise  # the cluster does not answer us, or refuses us
+            except exceptions.TransportError as error:
+                raise _cannot_rank(error, endpoint) from error
+            self._call("PUT", f"/_search/pipeline/{name}", _pipeline(model, fields))
             if request.is_default:
-                index.check_default(name)
-            return self._install(PipelineDefinition(request, endpoint, index.fields(fields), index.is_ours), index)
+                self._call("PUT", f"/{own_name}/_settings", {_DEFAULT_PIPELINE: name})
+            self._delete(models, connectors)
+        return InstalledPipeline(name, request.index, endpoint, fields, request.is_default)
 
-    def remove(self, index: str) -> RemovedPipeline:
-        """Removes everything that `install` created for an index. It is no error if nothing is there."""
+    def remove(self, index: str) -> dict[str, int]:
+        """Removes everything that `install` made for an index. Returns how many there were of each kind; it is no error
+        if nothing is there."""
         name = pipeline_name(index)
         # With a name, a 404 does not count as an address without an engine.
         with engine_errors(self._address, name):
-            has_pipeline = self._is_installed(name)
-            connectors, models, groups = self._ml.connectors(name), self._ml.models(name), self._ml.groups(name)
+            models, groups, connectors = (self._named(kind, name) for kind in ("models", "model_groups", "connectors"))
             # In this order searches work after each step.
-            default_of = self._indices.with_default(name)
+            path = f"/_all/_settings/{_DEFAULT_PIPELINE}?flat_settings=true&expand_wildcards=all"
+            defaults = self._call("GET", path).items()
+            default_of = [index for index, one in defaults if one["settings"][_DEFAULT_PIPELINE] == name]
             for one in default_of:
-                self._indices.set_default(one, None)
-            if has_pipeline:
-                self._call("DELETE", f"/_search/pipeline/{name}")
-            untrusted = self._distrust(connectors)
-            self._delete(models, groups, connectors)
-            return RemovedPipeline(
-                name=name,
-                was_default_of=default_of,
-                pipelines=int(has_pipeline),
-                models=len(models),
-                model_groups=len(groups),
-                connectors=len(connectors),
-                untrusted=untrusted,
-                private_addresses_allowed=self._settings.allows_private_addresses(),
-            )
-
-    def _install(self, wanted: PipelineDefinition, index: PipelineIndex) -> InstalledPipeline:
-        request = wanted.request
-        self._is_installed(wanted.name)
-        changed: dict[str, Any] = {}
-        connector_id = self._connector(wanted, request.allow_endpoint, changed)
-        model_id = self._model(wanted, connector_id)
-        self._ml.deploy(model_id)
-        self._try_out(model_id, wanted.endpoint, request.allow_endpoint, changed)
-        self._call("PUT", f"/_search/pipeline/{wanted.name}", wanted.pipeline(model_id))
-        if request.is_default:
-            self._indices.set_default(index.name, wanted.name)
-        # Objects of an earlier definition, or of an interrupted run.
-        self._delete(
-            [one for one in self._ml.models(wanted.name) if one.id != model_id],
-            [],
-            [one for one in self._ml.connectors(wanted.name) if one.id != connector_id],
-        )
-        return InstalledPipeline(
-            name=wanted.name,
-            index=request.index,
-            endpoint=wanted.endpoint,
-            fields=wanted.fields,
-            connector_id=connector_id,
-            model_id=model_id,
-            is_default=request.is_default or index.default_pipeline == wanted.name,
-            changed_settings=changed,
-        )
-
-    def _check_engine(self) -> None:
-        if detect_distribution(self._client) != "opensearch":
-            raise BadInput(f"{self._address} is Elasticsearch, which has no search pipelines; use the proxy")
-        path = "/_nodes/search_pipelines?filter_path=nodes.*.search_pipelines.response_processors.type"
-        nodes = self._call("GET", path).get("nodes", {})
-        kinds = [
-            {processor["type"] for processor in node["search_pipelines"]["response_processors"]}
-            for node in nodes.values()
-        ]
-        if not kinds or not all(_PROCESSOR in types for types in kinds):
-            raise BadInput(
-                f"{self._address} has a node without the rerank processor; install OpenSearch's plugins opensearch-ml "
-                f"and opensearch-neural-search on each, or use the proxy, which needs neither"
-            )
-
-    def _is_installed(self, name: str) -> bool:
-        """Whether there is a pipeline of this name.
-
-        Raises:
-            BadInput: Sinkrank did not make it.
-        """
-        try:
-            found = self._call("GET", f"/_search/pipeline/{name}")
-        except exceptions.NotFoundError:
-            return False
-        # A cluster without any pipeline answers 200.
-        if name not in found:
-            return False
-        if not str(found[name].get("description", "")).startswith(MADE_BY):
-            raise BadInput(f"the cluster has a search pipeline {name!r} that Sinkrank did not make; delete it first")
-        return True
-
-    def _connector(self, wanted: PipelineDefinition, allow_endpoint: bool, changed: dict[str, Any]) -> str:
-        body = wanted.connector()
-        for one in self._ml.connectors(wanted.name):
-            if is_same_connector(body, one.source):
-                return one.id
-        try:
-            return self._ml.make_connector(body)
-        except exceptions.RequestError as error:
-            if "trusted connector endpoint" not in failure_reason(error):
-                raise
-            pattern = trusted_pattern(wanted.endpoint)
-            if not allow_endpoint:
-                raise BadInput(
-                    f"the cluster may not call {wanted.endpoint}: no pattern of {TRUSTED_ENDPOINTS} matches it. Add "
-                    f"'{pattern}' to that list (and, for a private address, set {PRIVATE_ADDRESSES} to true), or let "
-                    f"--allow-endpoint do so"
-                ) from error
-        changed[TRUSTED_ENDPOINTS] = self._settings.trust(pattern)
-        return self._ml.make_connector(body)
-
-    def _model(self, wanted: PipelineDefinition, connector_id: str) -> str:
-        for one in self._ml.models(wanted.name):
-            if one.source.get("connector_id") == connector_id:
-                return one.id
-        groups = self._ml.groups(wanted.name)
-        group_id = groups[0].id if groups else self._ml.make_group(wanted.name, wanted.description)
-        return self._ml.make_model(wanted.name, wanted.description, group_id, connector_id)
-
-    def _try_out(self, model_id: str, endpoint: str, allow_endpoint: bool, changed: dict[str, Any]) -> None:
-        with _asking_the_service(endpoint):
+                self._call("PUT", f"/{one}/_settings", {_DEFAULT_PIPELINE: None})
             try:
-                return self._ml.try_out(model_id)
-            except exceptions.TransportError as error:
-                if "private ip" not in failure_reason(error):
-                    raise
-                if not allow_endpoint:
-                    raise BadInput(
-                        f"the cluster may not call {endpoint}, whose address is a private one: set {PRIVATE_ADDRESSES} "
-                        f"to true, or let --allow-endpoint do so"
-                    ) from error
-            self._settings.allow_private_addresses()
-            changed[PRIVATE_ADDRESSES] = True
-            self._ml.try_out(model_id)
+                self._call("DELETE", f"/_search/pipeline/{name}")
+                has_pipeline = True
+            except exceptions.NotFoundError:
+                has_pipeline = False
+            self._delete(models, connectors)
+            for group in groups:
+                self._call("DELETE", f"{_ML}/model_groups/{group}")
+        return {
+            "search pipeline": int(has_pipeline),
+            "model": len(models),
+            "model group": len(groups),
+            "connector": len(connectors),
+            "default of an index": len(default_of),
+        }
 
-    def _distrust(self, connectors: Sequence[MlObject]) -> tuple[str, ...]:
-        """Removes the patterns of connectors from the trusted list, unless another connector calls the same URL."""
-        ids = {one.id for one in connectors}
-        endpoints = {str(action.get("url")) for one in connectors for action in one.source.get("actions", ())}
-        left = [url for url in sorted(endpoints) if all(one.id in ids for one in self._ml.connectors_to(url))]
-        return self._settings.distrust([trusted_pattern(url) for url in left])
+    def _read_index(self, request: PipelineRequest, pipeline: str) -> tuple[str, bool, tuple[str, ...]]:
+        """The index's own name, whether Sinkrank made it, and the fields to rank by: its stored bags, which need no
+        tokenising; otherwise the fields of the request, or all text fields."""
+        found = self._call("GET", f"/{request.index}?flat_settings=true")
+        if len(found) != 1:
+            raise BadInput(
+                f"{request.index!r} stands for {len(found)} indices ({', '.join(sorted(found))}); name one of them"
+            )
+        ((name, index),) = found.items()
+        default = index["settings"].get(_DEFAULT_PIPELINE)
+        if request.is_default and default not in (None, "_none", pipeline):
+            raise BadInput(
+                f"index {name!r} has the default search pipeline {default!r} already; install without --default and "
+                f"name the pipeline in searches, or set {_DEFAULT_PIPELINE} to null first"
+            )
+        try:
+            IndexDescription.from_meta(index["mappings"].get("_meta"), name)
+        except NotOurIndex:
+            types = {field: kind.get("type") for field, kind in index["mappings"].get("properties", {}).items()}
+            return name, False, _fields(name, types, request.fields)
+        if request.fields:
+            raise BadInput(f"index {name!r} is ranked by its stored bags of words; leave out --field")
+        return name, True, _STORED_BAG_FIELDS
 
-    def _delete(self, models: Sequence[MlObject], groups: Sequence[MlObject], connectors: Sequence[MlObject]) -> None:
+    def _named(self, kind: str, name: str) -> list[str]:
+        """The ids of the objects of ml-commons with this name."""
+        body = {"size": _MAX_FOUND, "query": {"term": {"name.keyword": name}}}
+        try:
+            answer = self._call("POST", f"{_ML}/{kind}/_search", body)
+        except exceptions.RequestError as error:
+            if "no handler found" not in failure_reason(error):
+                raise
+            raise BadInput(
+                f"{self._address} has no ml-commons (nothing answers at {_ML}): install OpenSearch's plugins "
+                f"opensearch-ml and opensearch-neural-search, or use the proxy, which needs neither"
+            ) from error
+        return [hit["_id"] for hit in answer["hits"]["hits"]]
+
+    def _delete(self, models: Sequence[str], connectors: Sequence[str]) -> None:
         for model in models:
-            self._ml.delete_model(model.id)
-        for group in groups:
-            self._ml.delete_group(group.id)
+            self._call("POST", f"{_ML}/models/{model}/_undeploy")
+            self._call("DELETE", f"{_ML}/models/{model}")
         for connector in connectors:
-            self._ml.delete_connector(connector.id)
+            for tries_left in reversed(range(_DELETE_TRIES)):
+                try:
+                    self._call("DELETE", f"{_ML}/connectors/{connector}")
+                    break
+                except exceptions.ConflictError:
+                    if not tries_left:
+                        raise
+                    time.sleep(0.5)
 
     def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         params = {"request_timeout": self._timeout_s}
         return self._client.transport.perform_request(method, path, params=params, body=body)
 
 
-@contextmanager
-def _asking_the_service(endpoint: str) -> Iterator[None]:
-    """Distinguishes a service that does not answer the cluster from a cluster that does not answer us."""
+def pipeline_name(index: str) -> str:
+    """The name of the pipeline, the connector, the model and the model group.
+
+    Raises:
+        WrongParameter: there cannot be such an index.
+    """
+    return f"sinkrank-{check_index_name(index)}"
+
+
+def rerank_endpoint(service_url: str) -> str:
+    """The URL of the service that the cluster calls.
+
+    >>> rerank_endpoint("http://sinkrank.internal:8080/")
+    'http://sinkrank.internal:8080/v1/rerank'
+
+    Raises:
+        WrongParameter: it is not an http or https URL, or contains credentials, which everyone could read in the
+            cluster.
+    """
     try:
-        yield
-    except (exceptions.ConnectionError, exceptions.AuthenticationException, exceptions.AuthorizationException):
-        raise
-    except exceptions.TransportError as error:
-        raise StoreUnavailable(
-            f"the cluster cannot rank by {endpoint} ({failure_reason(error)}); start the service with `sinkrank "
-            f"serve`, on an address that the cluster reaches, with the store that has the index"
-        ) from error
+        parts = urlsplit(service_url)
+        is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_url = False
+    # The messages omit the URL, which may contain a password. `$` would begin a parameter of the connector.
+    if not is_url or parts.query or parts.fragment or not regex.fullmatch(r"[!-#%-~]+", service_url):
+        raise WrongParameter("the URL of the service is not valid; give it as http://HOST:PORT or https://HOST")
+    if parts.username is not None or parts.password is not None:
+        raise WrongParameter("the URL of the service contains credentials, which a cluster would show; leave them out")
+    return service_url.rstrip("/") + "/v1/rerank"
+
+
+def _fields(index: str, types: Mapping[str, str | None], wanted: tuple[str, ...]) -> tuple[str, ...]:
+    known = ", ".join(types) or "none"
+    for name in wanted:
+        if name not in types:
+            raise BadInput(f"index {index!r} has no field {name!r} at the top level (it has {known})")
+    texts = tuple(name for name, kind in types.items() if kind == "text")
+    if not wanted and not texts:
+        raise BadInput(
+            f"index {index!r} has no text field at the top level (it has {known}); name the fields to rank by with "
+            f"--field"
+        )
+    return wanted or texts
+
+
+def _connector(name: str, request: PipelineRequest, is_ours: bool) -> dict[str, Any]:
+    """The body of `POST /_plugins/_ml/connectors/_create`. In `request_body` ml-commons escapes the query, and writes
+    the documents as a JSON list."""
+    fixed = {"index": request.index if is_ours else None, "method": request.method, "language": request.language}
+    parts = ['"query": "${parameters.query}"', '"documents": ${parameters.documents}']
+    parts += [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in fixed.items() if value is not None]
+    key = request.api_key
+    return {
+        "name": name,
+        "description": f"Made by `sinkrank pipeline install` for the index {request.index}",
+        "version": 1,
+        "protocol": "http",
+        "credential": {"key": "none" if key is None else key},  # ml-commons needs one
+        # In seconds. After these a search returns the engine's order.
+        "client_config": {"connection_timeout": 2, "read_timeout": 10},
+        "actions": [
+            {
+                "action_type": "predict",
+                "method": "POST",
+                "url": rerank_endpoint(request.service_url),
+                "headers": {"content-type": "application/json"}
+                | ({} if key is None else {"X-Api-Key": "${credential.key}"}),
+                "request_body": "{" + ", ".join(parts) + "}",
+                "pre_process_function": "connector.pre_process.cohere.rerank",
+                "post_process_function": "connector.post_process.cohere.rerank",
+            }
+        ],
+    }
+
+
+def _pipeline(model: str, fields: tuple[str, ...]) -> dict[str, Any]:
+    """The body of `PUT /_search/pipeline/NAME`."""
+    processor = {
+        "ml_opensearch": {"model_id": model},
+        "context": {"document_fields": list(fields)},
+        # Else a search without a query text, or while the service is down, fails with status 500.
+        "ignore_failure": True,
+    }
+    return {"response_processors": [{"rerank": processor}]}
+
+
+def _cannot_rank(error: exceptions.TransportError, endpoint: str) -> Exception:
+    """Distinguishes a cluster that may not call the service from a service that does not answer."""
+    reason = failure_reason(error)
+    if "trusted connector endpoint" in reason or "private ip" in reason:
+        pattern = f"^{re.escape(endpoint)}$".replace(r"\.", "[.]").replace(r"\-", "-")
+        connectors = "plugins.ml_commons.connector.private_ip_enabled"
+        return BadInput(
+            f"the cluster may not call {endpoint} ({reason}); add '{pattern}' to its setting "
+            f"plugins.ml_commons.trusted_connector_endpoints_regex and, for a private address, set {connectors} to true"
+        )
+    return StoreUnavailable(
+        f"the cluster cannot rank by {endpoint} ({reason}); start the service with `sinkrank serve`, on an address "
+        f"that the cluster reaches, with the store that has the index"
+    )

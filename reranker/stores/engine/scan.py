@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -29,13 +29,10 @@ class PointInTime:
             3.3). With as many slices as shards, each slice is a shard.
     """
 
-    def __init__(
-        self, client: opensearchpy.OpenSearch, distribution: Distribution, index: str, pit_id: str | None = None
-    ) -> None:
+    def __init__(self, client: opensearchpy.OpenSearch, distribution: Distribution, index: str) -> None:
         """
         Args:
             index: the name of one index, no alias.
-            pit_id: of an open point in time; None to open a new one.
         """
         self._client = client
         self._distribution = distribution
@@ -43,23 +40,20 @@ class PointInTime:
         self.slices: list[dict[str, int] | None] = (
             [None] if n_shards == 1 else [{"id": shard, "max": n_shards} for shard in range(n_shards)]
         )
-        self.id = with_retries(partial(self._open, index)) if pit_id is None else pit_id
+        self.id = with_retries(partial(self._open, index))
 
-    def pages(
-        self,
-        query: Mapping[str, Any],
-        source: Any,
-        timeout_s: float,
-        of_slice: Mapping[str, int] | None = None,
-        after: Sequence[Any] | None = None,
-    ) -> Iterator[list[dict[str, Any]]]:
-        """Yields the hits of one slice, in pages. The `sort` of a hit is its position.
+    def pages(self, query: Mapping[str, Any], source: Any, timeout_s: float) -> Iterator[list[dict[str, Any]]]:
+        """Yields the hits of all slices, in pages.
 
         Args:
             source: the wanted fields, as `_source` of a search.
-            of_slice: one of `slices`.
-            after: the position of the last known hit.
         """
+        for of_slice in self.slices:
+            yield from self._pages_of(of_slice, query, source, timeout_s)
+
+    def _pages_of(
+        self, of_slice: Mapping[str, int] | None, query: Mapping[str, Any], source: Any, timeout_s: float
+    ) -> Iterator[list[dict[str, Any]]]:
         body: dict[str, Any] = {
             "size": _PAGE_DOCUMENTS,
             "query": query,
@@ -71,20 +65,13 @@ class PointInTime:
             body["slice"] = of_slice
         while True:
             body["pit"] = {"id": self.id, "keep_alive": _KEEP_ALIVE}
-            if after is not None:
-                body["search_after"] = list(after)
             answer = with_retries(partial(self._client.search, body=body, request_timeout=timeout_s))
             self.id = answer.get("pit_id", self.id)
             hits = answer["hits"]["hits"]
             if not hits:
                 return
             yield hits
-            after = hits[-1]["sort"]
-
-    def all_pages(self, query: Mapping[str, Any], source: Any, timeout_s: float) -> Iterator[list[dict[str, Any]]]:
-        """Yields the hits of all slices, in pages."""
-        for of_slice in self.slices:
-            yield from self.pages(query, source, timeout_s, of_slice)
+            body["search_after"] = hits[-1]["sort"]
 
     def close(self) -> None:
         """Closes the point in time at the engine, if it is still open."""
@@ -112,7 +99,7 @@ class PointInTime:
 def read_bags(moment: PointInTime, timeout_s: float, stale: Mapping[str, str] | None = None) -> Iterator[StoredBag]:
     """Yields the bags of one of our indices; see `reranker.stores.base.protocol.Store.bags`."""
     query = {"match_all": {}} if stale is None else _stale_query(stale)
-    for hits in moment.all_pages(query, ["lang", "bag", "weights"], timeout_s):
+    for hits in moment.pages(query, ["lang", "bag", "weights"], timeout_s):
         for hit in hits:
             source = hit["_source"]
             yield StoredBag(

@@ -46,7 +46,7 @@ from reranker.stores.engine.queries import (
 )
 from reranker.stores.engine.sample import sample_documents
 from reranker.stores.engine.scan import PointInTime, read_bags
-from reranker.stores.engine.templates import EngineTemplates, template_body
+from reranker.stores.engine.templates import adapted
 from reranker.stores.engine.versions import EngineVersions
 from reranker.stores.engine.writer import BulkWriter
 from reranker.text.documents import Candidate, Document, EncodedDocument
@@ -90,7 +90,6 @@ class EngineStore:
         self._client = connect(upstream)
         self._probes = NodeProbes(upstream)
         self._idf = EngineIdf(self._client)
-        self._templates = EngineTemplates(self._client)
         self._claims = EngineClaims(self._client, self._idf)
         self._versions = EngineVersions(self._client, self._idf, self._admin_timeout_s)
         # People write `opensearch://` for either engine, so only the other scheme decides.
@@ -156,32 +155,6 @@ class EngineStore:
         check_index_name(index)
         with engine_errors(self._address, index):
             self._claims.release(index, owner)
-
-    def template(self, index: str, description: IndexDescription, settings: Mapping[str, str]) -> dict[str, Any]:
-        """The index template that `install_template` would install.
-
-        Args:
-            settings: of the index, to add or replace.
-        """
-        check_dim(description.dim)
-        with engine_errors(self._address, index):
-            return template_body(check_index_name(index), self._definition(description), settings)
-
-    def install_template(self, index: str, description: IndexDescription, settings: Mapping[str, str]) -> str:
-        """Installs a template, by which each new index with this name, alone or with a hyphen after it, gets our
-        mapping. Returns the template's name."""
-        body = self.template(index, description, settings)
-        with engine_errors(self._address, index):
-            return self._templates.install(index, body)
-
-    def remove_template(self, index: str) -> str:
-        """Deletes the template and returns its name.
-
-        Raises:
-            NotFound: there is none.
-        """
-        with engine_errors(self._address, index):
-            return self._templates.remove(index)
 
     def preparer(self, index: str) -> Preparer:
         known = self._known.ask(index)
@@ -339,7 +312,7 @@ class EngineStore:
         check_dim(description.dim)
         with engine_errors(self._address, name):
             self._known.forget(name)
-            definition = self._templates.adapted(name, self._definition(description, version_of), version_of)
+            definition = adapted(self._client, name, self._definition(description, version_of), version_of)
             try:
                 self._client.indices.create(index=name, body=definition, request_timeout=self._admin_timeout_s)
             except exceptions.RequestError as error:
