@@ -73,7 +73,7 @@ def encode_words(
     known = ((places.get(source), places.get(target)) for source, target in pairs)
     linked = links(((one, other) for one, other in known if one is not None and other is not None), len(places))
     vectors = retrofit(vectors, linked, progress=progress)
-    described = {"built": encoder, "n_links": linked.nnz // 2}
+    described = {"built": encoder, "n_links": len(linked.values) // 2}
     with EmbeddingsWriter(output, dim=vectors.shape[1], source=described, replace=replace) as writer:
         start = 0
         for language, terms in vocabulary.items():

@@ -11,30 +11,24 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from ingest.embeddings.sparse_rows import SparseRows
 from ingest.embeddings.spectral import unit_rows
 from ingest.progress import Progress, no_progress
-from reranker.base.extras import extra
-
-with extra("prepare", "training embeddings"):
-    from scipy import sparse
 
 # Faruqui et al. 2015, section 3: "running this procedure for 10 iterations converges".
 N_ITERATIONS = 10
 
 
-def links(pairs: Iterable[tuple[int, int]], n_terms: int) -> sparse.csr_matrix:
+def links(pairs: Iterable[tuple[int, int]], n_terms: int) -> SparseRows:
     """(n_terms, n_terms) float32, symmetric: 1 for two different terms that are a pair in either direction, else 0."""
     places = np.array([pair for pair in pairs if pair[0] != pair[1]], dtype=np.int64).reshape(-1, 2)
     rows, columns = np.concatenate([places, places[:, ::-1]]).T
-    matrix = sparse.csr_matrix((np.ones(len(rows), np.float32), (rows, columns)), shape=(n_terms, n_terms))
-    matrix.sum_duplicates()
-    matrix.data[:] = 1
-    return matrix
+    return SparseRows.of_ones(rows, columns, (n_terms, n_terms))
 
 
 def retrofit(
     vectors: NDArray[np.float32],
-    linked: sparse.csr_matrix,
+    linked: SparseRows,
     *,
     n_iterations: int = N_ITERATIONS,
     progress: Progress = no_progress,
@@ -49,12 +43,12 @@ def retrofit(
         vectors: (n_terms, dim), of length 1.
         linked: (n_terms, n_terms), the result of `links`.
     """
-    degrees = np.diff(linked.indptr)
-    means = sparse.diags_array((1 / np.maximum(degrees, 1)).astype(np.float32)) @ linked
+    shares = (1 / np.maximum(linked.n_values_of_rows, 1)).astype(np.float32)
+    means = linked.with_values(shares[linked.rows] * linked.values)
     # The vector of a word without neighbours gets shorter; normalising at the end undoes that.
     found = vectors
     for done in range(n_iterations):
         progress(done, n_iterations, "moving translations together")
-        found = (vectors + means @ found) / 2
+        found = (vectors + means @ found) * np.float32(0.5)
     progress(n_iterations, n_iterations, "moved translations together")
-    return unit_rows(found.astype(np.float32))
+    return unit_rows(found)

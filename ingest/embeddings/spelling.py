@@ -6,22 +6,18 @@ al. 2017), terms with common character n-grams are related; here this is applied
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ingest.embeddings.sparse_rows import SparseRows
 from ingest.embeddings.spectral import unit_rows
-from reranker.base.extras import extra
-
-with extra("prepare", "training embeddings"):
-    from scipy import sparse
 
 # fastText's n-gram lengths (Bojanowski et al. 2017, section 3.2).
 _MIN_LENGTH, _MAX_LENGTH = 3, 6
 # An n-gram of more terms is an ending and not a stem. The work grows with the square of this number.
 _MAX_TERMS_OF_NGRAM = 1_000
-_BLOCK_ROWS = 2_048
 # Chosen on 400 pages held out of the training pages of the LibreOffice corpus. Without smoothing the MRR of `relaxed`
 # for 150 queries of 20 words was 0.80 (fi → en) and 0.960 (en → fr), with these values 0.87 and 0.974. Neighbouring
 # values (pull 4, rare below 5, trusted from 1, similarity 0.15) change the mean of three pairs by less than 0.01.
@@ -45,7 +41,7 @@ def ngrams(term: str) -> set[str]:
     }
 
 
-def spelling_matrix(terms: Sequence[str]) -> sparse.csr_matrix:
+def spelling_matrix(terms: Sequence[str]) -> SparseRows:
     """(n_terms, n_ngrams) float32: the n-grams of each term, weighted by log(n_terms / terms with the n-gram), with
     rows of length 1. The product of two rows is their similarity. A term that shares no n-gram has a row of zeros."""
     columns: dict[str, int] = {}
@@ -57,11 +53,10 @@ def spelling_matrix(terms: Sequence[str]) -> sparse.csr_matrix:
     n_terms = np.bincount(indices, minlength=len(columns))
     shared = (n_terms > 1) & (n_terms <= _MAX_TERMS_OF_NGRAM)
     weights = np.where(shared, np.log(len(terms) / np.maximum(n_terms, 1)), 0).astype(np.float32)
-    matrix = sparse.csr_matrix((weights[indices], indices, offsets), shape=(len(terms), len(columns)))
-    norms = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
-    matrix.data /= np.repeat(np.where(norms > 0, norms, 1), np.diff(matrix.indptr)).astype(np.float32)
-    matrix.eliminate_zeros()
-    return matrix
+    values = weights[indices]
+    matrix = SparseRows(values, np.array(indices, np.int32), np.array(offsets, np.int64), len(columns))
+    norms = np.sqrt(np.bincount(matrix.rows, values * values, minlength=len(terms)))
+    return matrix.with_values((values / np.where(norms > 0, norms, 1)[matrix.rows]).astype(np.float32))
 
 
 def smooth(vectors: NDArray[np.float32], terms: Sequence[str], n_units: NDArray[np.integer]) -> NDArray[np.float32]:
@@ -80,20 +75,4 @@ def smooth(vectors: NDArray[np.float32], terms: Sequence[str], n_units: NDArray[
     counts = n_units.astype(np.float32)
     trusted = vectors * (counts / (counts + _TRUSTED_FROM))[:, None]
     pull = _PULL * _RARE_BELOW / (_RARE_BELOW + counts)
-    moved = vectors.copy()
-    for start, similarity in _similarity_blocks(spelling):
-        block = slice(start, start + similarity.shape[0])
-        moved[block] += pull[block, None] * (similarity @ trusted)
-    return unit_rows(moved)
-
-
-def _similarity_blocks(spelling: sparse.csr_matrix) -> Iterator[tuple[int, sparse.csr_matrix]]:
-    """The similarities of terms to all terms, in blocks of rows. A term's similarity to itself is 0, and so are small
-    similarities."""
-    transposed = spelling.T.tocsr()
-    for start in range(0, spelling.shape[0], _BLOCK_ROWS):
-        similarity = (spelling[start : start + _BLOCK_ROWS] @ transposed).tocsr()
-        rows = np.repeat(np.arange(similarity.shape[0]), np.diff(similarity.indptr)) + start
-        similarity.data[(similarity.data < _MIN_SIMILARITY) | (similarity.indices == rows)] = 0
-        similarity.eliminate_zeros()
-        yield start, similarity
+    return unit_rows(vectors + pull[:, None] * spelling.similar_times(trusted, _MIN_SIMILARITY))

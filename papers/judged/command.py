@@ -33,8 +33,9 @@ from sinkrank.actions.collection import IndexedCollection, Wanted, opened, prese
 from sinkrank.console import options, output
 from sinkrank.console.parsing import parse_names
 from sinkrank.console.tables import figures_table
-from sinkrank.evaluation.comparison import MEASURES, Run
+from sinkrank.evaluation.comparison import Run
 from sinkrank.evaluation.judgments import JudgedQuery
+from sinkrank.evaluation.measures import MEASURES
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
 

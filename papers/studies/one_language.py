@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ingest.embeddings.sparse_rows import SparseRows
 from ingest.embeddings.spectral import ppmi, truncated_svd, unit_rows
 from ingest.embeddings.spelling import smooth
 from ingest.embeddings.training import DIM, SEED, SINGULAR_VALUE_POWER
@@ -55,18 +56,17 @@ def words_of(documents: Iterable[Document], language: str) -> Words:
     return Words(list(ids), flat, np.repeat(np.arange(len(tokens)), [len(each) for each in tokens]))
 
 
-def by_part(words: Words, size: int | None) -> sparse.csr_matrix:
+def by_part(words: Words, size: int | None) -> SparseRows:
     """Counts terms in parts of about this many words: 1 if a part contains the term. None for whole documents."""
     lengths = np.bincount(words.documents)
     starts = np.cumsum(lengths) - lengths
     n_parts = np.ones_like(lengths) if size is None else np.maximum(1, np.rint(lengths / size).astype(np.int64))
     places = (np.arange(len(words.ids)) - starts[words.documents]) * n_parts[words.documents]
     columns = (np.cumsum(n_parts) - n_parts)[words.documents] + places // lengths[words.documents]
-    counts = _counts(words.ids, columns, (len(words.terms), int(n_parts.sum())))
-    return ppmi(counts.sign())
+    return ppmi(SparseRows.of_ones(words.ids, columns, (len(words.terms), int(n_parts.sum()))))
 
 
-def by_word(words: Words, window: int) -> sparse.csr_matrix:
+def by_word(words: Words, window: int) -> SparseRows:
     """Counts for each term the terms of the same document at most this many words away."""
     found = sparse.csr_matrix((len(words.terms), len(words.terms)), dtype=np.float32)
     for distance in range(1, window + 1):
@@ -78,20 +78,20 @@ def by_word(words: Words, window: int) -> sparse.csr_matrix:
     of_term = np.asarray(counts.sum(axis=1)).ravel()
     of_context = of_term**0.75 / (of_term**0.75).sum()
     rows = np.repeat(np.arange(len(of_term)), np.diff(counts.indptr))
-    counts.data = np.maximum(0, np.log(counts.data / (of_term[rows] * of_context[counts.indices]))).astype(np.float32)
-    counts.eliminate_zeros()
-    return counts
+    information = np.maximum(0, np.log(counts.data / (of_term[rows] * of_context[counts.indices]))).astype(np.float32)
+    places = SparseRows(counts.data, counts.indices, counts.indptr.astype(np.int64), len(of_term))
+    return places.with_values(information)
 
 
 def _counts(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> sparse.csr_matrix:
     return sparse.csr_matrix((np.ones(len(rows), dtype=np.float32), (rows, columns)), shape=shape)
 
 
-def trained(words: Words, weighted: sparse.csr_matrix, spelling: bool = True) -> NDArray[np.float32]:
+def trained(words: Words, weighted: SparseRows, spelling: bool = True) -> NDArray[np.float32]:
     """(n_terms, k), the vectors that `train` makes from a weighted matrix."""
     left, values = truncated_svd(weighted, DIM, SEED)
     rows = unit_rows(left * values**SINGULAR_VALUE_POWER)
-    rows[np.diff(weighted.indptr) == 0] = 0
+    rows[weighted.n_values_of_rows == 0] = 0
     return smooth(rows, words.terms, _n_documents(words)) if spelling else rows
 
 

@@ -22,16 +22,16 @@ def test_words_near_each_other_by_hand() -> None:
     of_dog = 2**0.75 / (2 + 2**0.75)
     of_other = 1 / (2 + 2**0.75)
     near_dog, dog_near = log((1 / 4) / ((1 / 4) * of_dog)), log((1 / 4) / ((2 / 4) * of_other))
-    found = by_word(words_of(DOCUMENTS, "en"), 1).toarray()
+    found = by_word(words_of(DOCUMENTS, "en"), 1).dense()
     assert found == pytest.approx(np.array([[0, near_dog, 0], [dog_near, 0, dog_near], [0, near_dog, 0]]))
 
 
 def test_parts_of_documents_by_hand() -> None:
     # By documents: 4 pairs, bread in both of them. cat: log(4 / (1 · 3)); bread in document 2: log(4 / (2 · 1)).
-    whole = by_part(words_of(DOCUMENTS, "en"), None).toarray()
+    whole = by_part(words_of(DOCUMENTS, "en"), None).dense()
     assert whole == pytest.approx(np.array([[log(4 / 3), 0], [log(4 / 3), 0], [0, log(2)]]))
     # Parts of two words: cat dog | dog bread | bread, 5 pairs.
-    parts = by_part(words_of(DOCUMENTS, "en"), 2).toarray()
+    parts = by_part(words_of(DOCUMENTS, "en"), 2).dense()
     cat, shared = log(5 / 2), log(5 / 4)
     assert parts == pytest.approx(np.array([[cat, 0, 0], [shared, shared, 0], [0, shared, log(5 / 2)]]))
 

@@ -10,7 +10,7 @@ from reranker.base.errors import MissingPackage
 
 @contextmanager
 def extra(name: str, what: str) -> Iterator[None]:
-    """Imports go into it: `with extra("prepare", "training embeddings"): from scipy import sparse`.
+    """Imports go into it: `with extra("exact", "the method emd"): import ot`.
 
     Args:
         name: of the extra.

@@ -142,7 +142,7 @@ def present(
 def comparison_table(summed: Sequence[Summary], width: int) -> Group:
     """The measures, and how sure the differences are. The latter are beside the measures, or below them if the terminal
     has fewer than `_WIDE` columns."""
-    from sinkrank.evaluation.comparison import MEASURES
+    from sinkrank.evaluation.measures import MEASURES
 
     first = summed[0].run
     measures = {name: [f"{each.run.mean(name):.3f}" for each in summed] for name in MEASURES}
@@ -188,7 +188,7 @@ def _moved(runs: Sequence[Run], moves: Sequence[QueryMove]) -> list[str]:
 
 
 def _report(index: str, summed: Sequence[Summary], moves: Sequence[QueryMove]) -> dict[str, Any]:
-    from sinkrank.evaluation.comparison import MEASURES
+    from sinkrank.evaluation.measures import MEASURES
 
     return {
         "index": index,

@@ -4,27 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import EmptyQuery, UnknownWords
-from reranker.base.extras import extra
 from reranker.search.searcher import Searcher, SearchRequest
 from reranker.stores.base.filters import Filters
 from reranker.transport import Parameters
 from sinkrank.evaluation.judgments import JudgedQuery
+from sinkrank.evaluation.measures import MEASURES
 from sinkrank.evaluation.statistics import Interval, bootstrap_interval, holm, randomisation_p
-
-with extra("prepare", "the evaluation"):
-    import ir_measures
-    from ir_measures import RR, Judged, P, Qrel, R, ScoredDoc, nDCG
-
-MEASURES: Mapping[str, ir_measures.measures.Measure] = MappingProxyType(
-    {"nDCG@10": nDCG @ 10, "MRR": RR, "P@1": P @ 1, "P@10": P @ 10, "R@100": R @ 100, "judged@10": Judged @ 10}
-)
-"""The measures by their names in reports. `judged@10` is the share of judged documents among the first ten. If it is
-low, a method that finds other documents looks worse than it is."""
-
 
 # People notice a loss of more than this.
 MUCH_WORSE = 0.1
@@ -122,13 +110,10 @@ def _search(way: Way, searcher: Searcher, index: str, query: JudgedQuery) -> tup
 
 def measures_of(queries: Sequence[JudgedQuery], ranking: Mapping[str, Sequence[str]]) -> dict[str, dict[str, float]]:
     """The value of each of `MEASURES` by query id; 0 for a query that found nothing."""
-    qrels = [Qrel(query.query_id, doc, grade) for query in queries for doc, grade in query.relevance.items()]
-    run = [ScoredDoc(query_id, doc, -place) for query_id, docs in ranking.items() for place, doc in enumerate(docs)]
-    names = {measure: name for name, measure in MEASURES.items()}
-    values: dict[str, dict[str, float]] = {name: {query.query_id: 0.0 for query in queries} for name in MEASURES}
-    for metric in ir_measures.iter_calc(list(MEASURES.values()), qrels, run):
-        values[names[metric.measure]][metric.query_id] = float(metric.value)
-    return values
+    return {
+        name: {query.query_id: measure(ranking.get(query.query_id, ()), query.relevance) for query in queries}
+        for name, measure in MEASURES.items()
+    }
 
 
 def differences(runs: Sequence[Run], baseline: Run, measure: str) -> dict[str, Difference]:

@@ -10,7 +10,8 @@ from rich.console import Console
 
 from reranker.transport import Parameters
 from sinkrank.actions.tuned import present
-from sinkrank.evaluation.comparison import MEASURES, Run, Way
+from sinkrank.evaluation.comparison import Run, Way
+from sinkrank.evaluation.measures import MEASURES
 from sinkrank.evaluation.tuning import Tuning
 from tests.cli.conftest import Run as RunCommand
 

