@@ -12,22 +12,30 @@ from numpy.typing import NDArray
 from reranker.base.errors import WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.text.normalization import normalization_of
-from reranker.text.tokens import LONGEST_CACHED_TOKEN, is_stop_word, letter_tokens
+from reranker.text.tokens import is_stop_word, letter_tokens
 
-# The counts of all languages are the bytes of one integer, so that one sum adds them all. A byte holds at most 255.
 _MAX_TOKENS = 100
 # Looking for the nearest spelling and for parts takes some 100 microseconds for each word and language.
 _MAX_INFLECTED_TOKENS = 8
 
-# Looking every word up in every language takes longer than the transport, and words repeat. An entry takes some 200
-# bytes.
-_MAX_CACHED_TOKENS = 100_000
-_votes: WeakKeyDictionary[Embeddings, dict[str, dict[str, int]]] = WeakKeyDictionary()
 _term_ids: WeakKeyDictionary[Embeddings, dict[str, NDArray[np.int64]]] = WeakKeyDictionary()
 
 
+def guess_languages(texts: Sequence[str], embeddings: Embeddings, preferred: Sequence[str] = ()) -> list[str]:
+    """The language of each text (`guess_language`)."""
+    if len(embeddings.languages) == 1:
+        return [*embeddings.languages] * len(texts)
+    n_known, is_covered = embeddings.reader.known_words(texts, _MAX_TOKENS)
+    most = n_known.max(axis=1, initial=0)
+    is_one = is_covered & (most > 0) & (np.count_nonzero(n_known == most[:, np.newaxis], axis=1) == 1)
+    found = [embeddings.languages[place] for place in n_known.argmax(axis=1).tolist()]
+    for place in np.flatnonzero(~is_one).tolist():
+        found[place] = guess_and_tie(texts[place], embeddings, preferred)[0]
+    return found
+
+
 def guess_language(text: str, embeddings: Embeddings, preferred: Sequence[str] = ()) -> str:
-    """The language with the most stop words and known words in the text.
+    """The language with the most stop words and known words among the first 100 of the text.
 
     Ties go to the language that splits most of the first eight words into known parts (`paperitukos` is Finnish), then
     to the first of `preferred`, then to the language in which these words are more common (`print page` is English,
@@ -38,44 +46,30 @@ def guess_language(text: str, embeddings: Embeddings, preferred: Sequence[str] =
         preferred: languages, the likeliest first (`preferred_languages`). They only break ties, so a Finnish query
             stays Finnish if English is preferred.
     """
-    return guess_and_tie(text, embeddings, preferred)[0]
+    return guess_languages([text], embeddings, preferred)[0]
 
 
 def guess_and_tie(text: str, embeddings: Embeddings, preferred: Sequence[str] = ()) -> tuple[str, bool]:
     """The same, and whether several languages know as many words: only then do preferred ones count."""
-    tokens = {
+    words = {
         normalization: letter_tokens(text, normalization, _MAX_TOKENS, with_stop_words=True)
         for normalization in dict.fromkeys(map(normalization_of, embeddings.languages))
     }
-    total = 0
-    for normalization, found in tokens.items():
-        votes = _votes.setdefault(embeddings, {}).setdefault(normalization, {})
-        for token in found:
-            vote = votes.get(token)
-            if vote is None:
-                vote = _vote(token, normalization, embeddings)
-                if len(token) <= LONGEST_CACHED_TOKEN:
-                    if len(votes) >= _MAX_CACHED_TOKENS:
-                        votes.clear()  # another thread that reads now computes the vote again
-                    votes[token] = vote
-            total += vote
-    n_known: Sequence[int] = total.to_bytes(len(embeddings.languages), "little")
-    first = {code: tokens[normalization_of(code)][:_MAX_INFLECTED_TOKENS] for code in embeddings.languages}
-    if not any(n_known):
-        n_known = [_n_with_stand_ins(first[language], language, embeddings, 1) for language in embeddings.languages]
-    best = [language for language, n in zip(embeddings.languages, n_known, strict=True) if n == max(n_known)]
+    tokens = {language: words[normalization_of(language)] for language in embeddings.languages}
+    n_known = {
+        language: sum(_is_known(token, language, embeddings) for token in own) for language, own in tokens.items()
+    }
+    if not any(n_known.values()):
+        n_known = {language: _n_with_stand_ins(own, language, embeddings, 1) for language, own in tokens.items()}
+    best = _most(n_known)
     if len(best) > 1:
-        n_split = [_n_with_stand_ins(first[language], language, embeddings, 2) for language in best]
-        best = [language for language, n in zip(best, n_split, strict=True) if n == max(n_split)]
+        best = _most({language: _n_with_stand_ins(tokens[language], language, embeddings, 2) for language in best})
     if len(best) == 1:
         return best[0], False
     for language in preferred:
         if language in best:
             return language, True
-    rarest = min(
-        best,
-        key=lambda language: sum(_rarity(token, language, embeddings) for token in tokens[normalization_of(language)]),
-    )
+    rarest = min(best, key=lambda language: sum(_rarity(token, language, embeddings) for token in tokens[language]))
     return rarest, True
 
 
@@ -100,19 +94,19 @@ def preferred_languages(
     return tuple(dict.fromkeys([*([query_language] if query_language else ()), *by_frequency]))
 
 
-def _vote(token: str, normalization: str, embeddings: Embeddings) -> int:
-    """An integer with a 1 in the byte of each language with this normalization that knows the token."""
-    return sum(
-        1 << 8 * place
-        for place, language in enumerate(embeddings.languages)
-        if normalization_of(language) == normalization
-        and (is_stop_word(token, language) or embeddings.term_id(language, token) is not None)
-    )
+def _most(numbers: Mapping[str, int]) -> list[str]:
+    """The languages with the largest number."""
+    return [language for language, n in numbers.items() if n == max(numbers.values())]
+
+
+def _is_known(token: str, language: str, embeddings: Embeddings) -> bool:
+    return is_stop_word(token, language) or embeddings.term_id(language, token) is not None
 
 
 def _n_with_stand_ins(tokens: Sequence[str], language: str, embeddings: Embeddings, least: int) -> int:
-    """The number of tokens for which at least so many terms of the language stand."""
-    return sum(len(embeddings.stand_ins(language, token)) >= least for token in tokens)
+    """The number of the first tokens for which at least so many terms of the language stand."""
+    first = tokens[:_MAX_INFLECTED_TOKENS]
+    return sum(len(embeddings.stand_ins(language, token)) >= least for token in first)
 
 
 def _rarity(token: str, language: str, embeddings: Embeddings) -> float:

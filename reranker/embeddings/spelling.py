@@ -47,13 +47,19 @@ _GOLDEN = 0x9E3779B97F4A7C15
 
 
 class Spellings:
-    """The index of a vocabulary's terms by their spelling without one letter."""
+    """The index of a vocabulary's terms by their spelling without one letter.
+
+    Attributes:
+        entries: as `spelling_entries` makes them.
+        starts: (2^16 + 1,) int64, where the entries begin for each value of the leading 16 bits, and where they end.
+    """
 
     def __init__(self, vocabulary: Vocabulary, entries: NDArray[np.uint64]) -> None:
         self._numbers = entries.data  # the same memory; indexing a memoryview takes a third of the time
         self._vocabulary = vocabulary
         leading = np.arange(1 << _LEADING_BITS, dtype=np.uint64) << np.uint64(_TRAILING_BITS)
-        self._starts = np.append(entries.searchsorted(leading), len(entries)).data
+        self.entries, self.starts = entries, np.append(entries.searchsorted(leading), len(entries))
+        self._starts = self.starts.data
         self._offsets = {language: _language_offset(language) for language in vocabulary.languages}
 
     @classmethod
@@ -65,6 +71,10 @@ class Spellings:
         """
         mapped = open_array(folder / SPELLINGS, np.uint64, (vocabulary.n_letters(),))
         return cls(vocabulary, np.asarray(mapped))
+
+    def offset(self, language: str) -> np.uint64:
+        """What is added to the hashes of a language of the vocabulary."""
+        return self._offsets[language]
 
     def nearest(self, language: str, word: str) -> int | None:
         """The id of the language's term at Levenshtein distance 1 from a normalised word, or None.

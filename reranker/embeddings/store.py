@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,6 +18,7 @@ from reranker.embeddings.folder import DOCUMENT_FREQUENCIES, VECTORS, read_meta,
 from reranker.embeddings.manifest import check, checked_blocks
 from reranker.embeddings.query_encoder import QueryEncoder, QueryEncoding
 from reranker.embeddings.stem_keys import StemKeys
+from reranker.embeddings.text_reader import TextReader
 from reranker.embeddings.unknown import DEFAULT_RULE, StandIns, UnknownWordsRule, check_rule
 from reranker.embeddings.vocabulary import Vocabulary, open_array
 from reranker.text.bags import BagOfWords, WeightedBag, unknown_hashes
@@ -29,7 +29,6 @@ from reranker.text.tokens import LONGEST_CACHED_TOKEN, has_digit, tokenize
 
 # Some 150 bytes an entry, so at most 30 MB a language. Running text has fewer common terms.
 _MAX_CACHED_TERMS = 200_000
-_LONGEST_CACHED_NUMBER = 4  # years; there are too many longer numbers
 _CHUNK_ROWS = 16_384  # 20 MB of vectors at 300 dimensions
 # In float32, unit vectors that cancel out leave a mean of about 1e-8.
 _VANISHING_NORM = 1e-6
@@ -148,10 +147,19 @@ class Embeddings:
         those of its parts. None if there is no such row, for numbers, and for languages that the store does not
         contain."""
         taken = self._taken.get(language)
-        if taken is None:
+        if taken is None or has_digit(token):  # 8601 and 8602 are one edit apart but unrelated
             return ()
+        own = None if self._stand_ins.replaces_known else self.term_id(language, token)
+        if own is not None:
+            return (own,)
         found = taken.get(token)
-        return self._take(language, token, taken) if found is None else found
+        if found is None:
+            found = self._stand_ins.find(language, token)
+            if len(token) <= LONGEST_CACHED_TOKEN:
+                if len(taken) >= _MAX_CACHED_TERMS:
+                    taken.clear()  # another thread that reads now looks the term up again
+                taken[token] = found
+        return found
 
     def parts(self, language: str, token: str) -> list[str]:
         """The terms that a normalised token consists of, if it takes its embeddings from several; or else none."""
@@ -166,44 +174,36 @@ class Embeddings:
         """
         return self.vocabulary.term(term_id)
 
+    def bags(self, texts: Sequence[str], languages: Sequence[str]) -> list[BagOfWords]:
+        """The bag of each text's words (`reranker.text.tokens.tokenize`), which are of the language at its place."""
+        read = self.reader.bags(texts, languages, self.stand_ins)
+        return [
+            self.bag_of_tokens(tokenize(text, language), language) if bag is None else bag
+            for text, language, bag in zip(texts, languages, read, strict=True)
+        ]
+
     def bag(self, text: str, language: str) -> BagOfWords:
-        """The bag of a text's words (`reranker.text.tokens.tokenize`)."""
-        return self.bag_of_tokens(tokenize(text, language), language)
+        """The bag of one text."""
+        return self.bags([text], [language])[0]
 
     def bag_of_tokens(self, tokens: Iterable[str], language: str) -> BagOfWords:
         """The bag of tokens of one language, each counted as the terms of `stand_ins`: a compound counts as if its
         parts were written apart. Tokens without a term are unknown words; in a language that the store does not
         contain, all are."""
-        tokens = list(tokens)
-        taken = self._taken.get(language)
-        found: list[tuple[int, ...] | None] = [()] * len(tokens) if taken is None else list(map(taken.get, tokens))
-        if taken is not None and None in found:
-            for place in [place for place, each in enumerate(found) if each is None]:
-                found[place] = self._take(language, tokens[place], taken)
-        terms = cast(list[tuple[int, ...]], found)
-        counts = Counter(chain.from_iterable(terms))
-        n_unknown = terms.count(())
-        unknown = (token for token, each in zip(tokens, terms, strict=True) if not each) if n_unknown else ()
+        counts: Counter[int] = Counter()
+        unknown: list[str] = []
+        for token in tokens:
+            found = self.stand_ins(language, token)
+            counts.update(found)
+            if not found:
+                unknown.append(token)
         term_ids = sorted(counts)
         return BagOfWords(
             np.array(term_ids, dtype=np.int32),
             np.array([counts[term_id] for term_id in term_ids], dtype=np.int32),
-            n_unknown,
+            len(unknown),
             unknown_hashes(unknown),
         )
-
-    def _take(self, language: str, token: str, taken: dict[str, tuple[int, ...]]) -> tuple[int, ...]:
-        """`stand_ins` of a token that is not cached yet."""
-        found: tuple[int, ...] = ()
-        is_number = has_digit(token)
-        if not is_number:  # 8601 and 8602 are one edit apart but unrelated
-            own = None if self._stand_ins.replaces_known else self.term_id(language, token)
-            found = self._stand_ins.find(language, token) if own is None else (own,)
-        if len(token) <= (_LONGEST_CACHED_NUMBER if is_number else LONGEST_CACHED_TOKEN):
-            if len(taken) >= _MAX_CACHED_TERMS:
-                taken.clear()  # another thread that reads now looks the term up again
-            taken[token] = found
-        return found
 
     def nbow(self, bag: WeightedBag) -> NDArray[np.float32] | None:
         """The L2-normalised weighted mean of a bag's embeddings (nBOW; Balikas et al. 2018).
@@ -216,6 +216,10 @@ class Embeddings:
         mean = bag.weights.astype(np.float32) @ self.vectors[bag.term_ids]
         norm = float(np.linalg.norm(mean))
         return (mean / norm).astype(np.float32) if norm > _VANISHING_NORM else None
+
+    @cached_property
+    def reader(self) -> TextReader:
+        return TextReader(self.vocabulary, self._stand_ins)
 
     @cached_property
     def idf(self) -> IdfTable:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -48,6 +48,18 @@ def check_rule(name: str) -> UnknownWordsRule:
     return name
 
 
+class Search(NamedTuple):
+    """How the terms of a rule are found, where one at most stands for a token.
+
+    Attributes:
+        same_spelling: the languages in which the same spelling is looked for, in this order.
+        takes_nearest: whether the nearest spelling is, after these.
+    """
+
+    same_spelling: Sequence[str]
+    takes_nearest: bool
+
+
 class StandIns:
     """Finds terms for unknown tokens by one rule. Threads may share it.
 
@@ -70,6 +82,17 @@ class StandIns:
         self._largest_first = [vocabulary.languages[place] for place in np.argsort(-n_terms, kind="stable")]
         self._mapped = frozenset(mapped)
 
+    def search(self, language: str) -> Search | None:
+        """How `find` works for a language; None where it does more."""
+        if self.rule == "paper" or (self.rule == "parts" and language in self._compounds):
+            return None
+        return Search(() if self.rule in ("skip", "nearest") else self._same_spelling(language), self.takes_nearest)
+
+    @property
+    def takes_nearest(self) -> bool:
+        """Whether the nearest spelling may stand for a token."""
+        return self.rule not in ("skip", "same")
+
     def find(self, language: str, token: str) -> tuple[int, ...]:
         """The ids of the terms that stand for a normalised token of a language of the store; none if nothing does.
         Unless `replaces_known`, the caller has looked for the token's own embedding before."""
@@ -80,7 +103,7 @@ class StandIns:
         if found is None and self.rule != "nearest":
             found = self._spelled_the_same(language, token)
         if found is None and self.rule != "same":
-            found = self._spellings.nearest(language, token)
+            found = self.spellings.nearest(language, token)
             if found is not None and self.rule == "paper":
                 found = self._spelled_the_same(language, self._vocabulary.term(found)[1])
         if found is not None:
@@ -88,19 +111,22 @@ class StandIns:
         return () if compounds is None else compounds.parts(token)
 
     def _spelled_the_same(self, language: str, token: str) -> int | None:
-        for other in self._largest_first:
-            if other in self._mapped and language not in self._mapped:
-                continue
+        for other in self._same_spelling(language):
             found = self._vocabulary.find(other, token)
             if found >= 0:
                 return found
         return None
 
+    def _same_spelling(self, language: str) -> list[str]:
+        """The languages whose terms may stand for a token of a language."""
+        is_mapped = language in self._mapped
+        return [other for other in self._largest_first if is_mapped or other not in self._mapped]
+
     @cached_property
-    def _spellings(self) -> Spellings:
+    def spellings(self) -> Spellings:
         return Spellings.open(self._folder, self._vocabulary)
 
     @cached_property
     def _compounds(self) -> dict[str, Compounds]:
         languages = COMPOUNDING.keys() & set(self._vocabulary.languages)
-        return {language: Compounds(self._vocabulary, self._spellings, language) for language in languages}
+        return {language: Compounds(self._vocabulary, self.spellings, language) for language in languages}

@@ -90,6 +90,7 @@ class Vocabulary:
     Attributes:
         languages: the language codes, in the order of the store.
         places: (n_terms,) uint8, the position in `languages` of each term's language.
+        arrays: term_bytes, term_offsets, places and slots.
     """
 
     def __init__(
@@ -104,12 +105,9 @@ class Vocabulary:
         self.places = places
         self._codes = {language: (place, language_seed(language)) for place, language in enumerate(languages)}
         self._shift = 32 - (len(slots).bit_length() - 1)
-        self._arrays = (term_bytes, term_offsets, places)
+        self.arrays = np.asarray(term_bytes), np.asarray(term_offsets), np.asarray(places), np.asarray(slots)
         # Indexing a memoryview takes a third of the time of indexing an array, and returns Python integers.
-        self._bytes = np.asarray(term_bytes).data
-        self._offsets = np.asarray(term_offsets).data
-        self._places = np.asarray(places).data
-        self._slots = np.asarray(slots).data
+        self._bytes, self._offsets, self._places, self._slots = (each.data for each in self.arrays)
 
     @classmethod
     def open(cls, folder: Path, languages: Sequence[str], n_terms: int, n_term_bytes: int) -> Vocabulary:
@@ -179,7 +177,7 @@ class Vocabulary:
 
     def n_letters(self) -> int:
         """The number of letters (code points) of all terms. Reads all terms."""
-        return int(np.count_nonzero(_starts_letter(self._arrays[0])))
+        return int(np.count_nonzero(_starts_letter(self.arrays[0])))
 
     def letters(self, first: int, end: int) -> tuple[str, NDArray[np.int64]]:
         """The concatenated terms with ids from `first` to `end` - 1, and (end - first,) their numbers of letters."""
@@ -191,7 +189,7 @@ class Vocabulary:
     def digest(self) -> bytes:
         """A hash of languages and terms in order."""
         hasher = blake2b(",".join(self.languages).encode() + b"\0", digest_size=16)
-        term_bytes, offsets, places = self._arrays
+        term_bytes, offsets, places, _ = self.arrays
         for values in (offsets, places, term_bytes):
             hasher.update(np.ascontiguousarray(values).data)
         return hasher.digest()

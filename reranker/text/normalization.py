@@ -15,13 +15,18 @@ The rules for scripts apply in every language. They are those of Lucene's analyz
     ca          l·l keeps its dot, as ŀl
     ar          أ إ آ ٱ are ا; ى and ی are ي; ک is ك; ة is ه
     fa          أ إ ٱ are ا; ي and ى are ی; ك is ک; ة and ۀ are ه
+
+Characters that are newer than Unicode 14 are no letters, whatever the machine's Python knows of them.
+
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+
+from reranker.text.unassigned import UNASSIGNED
 
 # Of no language in particular (ISO 639-2: undetermined).
 UNDETERMINED = "und"
@@ -38,11 +43,22 @@ _WIDE_OR_NARROW = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\uff66-\uf
 _POINTS = [*range(0x591, 0x5BE), 0x5BF, 0x5C1, 0x5C2, 0x5C4, 0x5C5, 0x5C7]
 _HARAKAT = [*range(0x610, 0x61B), 0x640, *range(0x64B, 0x660), 0x670, *range(0x6D6, 0x6DD), *range(0x6DF, 0x6E5)]
 _HARAKAT += [0x6E7, 0x6E8, *range(0x6EA, 0x6EE)]
-_REMOVED: dict[int, str | None] = dict.fromkeys([*_POINTS, *_HARAKAT])
-_LETTERS = {
-    "ar": _REMOVED | str.maketrans("أإآٱىیکة", "ااااييكه"),
-    "fa": _REMOVED | str.maketrans("أإٱىيكةۀ", "اااییکهه"),
+REMOVED: dict[int, str | None] = dict.fromkeys([*_POINTS, *_HARAKAT])
+"""Marks, and the Arabic tatweel, that are taken off in every language."""
+
+REPLACED: Mapping[str, Mapping[str, str]] = {
+    "ar": dict(zip("أإآٱىیکة", "ااااييكه", strict=True)),
+    "de": {"ß": "ss"},
+    "fa": dict(zip("أإٱىيكةۀ", "اااییکهه", strict=True)),
+    "ru": {"ё": "е"},
 }
+"""Letters of a language, in lower case, and the one or two that stand for each."""
+_REPLACED_OR_REMOVED = {
+    language: {**REMOVED, **{ord(letter): found for letter, found in own.items()}} for language, own in REPLACED.items()
+}
+# What the tables of letters do not know is no letter in a later version of Unicode either (`unicode_tables`).
+_UNASSIGNED = re.compile(UNASSIGNED)
+_NO_LETTER = "\ufffd"
 
 
 def normalize_term(term: str, language: str = UNDETERMINED) -> str:
@@ -53,27 +69,17 @@ def normalize_term(term: str, language: str = UNDETERMINED) -> str:
     >>> normalize_term("İSTANBUL ISPARTA", "en")
     'istanbul isparta'
     """
-    return fold_script(lower_composed(term, language), language)
-
-
-def lower_composed(term: str, language: str) -> str:
-    """The first step of `normalize_term`: lower case and NFC, by the rules of the language."""
-    before = _BEFORE.get(language)
+    if not term.isascii():
+        term = _UNASSIGNED.sub(_NO_LETTER, term)
+    before, after = _BEFORE.get(language), _AFTER.get(language)
     lower = (term if before is None else before(term)).lower()
-    if lower.isascii():
+    if lower.isascii() and after is None:
         return lower
-    normal = unicodedata.normalize("NFC", lower).replace("ς", "σ")
-    if _DOT in normal:
-        normal = normal.replace(f"i{_DOT}", "i")
-    after = _AFTER.get(language)
-    return normal if after is None else after(normal)
-
-
-def fold_script(text: str, language: str) -> str:
-    """The second step of `normalize_term`: the rules of the script. Latin, Greek and Cyrillic do not change."""
-    if _SPECIAL.search(text) is None:
-        return text
-    text = _JOINER.sub("", text.translate(_LETTERS.get(language, _REMOVED)))
+    text = unicodedata.normalize("NFC", lower).replace("ς", "σ").replace(f"i{_DOT}", "i")
+    if after is not None:
+        text = after(text)
+    if language in REPLACED or _SPECIAL.search(text):
+        text = _JOINER.sub("", text.translate(_REPLACED_OR_REMOVED.get(language, REMOVED)))
     if _WIDE_OR_NARROW.search(text) is None:
         return text
     text = _WIDE_OR_NARROW.sub(lambda match: unicodedata.normalize("NFKC", match.group()), text)
@@ -108,8 +114,6 @@ _BEFORE: dict[str, Callable[[str], str]] = {"tr": _without_dot, "az": _without_d
 _AFTER: dict[str, Callable[[str], str]] = {
     "be": _with_letter_apostrophe,
     "ca": lambda text: _CATALAN_DOT.sub("ŀ", text),
-    "de": lambda text: text.replace("ß", "ss"),
-    "ru": lambda text: text.replace("ё", "е"),
     "uk": _with_letter_apostrophe,
 }
-_OWN_RULES = {*_BEFORE, *_AFTER, *_LETTERS}
+_OWN_RULES = {*_BEFORE, *_AFTER, *REPLACED}

@@ -10,11 +10,10 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import filterfalse
 
 import regex
 
-from reranker.text.normalization import fold_script, lower_composed, normalize_term
+from reranker.text.normalization import normalize_term
 from reranker.text.segmentation import UNSPACED_SCRIPTS, check_can_split, split_words
 
 # Balikas et al. 2018, section 4: "we keep for each document the first 500 words".
@@ -22,9 +21,6 @@ MAX_TOKENS = 500
 
 # What is found out about a token is worth keeping for words; a text may as well be one token of a million letters.
 LONGEST_CACHED_TOKEN = 64
-
-# Some 200 bytes an entry.
-_MAX_CACHED_TOKENS = 100_000
 
 # In letters: about the first 500 words and their stop words.
 _LONG_TEXT = 10_000
@@ -47,22 +43,14 @@ _LETTER, _INNER, _ANY = (
 _NUMBER = rf"(?:{_LETTER}{_INNER}*+)?\p{{Nd}}{_ANY}*+(?:[.,](?<=\p{{Nd}}.)(?=\p{{Nd}}){_ANY}++)*+"
 _TOKEN = regex.compile(rf"(?V1){_WORD.pattern}(?!\p{{Nd}})|{_NUMBER}|{_WORD.pattern}")
 
-# Latin, Greek and Cyrillic without combining marks, with common punctuation: what most texts consist of, and where
-# Python's `re` finds the same tokens in half the time.
-_PLAIN_BLOCKS = (range(0x300), range(0x370, 0x483), range(0x48A, 0x530), range(0x2000, 0x2070))
-_PLAIN_LETTERS = "".join(letter for block in _PLAIN_BLOCKS for letter in map(chr, block) if letter.isalpha())
-_PLAIN_WORD = re.compile(f"[{_PLAIN_LETTERS}]++")
-_PLAIN_RUN = f"[{_PLAIN_LETTERS}0-9]++"
-_PLAIN_TOKEN = re.compile(rf"{_PLAIN_RUN}(?:[.,](?<=[0-9].)(?=[0-9]){_PLAIN_RUN})*+")
-_NOT_PLAIN = re.compile(f"[^{''.join(f'{chr(block[0])}-{chr(block[-1])}' for block in _PLAIN_BLOCKS)}]")
-# Texts in Latin-1 without joined digits: what is no letter or digit becomes a blank, in a third of the time.
-_LATIN_TOKENS = bytes(code if re.fullmatch(_PLAIN_RUN, chr(code)) else ord(" ") for code in range(256))
-_JOINED_DIGITS = re.compile(rb"[0-9][.,][0-9]")
 _DIGIT = re.compile(r"\d")
 # What makes a digit an emoji: the variation selector and the key around it.
 _KEYCAP = re.compile("[\ufe0f\u20e3]")
 _BLANK = re.compile(r"\s")
 
+
+BARE_STOP_WORDS = ("el",)
+"""Languages whose stop words are compared without accents."""
 
 # What an apostrophe parts from the next word, where the language's list lacks it (Lucene's CatalanAnalyzer has these).
 _ELIDED = {"ca": ("d", "l", "m", "n", "s", "t")}
@@ -89,23 +77,10 @@ def _stopwords_iso(language: str) -> Iterable[str]:
 
 
 def _stop_form(token: str, language: str) -> str:
-    # The Greek list is written without accents; elsewhere an accent parts words (French ou and où).
-    return _without_accents[token] if language == "el" else token
-
-
-class _WithoutAccents(dict[str, str]):
-    """A cache of tokens without their accents; a hit is a plain dict look-up in C."""
-
-    def __missing__(self, token: str) -> str:
-        found = "".join(letter for letter in unicodedata.normalize("NFD", token) if not unicodedata.combining(letter))
-        if len(token) <= LONGEST_CACHED_TOKEN:
-            if len(self) >= _MAX_CACHED_TOKENS:
-                self.clear()  # a thread that reads meanwhile only finds the token out again
-            self[token] = found
-        return found
-
-
-_without_accents = _WithoutAccents()
+    """The Greek list is written without accents; elsewhere an accent parts words (French ou and où)."""
+    if language not in BARE_STOP_WORDS:
+        return token
+    return "".join(letter for letter in unicodedata.normalize("NFD", token) if not unicodedata.combining(letter))
 
 
 def is_stop_word(token: str, language: str) -> bool:
@@ -158,11 +133,7 @@ def letter_tokens(
     check_can_split((language,), "texts were given in")
     tokens: list[str] = []
     for part in parts_of(text):
-        lower = lower_composed(part, language)
-        if _is_plain(lower):
-            runs = _PLAIN_WORD.findall(lower)
-        else:
-            runs = split_words(_WORD.findall(fold_script(lower, language)))
+        runs = split_words(_WORD.findall(normalize_term(part, language)))
         tokens += runs if with_stop_words else _without_stop_words(runs, language)
         if max_tokens is not None and len(tokens) >= max_tokens:
             break
@@ -171,8 +142,6 @@ def letter_tokens(
 
 def is_word(term: str, language: str) -> bool:
     """Whether a text can contain a normalised term as one word."""
-    if term.isalpha() and _is_plain(term):
-        return True
     return letter_tokens(term, language, None, with_stop_words=True) == [term]
 
 
@@ -188,16 +157,8 @@ def parts_of(text: str) -> Iterator[str]:
     yield text[start:] if start else text
 
 
-def _is_plain(normalized: str) -> bool:
-    return normalized.isascii() or _NOT_PLAIN.search(normalized) is None
-
-
 def _without_stop_words(tokens: Iterable[str], language: str) -> Iterator[str]:
-    left_out = stop_words(language)
-    if language == "el":
-        without_accents = _without_accents
-        return (token for token in tokens if without_accents[token] not in left_out)
-    return filterfalse(left_out.__contains__, tokens)
+    return (token for token in tokens if not is_stop_word(token, language))
 
 
 def _cut(tokens: list[str], max_tokens: int) -> tuple[list[str], bool]:
@@ -217,17 +178,7 @@ def _cut(tokens: list[str], max_tokens: int) -> tuple[list[str], bool]:
 
 def _found(text: str, language: str) -> list[str]:
     """The tokens of a text that is not normalised, with stop words."""
-    lower = lower_composed(text, language)
-    try:
-        latin = lower.encode("latin-1")
-    except UnicodeEncodeError:
-        pass
-    else:
-        if _JOINED_DIGITS.search(latin) is None:
-            return latin.translate(_LATIN_TOKENS).decode("latin-1").split()
-    if _is_plain(lower):
-        return _PLAIN_TOKEN.findall(lower)
-    return [_with_ascii_digits(token) for token in split_words(_TOKEN.findall(fold_script(lower, language)))]
+    return [_with_ascii_digits(token) for token in split_words(_TOKEN.findall(normalize_term(text, language)))]
 
 
 def found_with_starts(normalized: str) -> list[tuple[str, int, int]]:

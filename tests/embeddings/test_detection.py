@@ -78,12 +78,6 @@ def test_a_word_that_two_languages_share_is_of_the_preferred_one(tmp_path):
         assert guess_language("le train est en retard", texts, preferred) == "fr"
 
 
-def test_the_languages_are_asked_for_each_word_once(embeddings, monkeypatch):
-    before = guess_language("le chat boit", embeddings)
-    monkeypatch.setattr(type(embeddings), "term_id", lambda *_: pytest.fail("asked again"))
-    assert guess_language("boit le chat", embeddings) == before
-
-
 def test_no_word_of_any_length_stays_in_memory(embeddings):
     embeddings.bag("unknown", "en")  # what look-ups need is made at the first
     tracemalloc.start()

@@ -5,7 +5,6 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.text.normalization import normalize_term
 from reranker.text.token_places import token_places
 from reranker.text.tokens import has_digit, letter_tokens, tokenize
 
@@ -65,16 +64,6 @@ def test_words_are_those_of_a_text_whose_digits_part_nothing(text):
     assert [token for token in tokenize(parted, "und") if not has_digit(token)] == letter_tokens(parted, "und")
 
 
-@given(st.text(st.sampled_from("abc1.,_- \u00e9"), max_size=30))
-def test_all_ways_through_a_text_find_the_same_tokens(text):
-    tokens = tokenize(text, "und")
-    assert tokenize(f"{text} ж", "und") == [*tokens, "ж"]  # no Latin-1
-    assert tokenize(f"{text} 字", "und") == [*tokens, "字"]  # no plain text
-    assert tokenize(f"{text} 1.5", "und") == [*tokens, "1.5"]  # joined digits
-    assert tokenize(f"{text} {'- ' * 6000}{text}", "und") == tokens * 2  # a long text
-    assert [token for token, _, _ in token_places(text, "und")] == tokens
-
-
 def test_only_the_first_500_tokens_are_kept():
     words = [f"{chr(97 + i // 26 % 26)}{chr(97 + i % 26)}zzq" for i in range(600)]
     tokens = tokenize(" ".join(words), "en")
@@ -97,15 +86,3 @@ def test_numbers_do_not_shorten_the_text_that_is_read(between):
 
 def test_of_numbers_alone_as_many_are_kept_as_of_words():
     assert tokenize(" ".join(map(str, range(5_000))), "en") == [str(number) for number in range(500)]
-
-
-def test_the_quick_way_finds_the_words_of_unicode_letters_and_marks():
-    # The two ways part where a text leaves Latin, Greek and Cyrillic: each letter of these stands in a text of its own.
-    letter, mark = regex.compile(r"\p{L}"), regex.compile(r"\p{M}")
-    for number in [*range(0x530), *range(0x2000, 0x2100)]:
-        found = normalize_term(f"zz{chr(number)}zz")
-        is_within = all(letter.match(one) or mark.match(one) for one in found)
-        is_within |= "0" <= chr(number) <= "9"
-        parts = [found] if is_within else [part for part in regex.split(r"\P{L}+", found) if part]
-        assert tokenize(f"zz{chr(number)}zz", "und") == parts, hex(number)
-        assert tokenize(f"zz{chr(number)}zz 字", "und") == [*parts, "字"], hex(number)

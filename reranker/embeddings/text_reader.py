@@ -1,0 +1,298 @@
+"""Reads many texts at once in C: their bags of words, and how many words of each a language knows.
+
+The result is that of the Python functions: `reranker.text.tokens` says what a token is, and `StandIns` which terms
+stand for it. C covers what is not rare; the other texts are None here, and these functions read them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.embeddings.unknown import StandIns
+from reranker.embeddings.vocabulary import Vocabulary, VocabularyBuilder, language_seed
+from reranker.native import text as native
+from reranker.native.library import address
+from reranker.text.bags import MAX_UNKNOWN_HASHES, BagOfWords
+from reranker.text.normalization import REPLACED, normalization_of
+from reranker.text.tokens import BARE_STOP_WORDS, MAX_TOKENS, stop_words
+
+_FLAGS = {
+    "az": native.UNDOTTED_I,
+    "be": native.LETTER_APOSTROPHE,
+    "ca": native.JOINED_L,
+    "tr": native.UNDOTTED_I,
+    "uk": native.LETTER_APOSTROPHE,
+}
+_SURROGATES = "surrogatepass"  # half a pair comes in from JSON
+
+StandInFinder = Callable[[str, str], tuple[int, ...]]
+"""From a language and a token to the terms that stand for it."""
+
+
+class TextReader:
+    """Reads texts by the words of one embedding store. Threads may share it."""
+
+    def __init__(self, vocabulary: Vocabulary, stand_ins: StandIns) -> None:
+        self._vocabulary = vocabulary
+        self._stand_ins = stand_ins
+        self._spellings = stand_ins.spellings if stand_ins.takes_nearest else None
+        self._lock = threading.Lock()
+        self._languages = _Languages(vocabulary, stand_ins, vocabulary.languages)
+
+    def bags(
+        self, texts: Sequence[str], languages: Sequence[str], find: StandInFinder, first_words: int = 0
+    ) -> list[BagOfWords | None]:
+        """The bag of each text (`tokens.tokenize`); None where Python is to read it.
+
+        Args:
+            find: `Embeddings.stand_ins`, asked once for a word.
+            first_words: read so many words of each, and no numbers; 0 for all.
+        """
+        return self.read(texts, languages, find).bags(first_words)
+
+    def read(self, texts: Sequence[str], languages: Sequence[str], find: StandInFinder) -> ReadTexts:
+        """The words of each text."""
+        all_languages = self._with(languages)
+        given = _Texts.of(texts)
+        most = min(given.n_bytes, 2 * MAX_TOKENS * len(texts))
+        words = _Words(most + all_languages.n_stop_words, given.n_bytes)
+        numbers = np.array([all_languages.numbers[language] for language in languages], np.int32)
+        is_covered = np.empty(len(texts), np.uint8)
+        offsets, tokens = np.empty(len(texts) + 1, np.int64), np.empty(most, np.int32)
+        reader = self._reader(all_languages)
+        n_asked = native.read_texts(
+            ctypes.byref(reader),
+            ctypes.byref(given.structure),
+            address(numbers),
+            MAX_TOKENS,
+            ctypes.byref(words.structure),
+            address(is_covered),
+            address(offsets),
+            address(tokens),
+        )
+        groups = words.asked(n_asked, all_languages.codes, find)
+        return ReadTexts(words.found, offsets, tokens, is_covered.tolist(), groups)
+
+    def known_words(self, texts: Sequence[str], most: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """How many of the first words (`tokens.letter_tokens`) of each text each language of the store knows, stop
+        words among them: (n_texts, n_languages); and (n_texts,) whether they were counted: Python is to count others.
+
+        Args:
+            most: words that are looked at.
+        """
+        n_languages = len(self._vocabulary.languages)
+        given = _Texts.of(texts)
+        n_words = self._languages.n_rules * min(given.n_bytes, most * len(texts))
+        words = _Words(n_words, self._languages.n_rules * given.n_bytes)
+        is_covered, known = np.empty(len(texts), np.uint8), np.empty((n_words, native.N_SETS), np.uint64)
+        n_known = np.zeros((len(texts), n_languages), np.int32)
+        reader = self._reader(self._languages)
+        native.count_known_words(
+            ctypes.byref(reader),
+            ctypes.byref(given.structure),
+            most,
+            ctypes.byref(words.structure),
+            address(known),
+            address(is_covered),
+            address(n_known),
+        )
+        return n_known, is_covered.astype(np.bool_)
+
+    def _with(self, languages: Sequence[str]) -> _Languages:
+        """All languages that were read so far, and these."""
+        missing = set(languages) - self._languages.numbers.keys()
+        if missing:
+            with self._lock:
+                codes = dict.fromkeys([*self._languages.codes, *sorted(missing)])
+                self._languages = _Languages(self._vocabulary, self._stand_ins, tuple(codes))
+        return self._languages
+
+    def _reader(self, languages: _Languages) -> native.Reader:
+        spellings = native.Spellings()
+        if self._spellings is not None:
+            entries, starts = self._spellings.entries, self._spellings.starts
+            spellings = native.Spellings(address(entries), address(starts), len(entries))
+        n_places = len(self._vocabulary.languages)
+        return native.Reader(_vocabulary(self._vocabulary), spellings, ctypes.addressof(languages.structures), n_places)
+
+
+class ReadTexts(NamedTuple):
+    """The words of texts.
+
+    Attributes:
+        words: the distinct ones (`native.WORD`).
+        offsets, tokens: the words of text i in reading order are `tokens[offsets[i]:offsets[i + 1]]`.
+        is_covered: whether each text was read.
+        groups: what stands for the words that Python was asked for.
+    """
+
+    words: NDArray[Any]
+    offsets: NDArray[np.int64]
+    tokens: NDArray[np.int32]
+    is_covered: Sequence[int]
+    groups: Sequence[tuple[int, ...]]
+
+    def bags(self, first_words: int = 0) -> list[BagOfWords | None]:
+        """As `TextReader.bags`."""
+        n_texts, n_tokens = len(self.is_covered), int(self.offsets[-1])
+        group_offsets = np.zeros(len(self.groups) + 1, np.int64)
+        lengths = [len(group) for group in self.groups]
+        np.cumsum(lengths, out=group_offsets[1:])
+        group = np.array([term_id for group in self.groups for term_id in group], np.int32)
+        longest = max(1, *lengths) if lengths else 1
+        most = int(np.diff(self.offsets).max(initial=0))
+        term_ids, counts = np.empty((2, n_tokens * longest), np.int32)
+        offsets, hash_offsets, n_unknown = np.empty((3, n_texts + 1), np.int64)
+        hashes = np.empty(n_tokens, np.uint32)
+        seen, numbers = np.zeros(len(self.words), np.int32), np.empty(most * (1 + longest) + 1, np.uint64)
+        arrays = (offsets, term_ids, counts, n_unknown, hash_offsets, hashes)
+        bags = native.Bags(*[address(each) for each in arrays])
+        native.count_bags(
+            address(self.words),
+            n_texts,
+            address(self.offsets),
+            address(self.tokens),
+            first_words,
+            address(group_offsets),
+            address(group),
+            MAX_UNKNOWN_HASHES,
+            address(seen),
+            address(numbers),
+            ctypes.byref(bags),
+        )
+        ends, hash_ends = offsets.tolist(), hash_offsets.tolist()
+        # Copied, as a bag that is kept would keep all others.
+        return [
+            BagOfWords(
+                term_ids[ends[k] : ends[k + 1]].copy(),
+                counts[ends[k] : ends[k + 1]].copy(),
+                n,
+                hashes[hash_ends[k] : hash_ends[k + 1]].copy(),
+            )
+            if covered
+            else None
+            for k, (n, covered) in enumerate(zip(n_unknown[:-1].tolist(), self.is_covered, strict=True))
+        ]
+
+
+class _Texts(NamedTuple):
+    """Texts in UTF-8, end to end."""
+
+    structure: native.Texts
+    n_bytes: int
+    arrays: tuple[bytes, NDArray[np.int64]]
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> _Texts:
+        encoded = [text.encode("utf-8", _SURROGATES) for text in texts]
+        joined = b"".join(encoded)
+        offsets = np.zeros(len(texts) + 1, np.int64)
+        np.cumsum(list(map(len, encoded)), out=offsets[1:])
+        start = ctypes.cast(ctypes.c_char_p(joined), ctypes.c_void_p)
+        return cls(native.Texts(start, address(offsets), len(texts)), len(joined), (joined, offsets))
+
+
+class _Words:
+    """Room for the distinct words of texts.
+
+    Args:
+        most: words.
+        n_bytes: of the texts.
+    """
+
+    def __init__(self, most: int, n_bytes: int) -> None:
+        n_slots = 1 << max(1, 2 * most - 1).bit_length()
+        self._words, self._slots = np.empty(most, native.WORD), np.zeros(n_slots, np.uint32)
+        self._letters = np.empty(4 * n_bytes + 16, np.uint8)
+        self.structure = native.Words(address(self._words), 0, address(self._slots), n_slots, address(self._letters), 0)
+
+    @property
+    def found(self) -> NDArray[Any]:
+        return self._words[: self.structure.n_words]
+
+    def asked(self, n_asked: int, codes: Sequence[str], find: StandInFinder) -> list[tuple[int, ...]]:
+        """The terms for each word that Python is asked for."""
+        if not n_asked:
+            return []
+        asked = self.found[self.found["term"] <= native.ASKED]
+        letters = self._letters.data
+        places = zip(*(asked[name].tolist() for name in ("language", "start", "n_bytes")), strict=True)
+        return [find(codes[language], str(letters[start : start + n], "utf-8")) for language, start, n in places]
+
+
+class _Languages:
+    """The rules of languages, for C. Those of the store come first, in its order.
+
+    Attributes:
+        codes: of the languages; `numbers`: the place of each.
+        n_stop_words: of all of them.
+        n_rules: how many different rules the languages of the store have.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, stand_ins: StandIns, codes: Sequence[str]) -> None:
+        self.codes = codes
+        self.numbers = {code: number for number, code in enumerate(codes)}
+        self._arrays: list[Any] = []  # to which the structures point
+        self.structures = (native.Language * len(codes))(
+            *(self._structure(code, vocabulary.languages, stand_ins) for code in codes)
+        )
+        self.n_stop_words = sum(one.stop_words.n_terms for one in self.structures)
+        self.n_rules = len({one.same_rules for one in self.structures[: len(vocabulary.languages)]})
+
+    def _structure(self, code: str, own: Sequence[str], stand_ins: StandIns) -> native.Language:
+        rules = normalization_of(code)
+        replaced = _replaced(rules)
+        structure = native.Language(
+            replaced=self._kept(replaced),
+            n_replaced=len(replaced),
+            rules=_FLAGS.get(code, 0),
+            stop_words=_vocabulary(_stop_words(code)),
+            has_bare_stop_words=code in BARE_STOP_WORDS,
+            place=own.index(code) if code in own else -1,
+            same_rules=next(number for number, one in enumerate(self.codes) if normalization_of(one) == rules),
+            seed=language_seed(code),
+        )
+        search = stand_ins.search(code)
+        if stand_ins.replaces_known:
+            structure.stand_ins = native.ALWAYS_ASKED_FOR
+        elif search is None:
+            structure.stand_ins = native.ASKED_FOR
+        else:
+            others = np.array([own.index(other) for other in search.same_spelling], np.int32)
+            structure.stand_ins = native.FOUND_HERE
+            structure.others, structure.n_others = self._kept(others), len(others)
+            structure.has_nearest = search.takes_nearest and structure.place >= 0
+            if structure.has_nearest:
+                structure.spelling_offset = int(stand_ins.spellings.offset(code))
+        return structure
+
+    def _kept(self, array: NDArray[Any]) -> int:
+        self._arrays.append(array)
+        return address(array)
+
+
+@cache
+def _stop_words(language: str) -> Vocabulary:
+    builder = VocabularyBuilder()
+    for word in sorted(filter(None, stop_words(language))):
+        builder.add(language, word)
+    return Vocabulary([language], *builder.arrays().values())
+
+
+def _vocabulary(vocabulary: Vocabulary) -> native.Vocabulary:
+    """Of a vocabulary that is kept."""
+    term_bytes, offsets, places, slots = vocabulary.arrays
+    addresses = address(term_bytes), address(offsets), address(places), address(slots)
+    return native.Vocabulary(*addresses, len(slots), len(vocabulary))
+
+
+def _replaced(rules: str) -> NDArray[Any]:
+    letters = [(ord(letter), *map(ord, f"{found:\0<2}")) for letter, found in REPLACED.get(rules, {}).items()]
+    return np.array(letters, native.REPLACED)

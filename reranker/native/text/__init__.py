@@ -1,0 +1,118 @@
+"""Texts in C: declares `read_texts.c` for ctypes. What a text's words are is defined by `reranker.text.tokens`."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+
+from reranker.native.library import declare
+
+UNDOTTED_I, LETTER_APOSTROPHE, JOINED_L = 1, 2, 4
+"""Flags of `Language.rules`."""
+
+FOUND_HERE, ASKED_FOR, ALWAYS_ASKED_FOR = 1, 2, 3
+"""Of `Language.stand_ins`."""
+
+ASKED = -3
+"""The number of the first word that Python is asked for; -4 of the second one."""
+
+N_SETS = 4
+"""Sets of 64 languages: which of them know a word."""
+
+WORD = np.dtype(
+    [
+        ("start", "<i8"),
+        ("n_bytes", "<i4"),
+        ("language", "<i4"),
+        ("term", "<i4"),
+        ("hash", "<u4"),
+        ("is_number", "<i4"),
+        ("fingerprint", "<u4"),
+    ]
+)
+REPLACED = np.dtype([("letter", "<i4"), ("first", "<i4"), ("second", "<i4")])
+
+_Address, _Integer = ctypes.c_void_p, ctypes.c_int64
+
+
+class Vocabulary(ctypes.Structure):
+    """As of `vocabulary.h`."""
+
+    _fields_ = (
+        ("bytes", _Address),
+        ("offsets", _Address),
+        ("places", _Address),
+        ("slots", _Address),
+        ("n_slots", _Integer),
+        ("n_terms", _Integer),
+    )
+
+
+class Spellings(ctypes.Structure):
+    """As of `spelling.h`."""
+
+    _fields_ = (("entries", _Address), ("starts", _Address), ("n_entries", _Integer))
+
+
+class Language(ctypes.Structure):
+    """As of `read_texts.c`; its rules are the first three."""
+
+    _fields_ = (
+        ("replaced", _Address),
+        ("n_replaced", _Integer),
+        ("rules", _Integer),
+        ("stop_words", Vocabulary),
+        ("has_bare_stop_words", _Integer),
+        ("place", _Integer),
+        ("same_rules", _Integer),
+        ("stand_ins", _Integer),
+        ("others", _Address),
+        ("n_others", _Integer),
+        ("has_nearest", _Integer),
+        ("spelling_offset", ctypes.c_uint64),
+        ("seed", ctypes.c_uint32),
+    )
+
+
+class Reader(ctypes.Structure):
+    """As of `read_texts.c`."""
+
+    _fields_ = (("terms", Vocabulary), ("spellings", Spellings), ("languages", _Address), ("n_places", _Integer))
+
+
+class Texts(ctypes.Structure):
+    """As of `read_texts.c`."""
+
+    _fields_ = (("bytes", _Address), ("offsets", _Address), ("n_texts", _Integer))
+
+
+class Words(ctypes.Structure):
+    """As of `words.h`."""
+
+    _fields_ = (
+        ("words", _Address),
+        ("n_words", _Integer),
+        ("slots", _Address),
+        ("n_slots", _Integer),
+        ("letters", _Address),
+        ("n_letters", _Integer),
+    )
+
+
+class Bags(ctypes.Structure):
+    """As of `read_texts.c`."""
+
+    _fields_ = (
+        ("offsets", _Address),
+        ("term_ids", _Address),
+        ("counts", _Address),
+        ("n_unknown", _Address),
+        ("hash_offsets", _Address),
+        ("hashes", _Address),
+    )
+
+
+read_texts = declare("read_texts", "pppqpppp", "q")
+count_known_words = declare("count_known_words", "ppqpppp")
+count_bags = declare("count_bags", "pqppqppqppp")

@@ -1,0 +1,239 @@
+/* Reads texts: which words they have, which language knows most of them, and bags of words. reranker/native/text/__init__.py
+ * declares what is here for ctypes. */
+#include "../exported.h"
+#include "spelling.h"
+#include "tokens.h"
+#include "vocabulary.h"
+#include "words.h"
+
+/* What a word stands for, if not for a term. From ASKED on downwards: Python is asked, the first one first. */
+enum { NONE = -1, STOP_WORD = -2, ASKED = -3 };
+/* Where the term of a word comes from that is no term itself: nowhere, `others` and `nearest`, or Python; or Python is
+ * asked for every word. */
+enum { SKIPPED, FOUND_HERE, ASKED_FOR, ALWAYS_ASKED_FOR };
+
+struct language {
+    struct rules rules;
+    struct vocabulary stop_words;
+    int64_t has_bare_stop_words; /* they are compared without accents */
+    int64_t place;               /* among those of the vocabulary, or -1 */
+    int64_t same_rules;          /* the first language with the same rules */
+    int64_t stand_ins;
+    const int32_t *others; /* languages whose term of the same spelling stands for a word, the first of them first */
+    int64_t n_others;
+    int64_t has_nearest; /* whether the nearest spelling does, after these */
+    uint64_t spelling_offset;
+    uint32_t seed; /* of the checksums of its terms and stop words */
+};
+
+struct reader {
+    struct vocabulary terms;
+    struct spellings spellings;
+    const struct language *languages; /* those of the vocabulary come first */
+    int64_t n_places;
+};
+
+struct texts {
+    const uint8_t *bytes;
+    const int64_t *offsets; /* where each begins, and where the last one ends */
+    int64_t n_texts;
+};
+
+static struct scanner scanner_of(const struct texts *texts, int64_t text, const struct language *language) {
+    const struct span span = {texts->bytes + texts->offsets[text], texts->bytes + texts->offsets[text + 1]};
+    return (struct scanner){.text = span, .at = span.start, .rules = &language->rules};
+}
+
+/* The last word; there is room for as many bytes behind it. */
+static bool is_stop_word(const struct language *language, uint8_t *token, int64_t n) {
+    if (language->has_bare_stop_words) {
+        uint8_t *bare = token + n;
+        n = write_bare(token, n, bare);
+        token = bare;
+    }
+    return find_term(&language->stop_words, 0, checksum(token, n, language->seed), token, n) >= 0;
+}
+
+static int32_t find_own_term(const struct reader *reader, const struct language *language, const uint8_t *token, int64_t n) {
+    if (language->place < 0) return NONE;
+    return find_term(&reader->terms, (int32_t)language->place, checksum(token, n, language->seed), token, n);
+}
+
+static int32_t meaning_of(const struct reader *reader, const struct language *language, uint8_t *token, int64_t n,
+                          bool is_number, int64_t *n_asked) {
+    if (is_stop_word(language, token, n)) return STOP_WORD;
+    if (is_number || language->place < 0) return NONE;
+    if (language->stand_ins == ALWAYS_ASKED_FOR) return ASKED - (int32_t)(*n_asked)++;
+    int32_t found = find_own_term(reader, language, token, n);
+    if (found != NONE || language->stand_ins == SKIPPED) return found;
+    if (language->stand_ins == ASKED_FOR) return ASKED - (int32_t)(*n_asked)++;
+    for (int64_t k = 0; k < language->n_others && found == NONE; k++)
+        found = find_own_term(reader, &reader->languages[language->others[k]], token, n);
+    if (found == NONE && language->has_nearest)
+        found = nearest_term(&reader->spellings, &reader->terms, (int32_t)language->place, language->spelling_offset,
+                             token, n);
+    return found;
+}
+
+/* Finds the tokens of texts without stop words: of each its first `most` words, and as many numbers among them.
+ *
+ * languages (n_texts,): the number of each text's language.
+ * words: none yet; its letters have room for four times the bytes of the texts, and 16.
+ * is_covered (n_texts,): 0 where Python is to read the text, which then has no tokens here.
+ * token_offsets (n_texts + 1,): where the tokens of each text begin among `tokens`: places of words, in reading order.
+ *
+ * Returns the number of words that Python is asked for. */
+EXPORT int64_t read_texts(const struct reader *reader, const struct texts *texts, const int32_t *languages, int64_t most,
+                          struct words *words, uint8_t *is_covered, int64_t *token_offsets, int32_t *tokens) {
+    int64_t n_tokens = 0, n_asked = 0;
+    for (int64_t text = 0; text < texts->n_texts; text++) {
+        const struct language *language = &reader->languages[languages[text]];
+        struct scanner scanner = scanner_of(texts, text, language);
+        int64_t n_words = 0, n_numbers = 0;
+        enum token kind = NO_TOKEN;
+        token_offsets[text] = n_tokens;
+        while (n_words < most) {
+            scanner.token = words->letters + words->n_letters;
+            kind = next_token(&scanner);
+            if (kind == NO_TOKEN || kind == NOT_COVERED) break;
+            if (kind == NUMBER && n_numbers == most) continue;
+            int is_new;
+            const int64_t place = find_word(words, languages[text], scanner.n_bytes, &is_new);
+            struct word *word = &words->words[place];
+            if (is_new) {
+                word->is_number = kind == NUMBER;
+                word->hash = checksum(scanner.token, scanner.n_bytes, 0);
+                word->term = meaning_of(reader, language, scanner.token, scanner.n_bytes, kind == NUMBER, &n_asked);
+            }
+            if (word->term == STOP_WORD) continue;
+            tokens[n_tokens++] = (int32_t)place;
+            n_words += kind == WORD;
+            n_numbers += kind == NUMBER;
+        }
+        is_covered[text] = kind != NOT_COVERED;
+        if (kind == NOT_COVERED) n_tokens = token_offsets[text];
+    }
+    token_offsets[texts->n_texts] = n_tokens;
+    return n_asked;
+}
+
+enum { SETS = 4 }; /* of 64 languages: a vocabulary holds 256 at most */
+
+/* Counts the words that each language knows, stop words among them, of the first `most` runs of letters of each text by its
+ * rules.
+ *
+ * words: as of `read_texts`.
+ * known (most words, 4): room for the languages that know each word.
+ * is_covered (n_texts,): 0 where Python is to count.
+ * n_known (n_texts, n_places): 0 at first. */
+EXPORT void count_known_words(const struct reader *reader, const struct texts *texts, int64_t most, struct words *words,
+                              uint64_t *known, uint8_t *is_covered, int32_t *n_known) {
+    for (int64_t text = 0; text < texts->n_texts; text++) {
+        is_covered[text] = 1;
+        for (int32_t rules = 0; rules < reader->n_places && is_covered[text]; rules++) {
+            if (reader->languages[rules].same_rules != rules) continue;
+            struct scanner scanner = scanner_of(texts, text, &reader->languages[rules]);
+            scanner.letters_only = true;
+            for (int64_t n_words = 0; n_words < most; n_words++) {
+                uint8_t *token = scanner.token = words->letters + words->n_letters;
+                const enum token kind = next_token(&scanner);
+                if (kind == NOT_COVERED) is_covered[text] = 0;
+                if (kind != WORD) break;
+                int is_new;
+                uint64_t *sets = known + SETS * find_word(words, rules, scanner.n_bytes, &is_new);
+                for (int set = 0; is_new && set < SETS; set++) sets[set] = 0;
+                for (int64_t k = rules; is_new && k < reader->n_places; k++) {
+                    const struct language *one = &reader->languages[k];
+                    if (one->same_rules == rules && (is_stop_word(one, token, scanner.n_bytes) ||
+                                                     find_own_term(reader, one, token, scanner.n_bytes) != NONE))
+                        sets[k / 64] |= (uint64_t)1 << k % 64;
+                }
+                for (int set = 0; set < SETS; set++)
+                    for (uint64_t left = sets[set]; left; left &= left - 1)
+                        n_known[text * reader->n_places + 64 * set + __builtin_ctzll(left)]++;
+            }
+        }
+    }
+}
+
+static void sort(uint64_t *numbers, int64_t n) { /* Shell's sort, by the gaps of Ciura 2001 */
+    static const int64_t gaps[] = {1750, 701, 301, 132, 57, 23, 10, 4, 1};
+    for (size_t gap = 0; gap < sizeof gaps / sizeof *gaps; gap++)
+        for (int64_t k = gaps[gap]; k < n; k++) {
+            const uint64_t number = numbers[k];
+            int64_t place = k;
+            for (; place >= gaps[gap] && numbers[place - gaps[gap]] > number; place -= gaps[gap])
+                numbers[place] = numbers[place - gaps[gap]];
+            numbers[place] = number;
+        }
+}
+
+struct bags { /* end to end */
+    int64_t *offsets; /* (n + 1,) */
+    int32_t *term_ids, *counts;
+    int64_t *n_unknown; /* (n,) */
+    int64_t *hash_offsets;
+    uint32_t *hashes;
+};
+
+/* Counts the tokens of each text: its terms ascending with their counts, the tokens that stand for none, and the
+ * `most_hashes` smallest of their hashes, distinct and ascending.
+ *
+ * token_offsets, tokens: as of `read_texts`.
+ * first_words: so many words alone, without numbers; 0 for all tokens.
+ * group_offsets, group: the terms for which each word stands that Python was asked for.
+ * seen (n_words,): 0 at first.
+ * numbers: room for twice as many as a text has tokens and their terms. */
+EXPORT void count_bags(const struct word *words, int64_t n_texts, const int64_t *token_offsets, const int32_t *tokens,
+                       int64_t first_words, const int64_t *group_offsets, const int32_t *group, int64_t most_hashes,
+                       int32_t *seen, uint64_t *numbers, struct bags *bags) {
+    int64_t n_terms = 0, n_hashes = 0;
+    for (int64_t text = 0; text < n_texts; text++) {
+        int64_t n_distinct = 0, n_found = 0, n_left = first_words ? first_words : INT64_MAX;
+        bags->offsets[text] = n_terms;
+        bags->hash_offsets[text] = n_hashes;
+        bags->n_unknown[text] = 0;
+        int32_t *distinct = (int32_t *)numbers; /* they come before what is found of them */
+        for (int64_t k = token_offsets[text]; k < token_offsets[text + 1] && n_left > 0; k++) {
+            if (first_words && words[tokens[k]].is_number) continue;
+            n_left--;
+            if (seen[tokens[k]]++ == 0) distinct[n_distinct++] = tokens[k];
+        }
+        uint64_t *found = numbers + (n_distinct + 1) / 2, *hashes;
+        for (int64_t k = 0; k < n_distinct; k++) {
+            const struct word *word = &words[distinct[k]];
+            const uint64_t count = (uint64_t)seen[distinct[k]];
+            if (word->term >= 0) found[n_found++] = (uint64_t)word->term << 32 | count;
+            else if (word->term <= ASKED)
+                for (int64_t g = group_offsets[ASKED - word->term]; g < group_offsets[ASKED - word->term + 1]; g++)
+                    found[n_found++] = (uint64_t)group[g] << 32 | count;
+        }
+        sort(found, n_found);
+        for (int64_t k = 0; k < n_found; k++) {
+            const int32_t term = (int32_t)(found[k] >> 32), count = (int32_t)(uint32_t)found[k];
+            if (n_terms > bags->offsets[text] && bags->term_ids[n_terms - 1] == term) {
+                bags->counts[n_terms - 1] += count;
+                continue;
+            }
+            bags->term_ids[n_terms] = term;
+            bags->counts[n_terms++] = count;
+        }
+        hashes = found;
+        n_found = 0;
+        for (int64_t k = 0; k < n_distinct; k++) {
+            const struct word *word = &words[distinct[k]];
+            const bool is_known = word->term >= 0 || (word->term <= ASKED && group_offsets[ASKED - word->term] <
+                                                                                group_offsets[ASKED - word->term + 1]);
+            if (!is_known) {
+                bags->n_unknown[text] += seen[distinct[k]];
+                hashes[n_found++] = word->hash;
+            }
+            seen[distinct[k]] = 0;
+        }
+        sort(hashes, n_found);
+        for (int64_t k = 0; k < n_found && n_hashes - bags->hash_offsets[text] < most_hashes; k++)
+            if (k == 0 || hashes[k] != hashes[k - 1]) bags->hashes[n_hashes++] = (uint32_t)hashes[k];
+    }
+    bags->offsets[n_texts] = n_terms;
+    bags->hash_offsets[n_texts] = n_hashes;
+}

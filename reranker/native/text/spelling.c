@@ -1,0 +1,84 @@
+#include "spelling.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "letters.h"
+
+enum { LEAST_LETTERS = 4, MOST_LETTERS = 64, LETTERS = MOST_LETTERS + 2, TRAILING_BITS = 48 };
+static const uint64_t BASE = 0xd6e8feb86659fd93, GOLDEN = 0x9e3779b97f4a7c15, HASH_BITS = ~(uint64_t)0xffffffff;
+
+/* The letters of UTF-8; of a word that is too long LETTERS of them. */
+static int letters_of(const uint8_t *bytes, int64_t n, uint32_t *letters) {
+    const uint8_t *at = bytes, *end = bytes + n;
+    int n_letters = 0;
+    while (at < end && n_letters < LETTERS) letters[n_letters++] = character_at(at, end, &at);
+    return n_letters;
+}
+
+/* Whether one letter more, fewer or another one makes one word the other. */
+static bool differ_by_one(const uint32_t *one, int n_one, const uint32_t *other, int n_other) {
+    const int shorter = n_one < n_other ? n_one : n_other, longer = n_one < n_other ? n_other : n_one;
+    if (longer - shorter > 1) return false;
+    int start = 0, end = 0;
+    while (start < shorter && one[start] == other[start]) start++;
+    if (start == longer) return false; /* the same */
+    while (end < shorter - start && one[n_one - 1 - end] == other[n_other - 1 - end]) end++;
+    return start + end + 1 >= longer;
+}
+
+struct search {
+    const struct spellings *spellings;
+    const struct vocabulary *terms;
+    int32_t place, nearest;
+    const uint32_t *word;
+    int n_letters;
+};
+
+static void look_up(struct search *search, uint64_t hash) {
+    const uint64_t key = hash & HASH_BITS, *entries = search->spellings->entries;
+    int64_t first = search->spellings->starts[key >> TRAILING_BITS], n = search->spellings->starts[(key >> TRAILING_BITS) + 1];
+    n -= first;
+    while (n > 0) {
+        const int64_t half = n / 2;
+        if (entries[first + half] < key) first += half + 1, n -= half + 1;
+        else n = half;
+    }
+    for (; first < search->spellings->n_entries && (entries[first] & HASH_BITS) == key; first++) {
+        const uint32_t term = (uint32_t)entries[first];
+        /* A damaged file may hold any number, and two spellings may have one hash. */
+        if (term >= search->terms->n_terms || (search->nearest >= 0 && (int32_t)term >= search->nearest)) continue;
+        if (search->terms->places[term] != search->place) continue;
+        uint32_t letters[LETTERS];
+        const int64_t start = search->terms->offsets[term];
+        const int n_letters = letters_of(search->terms->bytes + start, search->terms->offsets[term + 1] - start, letters);
+        if (differ_by_one(search->word, search->n_letters, letters, n_letters)) search->nearest = (int32_t)term;
+    }
+}
+
+/* The sum of letter_p · GOLDEN · BASE^(p + 1), modulo 2^64, is the hash of a word. Looks up those of the word without each
+ * of its n letters, and returns that of the whole word. */
+static uint64_t look_up_without_each(struct search *search, const uint32_t *letters, int n, uint64_t offset) {
+    uint64_t powers[LETTERS + 1], before = offset, after = 0; /* letters after the one left out move up by one place */
+    powers[0] = GOLDEN;
+    for (int k = 0; k < n; k++) powers[k + 1] = powers[k] * BASE;
+    for (int k = 1; k < n; k++) after += letters[k] * powers[k];
+    for (int k = 0; k < n; k++) {
+        look_up(search, before + after);
+        before += letters[k] * powers[k + 1];
+        if (k + 1 < n) after -= letters[k + 1] * powers[k + 1];
+    }
+    return before;
+}
+
+int32_t nearest_term(const struct spellings *spellings, const struct vocabulary *terms, int32_t place, uint64_t offset,
+                     const uint8_t *word, int64_t n_bytes) {
+    uint32_t letters[LETTERS];
+    const int n = letters_of(word, n_bytes, letters);
+    if (n < LEAST_LETTERS || n > MOST_LETTERS) return -1;
+    struct search search = {spellings, terms, place, -1, letters, n};
+    const uint64_t whole = look_up_without_each(&search, letters, n, offset); /* terms with another letter */
+    look_up(&search, whole);                                                  /* with one letter more */
+    look_up_without_each(&search, letters + 1, n - 1, offset);                /* with one fewer: without their first */
+    return search.nearest;
+}

@@ -1,0 +1,129 @@
+#include "tokens.h"
+
+static const uint8_t plain_letters[256] = { /* A to Z and a to z in lower case */
+    ['A'] = 'a', ['B'] = 'b', ['C'] = 'c', ['D'] = 'd', ['E'] = 'e', ['F'] = 'f', ['G'] = 'g', ['H'] = 'h', ['I'] = 'i',
+    ['J'] = 'j', ['K'] = 'k', ['L'] = 'l', ['M'] = 'm', ['N'] = 'n', ['O'] = 'o', ['P'] = 'p', ['Q'] = 'q', ['R'] = 'r',
+    ['S'] = 's', ['T'] = 't', ['U'] = 'u', ['V'] = 'v', ['W'] = 'w', ['X'] = 'x', ['Y'] = 'y', ['Z'] = 'z',
+    ['a'] = 'a', ['b'] = 'b', ['c'] = 'c', ['d'] = 'd', ['e'] = 'e', ['f'] = 'f', ['g'] = 'g', ['h'] = 'h', ['i'] = 'i',
+    ['j'] = 'j', ['k'] = 'k', ['l'] = 'l', ['m'] = 'm', ['n'] = 'n', ['o'] = 'o', ['p'] = 'p', ['q'] = 'q', ['r'] = 'r',
+    ['s'] = 's', ['t'] = 't', ['u'] = 'u', ['v'] = 'v', ['w'] = 'w', ['x'] = 'x', ['y'] = 'y', ['z'] = 'z',
+};
+
+static inline void append(struct scanner *s, uint32_t code) { s->n_bytes += write_character(code, s->token + s->n_bytes); }
+
+/* Whether a digit follows a point or comma; -1 where that is not covered. */
+static int is_before_digit(const struct scanner *s, const uint8_t *after) {
+    const uint8_t *next;
+    if (after == s->text.end) return 0;
+    const struct letter letter = letter_of(character_at(after, s->text.end, &next));
+    return letter.flags & (UNCOVERED | REMOVED) ? -1 : (letter.flags & DIGIT) != 0;
+}
+
+enum folded { FOLDED, LEFT_OUT, UNREADABLE };
+
+/* A character by the rules of its script and language. */
+static enum folded fold(struct scanner *s, const uint8_t *after, uint32_t code, struct letter *letter, uint32_t *second) {
+    const int64_t rules = s->rules->flags;
+    *letter = letter_of(rules & UNDOTTED_I && code == 'I' ? 0x131 : code);
+    *second = 0;
+    if (letter->flags & UNCOVERED) return UNREADABLE;
+    if ((letter->combining || letter->flags & COMPOSES) && is_changed_by_nfc(&s->text, s->at, *letter)) return UNREADABLE;
+    if (letter->flags & REMOVED) return LEFT_OUT;
+    if (code == 0x200c || code == 0x200d) {
+        const int found = is_left_out_joiner(&s->text, s->at);
+        return found < 0 ? UNREADABLE : found ? LEFT_OUT : FOLDED;
+    }
+    if (rules & LETTER_APOSTROPHE && (code == '\'' || code == 0x2019)) {
+        const int found = is_between_letters(&s->text, s->at, after);
+        if (found < 0) return UNREADABLE;
+        if (found) *letter = letter_of(0x2bc);
+    }
+    if (rules & JOINED_L && code == 0xb7 && is_joined_l(&s->text, s->at, after)) {
+        s->n_bytes--; /* the l before it */
+        append(s, 0x140);
+        return LEFT_OUT;
+    }
+    for (int64_t k = 0; k < s->rules->n_replaced; k++)
+        if (s->rules->replaced[k].letter == (int32_t)letter->code) {
+            letter->code = (uint32_t)s->rules->replaced[k].first;
+            *second = (uint32_t)s->rules->replaced[k].second;
+            break;
+        }
+    return FOLDED;
+}
+
+enum token next_token(struct scanner *s) {
+    enum token kind = NO_TOKEN;
+    bool has_hangul = false, has_keycap = false, after_digit = false;
+    s->n_bytes = 0;
+    while (s->at < s->text.end) {
+        if (kind != NUMBER && !(s->rules->flags & UNDOTTED_I)) {
+            const uint8_t *at = s->at;
+            uint8_t *to = s->token + s->n_bytes;
+            for (uint8_t letter; at < s->text.end && (letter = plain_letters[*at]) != 0; at++) *to++ = letter;
+            if (at > s->at) {
+                kind = WORD;
+                s->n_bytes = to - s->token;
+                s->at = at;
+                continue;
+            }
+        }
+        const uint8_t *after;
+        const uint32_t code = character_at(s->at, s->text.end, &after);
+        struct letter letter;
+        uint32_t second;
+        const enum folded found = fold(s, after, code, &letter, &second);
+        if (found == UNREADABLE) return NOT_COVERED;
+        if (found == LEFT_OUT) {
+            s->at = after;
+            continue;
+        }
+        const bool is_keycap = code == KEYCAP || code == EMOJI_STYLE;
+        if (letter.flags & LETTER) {
+            if (kind == NUMBER && is_hangul(code)) return NUMBER;
+            if (kind == NO_TOKEN) kind = WORD;
+            has_hangul |= is_hangul(code);
+            append(s, letter.code);
+            if (second) append(s, second);
+            after_digit = false;
+        } else if (letter.flags & MARK) {
+            if (kind != NO_TOKEN && !(kind == NUMBER && is_keycap)) append(s, letter.code);
+            has_keycap |= is_keycap && kind == WORD;
+            after_digit = false;
+        } else if (letter.flags & DIGIT && !s->letters_only) {
+            if (kind == WORD && has_hangul) return WORD;
+            if (kind == WORD && has_keycap) return NOT_COVERED; /* the number's keycaps are taken out of the word too */
+            kind = NUMBER;
+            append(s, letter.code);
+            after_digit = true;
+        } else if (kind == NUMBER && after_digit && (code == '.' || code == ',')) {
+            const int is_joined = is_before_digit(s, after);
+            if (is_joined < 0) return NOT_COVERED;
+            if (!is_joined) return NUMBER;
+            append(s, code);
+            after_digit = false;
+        } else if (kind != NO_TOKEN) {
+            return kind;
+        }
+        s->at = after;
+    }
+    return kind;
+}
+
+int64_t write_bare(const uint8_t *token, int64_t n, uint8_t *to) {
+    const uint8_t *at = token, *end = token + n, *after;
+    uint8_t *written = to;
+    for (; at < end; at = after) {
+        const uint32_t code = character_at(at, end, &after);
+        if (letter_of(code).combining) continue;
+        size_t first = 0, n_left = sizeof accented / sizeof *accented;
+        while (n_left) {
+            const size_t half = n_left / 2;
+            if (accented[first + half].letter < code) first += half + 1, n_left -= half + 1;
+            else n_left = half;
+        }
+        const bool is_accented = first < sizeof accented / sizeof *accented && accented[first].letter == code;
+        written += write_character(is_accented ? accented[first].bare : code, written);
+    }
+    return written - to;
+}

@@ -1,0 +1,151 @@
+"""Makes the tables of letters: a C header for the compiled reader, and the unassigned characters for the Python one.
+
+    python -m reranker.text.unicode_tables
+
+Run it with the oldest Python that is supported: each later one knows all its characters, and changes none of them
+(https://www.unicode.org/policies/stability_policy.html). So texts have the same tokens on every machine: characters
+that this version of Unicode does not assign are no letters anywhere.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby
+from pathlib import Path
+
+import regex
+
+from reranker.text.normalization import REMOVED
+from reranker.text.segmentation import UNSPACED_SCRIPTS
+
+HEADER = Path(__file__).parents[1] / "native" / "text" / "unicode_tables.h"
+MODULE = Path(__file__).parent / "unassigned.py"
+
+# All alphabets of today: the scripts after it are written without spaces, are no longer written, or are rare.
+_END = 0x3000
+_BLOCK = 16
+_FLAGS = ("LETTER", "MARK", "DIGIT", "WORDLIKE", "COMPOSES", "REMOVED", "UNCOVERED")
+_UNCOVERED = regex.compile(rf"(?V1)[{UNSPACED_SCRIPTS}\u1100-\u11ff]")  # and the parts of Hangul syllables
+_WORDLIKE = re.compile(r"[^\W\d_]")
+_GREEK = (*range(0x370, 0x400), *range(0x1F00, 0x2000))
+
+
+def header() -> str:
+    """The C header."""
+    pairs = set(_compositions())
+    seconds = {chr(second) for _, second in pairs}
+    records: dict[tuple[int, int, int, int], int] = {}
+    numbers = [records.setdefault(_record(chr(code), seconds), len(records)) for code in range(_END)]
+    blocks: dict[tuple[int, ...], int] = {}
+    pages = [blocks.setdefault(tuple(numbers[start : start + _BLOCK]), len(blocks)) for start in range(0, _END, _BLOCK)]
+    lower = sorted(first << 16 | second for first, second in pairs if first < _END and _lower(chr(first)) == chr(first))
+    bare = ((ord(each), _bare(each)) for each in map(chr, _GREEK) if _lower(each) == each)
+    parts = [
+        f"/* Letters of Unicode {unicodedata.unidata_version} below U+{_END:04X}. Made by "
+        "reranker/text/unicode_tables.py; do not edit. */",
+        "enum { " + ", ".join(f"{name} = {1 << place}" for place, name in enumerate(_FLAGS)) + " };",
+        f"enum {{ TABLES_END = {_END:#x}, BLOCK = {_BLOCK} }};",
+        "/* What is added to a character (modulo 2^16) to make it lower case, or a digit of ASCII; flags;\n"
+        " * combining class; that of the last character of its decomposition. */\nstatic const struct record {\n"
+        "    uint16_t added;\n    uint8_t flags, combining, trailing;\n} records[] = {",
+        _lines("{" + ", ".join(map(str, record)) + "}" for record in records),
+        "};\n/* The block of each 16 characters, and the record of each character of a block. */",
+        f"static const uint16_t pages[] = {{\n{_lines(map(str, pages))}\n}};",
+        f"static const uint8_t blocks[][BLOCK] = {{\n{_lines(_row(block) for block in blocks)}\n}};",
+        "/* letter << 16 | mark: what is one character in NFC. Ascending, letters in lower case. */",
+        f"static const uint32_t compositions[] = {{\n{_lines(map(hex, lower))}\n}};",
+        "/* Greek letters with accents, and without. Ascending. */",
+        "static const struct accented {\n    uint16_t letter, bare;\n} accented[] = {",
+        _lines(f"{{{letter:#x}, {bare:#x}}}" for letter, bare in bare if letter != bare),
+        "};",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def module() -> str:
+    """The Python module."""
+    kinds = groupby(range(sys.maxunicode + 1), lambda code: unicodedata.category(chr(code)) == "Cn")
+    runs = [list(codes) for is_unassigned, codes in kinds if is_unassigned]
+    # Apart, as `re` looks through the ranges of other planes one by one.
+    planes = (
+        ("[", [run for run in runs if run[0] < 0x10000]),
+        (
+            r"]|(?=[\U00010000-\U0010ffff])[",
+            [run for run in runs if run[0] >= 0x10000],
+        ),
+    )
+    ranges = (piece for start, own in planes for piece in (start, *map(_range, own)))
+    lines = "\n".join(f'    r"{line}"' for line in _lines(chain(ranges, "]"), "", 112).splitlines())
+    version = unicodedata.unidata_version
+    return (
+        f'"""The characters that Unicode {version} does not assign. Made by `unicode_tables`; do not edit."""\n\n'
+        f'UNICODE_VERSION = "{version}"\n\nUNASSIGNED = (\n{lines}\n)\n'
+        '"""A regular expression."""\n'
+    )
+
+
+def _range(codes: Sequence[int]) -> str:
+    """For a class of a regular expression."""
+    ends = [rf"\u{code:04x}" if code < 0x10000 else rf"\U{code:08x}" for code in (codes[0], codes[-1])]
+    return ends[0] if len(codes) == 1 else "-".join(ends)
+
+
+def _lower(letter: str) -> str:
+    """One letter in lower case as `normalization.lower_composed` has it."""
+    return "i" if letter == "\u0130" else letter.lower().replace("ς", "σ")
+
+
+def _record(letter: str, seconds: Iterable[str]) -> tuple[int, int, int, int]:
+    lower = _lower(letter)
+    category = unicodedata.category(lower)
+    flags = (
+        category[0] == "L",
+        category[0] == "M",
+        category == "Nd",
+        _WORDLIKE.match(lower) is not None,
+        lower in seconds,
+        ord(lower) in REMOVED,
+        unicodedata.normalize("NFC", lower) != lower or _UNCOVERED.match(lower) is not None,
+    )
+    turned_into = ord("0") + unicodedata.decimal(lower) if category == "Nd" else ord(lower)
+    number = sum(is_set << place for place, is_set in enumerate(flags))
+    trailing = unicodedata.combining(unicodedata.normalize("NFD", lower)[-1])
+    return (turned_into - ord(letter)) % 2**16, number, unicodedata.combining(lower), trailing
+
+
+def _compositions() -> Iterator[tuple[int, int]]:
+    for code in range(sys.maxunicode + 1):
+        parts = unicodedata.decomposition(chr(code)).split()
+        if len(parts) == 2 and parts[0][0] != "<":
+            first, second = (int(part, 16) for part in parts)
+            if unicodedata.normalize("NFC", chr(first) + chr(second)) == chr(code):
+                yield first, second
+
+
+def _bare(letter: str) -> int:
+    """A letter without its accents, as `tokens` compares Greek stop words."""
+    found = [one for one in unicodedata.normalize("NFD", letter) if not unicodedata.combining(one)]
+    return ord(found[0]) if len(found) == 1 else ord(letter)
+
+
+def _row(numbers: Iterable[int]) -> str:
+    return "{" + ", ".join(map(str, numbers)) + "}"
+
+
+def _lines(values: Iterable[str], between: str = ", ", width: int = 116) -> str:
+    """Values one after the other, in lines."""
+    lines, line = [], ""
+    for value in values:
+        if line and len(line) + len(between) + len(value) > width:
+            lines.append(line)
+            line = ""
+        line += between + value if line else value
+    return f"{between.rstrip()}\n".join([*lines, line])
+
+
+if __name__ == "__main__":
+    HEADER.write_text(header())
+    MODULE.write_text(module())

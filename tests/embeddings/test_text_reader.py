@@ -1,0 +1,236 @@
+"""Texts read in C: as the Python functions read them, on all of Unicode."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from itertools import chain
+from threading import Thread
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingest.embeddings.samples import sample_texts
+from reranker.embeddings import Embeddings
+from reranker.embeddings.detection import guess_and_tie, guess_languages
+from reranker.embeddings.text_reader import TextReader
+from reranker.embeddings.unknown import UNKNOWN_WORDS_RULES, StandIns
+from reranker.text import unassigned, unicode_tables
+from reranker.text.bags import unknown_hash
+from reranker.text.tokens import BARE_STOP_WORDS, has_digit, stop_words, tokenize
+from tests.tiny import write_words
+
+WORDS = {
+    "en": ["cat", "water", "bread", "hotel", "the", "café", "it's"],
+    "de": ["katze", "wasser", "brot", "hotel", "strasse", "dampfschiff", "fahrt", "für"],
+    "el": ["λογοσ", "νερό", "ψωμί", "hotel"],
+    "ru": ["кот", "вода", "еще", "хлеб"],
+    "fa": ["کتاب", "علی"],
+}
+# Languages with rules of their own, with stop words that are compared otherwise, and without anything.
+LANGUAGES = ["en", "de", "el", "ru", "fa", "ar", "tr", "uk", "ca", "hi", "he", "und"]
+# Letters of the scripts that have rules, their marks, and what stands between letters.
+ODD = "aIiİıßẞЁёЙΣςσάΐl·L'’ʼéçᾀ字カー\u0e44 Ａ９ｶﾞ.,-8٣०²½ⅷ각\u1100\u11a8🙂ŀĿकक़ष"
+ODD += (
+    "\u0301\u0307\u0323\u0327\u0345\u093c\u094d\u09c7\u09be\u200c\u200d\ufe0f\u20e3\ufeff\ud800\0\u0378\ua7cb\U0001df00"
+)
+ODD += "كکيیىأإآٱةهۀـ\u064e\u0651\u0654\u0670א\u05b8\u05bc־"
+
+texts = st.text(st.one_of(st.sampled_from(ODD), st.sampled_from("abelst 09.,'"), st.characters()), max_size=30)
+
+
+@pytest.fixture(scope="module")
+def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
+    return write_words(tmp_path_factory.mktemp("words") / "embeddings", WORDS)
+
+
+def tokens_of(embeddings: Embeddings, given: list[str], languages: list[str]) -> list[list[int] | None]:
+    """The hashes of the tokens of each text in reading order."""
+    read = embeddings.reader.read(given, languages, embeddings.stand_ins)
+    hashes = read.words["hash"][read.tokens[: read.offsets[-1]]].tolist()
+    spans = zip(read.offsets.tolist(), read.offsets[1:].tolist(), read.is_covered, strict=False)
+    return [hashes[start:end] if covered else None for start, end, covered in spans]
+
+
+def differences(embeddings: Embeddings, given: list[str], language: str) -> list[str]:
+    """The texts that C reads otherwise than Python, and nothing for those that it leaves to Python."""
+    found = tokens_of(embeddings, given, [language] * len(given))
+    return [
+        text
+        for text, hashes in zip(given, found, strict=True)
+        if hashes is not None and hashes != list(map(unknown_hash, tokenize(text, language)))
+    ]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@given(given=st.lists(texts, max_size=4))
+def test_tokens_are_those_of_the_definition(embeddings, language, given):
+    assert differences(embeddings, given, language) == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_character_of_unicode_is_read_as_by_the_definition(embeddings, language):
+    every = map(chr, range(sys.maxunicode + 1 if language == "und" else 0x3000))
+    given = [f"{one} a{one}b{one}1{one}2{one} l{one}l i{one}\u0301 {one}\u0307" for one in every]
+    given = [text if language == "und" else text[: text.index("2")] for text in given]
+    assert differences(embeddings, given, language) == []
+
+
+@pytest.mark.parametrize("mark", ["\u0301", "\u0327", "\u0332", "\u0345", "\u064e", "\u093c", "\u09be"])
+def test_a_mark_after_each_character_is_read_as_by_the_definition(embeddings, mark):
+    given = [f"a{chr(code)}{other}{mark}b" for code in range(0x3000) for other in ("", "\u0332")]
+    assert differences(embeddings, given, "und") == []
+
+
+def test_the_letters_of_living_alphabets_are_read_in_c(embeddings):
+    covered = {
+        "en": "Résumé naïve “quoted” — e-mail 3.5 €, İstanbul 🙂 ﬁ"[:-2],
+        "el": "Ο Όμηρος έγραψε την Οδύσσεια· ΐ Ἀθῆναι",
+        "ru": "Москва́ — столица, ещё Ёлка",
+        "uk": "П'ять м’яких",
+        "tr": "İSTANBUL ILIK",
+        "ca": "col·lecció",
+        "ar": "مُحَمَّدٌ كـتـاب ٢٠٢٤",
+        "fa": "می‌خواهم كتاب",
+        "he": "שלום בָּא",
+        "hi": "हिन्दी क्\u200dष ड़",
+        "ko": "한국어 8장에서",
+        "vi": "Tiếng Việt",
+    }
+    found = tokens_of(embeddings, list(covered.values()), list(covered))
+    expected = [list(map(unknown_hash, tokenize(text, language))) for language, text in covered.items()]
+    assert found == expected
+
+
+def test_other_scripts_and_what_nfc_changes_are_left_to_python(embeddings):
+    left = ["字", "カ", "ไทย", "e\u0301", "a\u0323\u0307", "i\u0307", "ａ", "\u1100\u1161", "б" + "\u0301" * 40]
+    assert tokens_of(embeddings, left, ["und"] * len(left)) == [None] * len(left)
+    found = embeddings.bags(left, ["und"] * len(left))
+    assert [bag.n_unknown for bag in found] == [len(tokenize(text, "und")) for text in left]
+
+
+def test_words_and_numbers_are_counted_up_to_their_limits(embeddings):
+    words = [f"{chr(97 + i // 26 % 26)}{chr(97 + i % 26)}zzq" for i in range(600)]
+    given = [
+        " ".join(words),
+        " ".join(map(str, range(2_000))),
+        " ".join(f"{word} {place}" for place, word in enumerate(words)),
+    ]
+    given += [f"the {'1 ' * 700}{' '.join(words)}"]
+    assert differences(embeddings, given, "en") == []
+    assert [len(each) for each in tokens_of(embeddings, given, ["en"] * 4)] == [500, 500, 999, 1000]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "\0", "\ud800", "a\udc00b", "\U0010ffff", "x" * 1_000_000, "1." * 300_000, "é" * 300_000, "б\u0301" * 9],
+)
+def test_hostile_texts_are_read(embeddings, text):
+    for language in ("en", "el", "uk", "und"):
+        assert differences(embeddings, [text, "cat", text], language) == []
+
+
+@pytest.mark.parametrize("rule", UNKNOWN_WORDS_RULES)
+@given(given=st.lists(st.text(st.sampled_from("abcehilorstwüκοςтаво "), max_size=60), max_size=3))
+def test_bags_hold_the_terms_that_stand_for_words(embeddings, rule, given):
+    embeddings = embeddings.with_unknown_words(rule)
+    for language in ("en", "de", "el", "ru", "sw"):
+        given = [*given, "hotl wasser cafe dampfschifffahrt fuer кит λόγος bread bread zzz 12 12"]
+        for text, bag in zip(given, embeddings.bags(given, [language] * len(given)), strict=True):
+            expected = embeddings.bag_of_tokens(tokenize(text, language), language)
+            assert bag.term_ids.tolist() == expected.term_ids.tolist()
+            assert bag.counts.tolist() == expected.counts.tolist()
+            assert (bag.n_unknown, bag.unknown_hashes.tolist()) == (
+                expected.n_unknown,
+                expected.unknown_hashes.tolist(),
+            )
+
+
+@given(given=st.lists(texts, min_size=1, max_size=4), first=st.integers(1, 3))
+def test_the_first_words_are_those_without_numbers(embeddings, given, first):
+    found = embeddings.reader.bags(given, ["en"] * len(given), embeddings.stand_ins, first)
+    for text, bag in zip(given, found, strict=True):
+        words = [token for token in tokenize(text, "en") if not has_digit(token)][:first]
+        if bag is not None:
+            assert bag.term_ids.tolist() == embeddings.bag_of_tokens(words, "en").term_ids.tolist()
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
+    """Words of a few letters, so that most have neighbours."""
+    spelled = [
+        f"{a}{b}{c}{d}{e}" for a in "ab" for b in "abé" for c in ("", "a", "λ") for d in "bc" for e in ("", "ab")
+    ]
+    return write_words(tmp_path_factory.mktemp("many") / "embeddings", {"en": spelled[::2], "fr": spelled[1::3]})
+
+
+@given(given=st.lists(st.text(st.sampled_from("abcéλ"), min_size=1, max_size=9), max_size=20))
+def test_the_nearest_spelling_is_that_of_the_index(many, given):
+    stand_ins = StandIns(many.vocabulary, many.path, "nearest")
+    reader = TextReader(many.vocabulary, stand_ins)
+    for bag, word in zip(reader.bags(given, ["en"] * len(given), many.stand_ins), given, strict=True):
+        own = many.term_id("en", word)
+        expected = stand_ins.find("en", word) if own is None else (own,)
+        assert tuple(bag.term_ids.tolist()) == expected or word in stop_words("en")
+
+
+def test_words_of_64_letters_have_a_nearest_spelling_and_longer_ones_none(tmp_path):
+    words = ["x" * 64, "y" * 65, "z" * 66]
+    embeddings = write_words(tmp_path / "embeddings", {"en": words})
+    given = ["x" * 63, "y" * 64, "z" * 64, "z" * 65]
+    assert [bag.term_ids.tolist() for bag in embeddings.bags(given, ["en"] * 4)] == [[0], [1], [], []]
+
+
+@given(
+    given=st.lists(
+        st.one_of(
+            texts, st.lists(st.sampled_from([*chain.from_iterable(WORDS.values()), "und", "λόγος", "12"])).map(" ".join)
+        ),
+        max_size=5,
+    )
+)
+def test_languages_are_those_of_the_definition(embeddings, given):
+    assert guess_languages(given, embeddings) == [guess_and_tie(text, embeddings)[0] for text in given]
+
+
+def test_texts_of_people_are_read_as_by_the_definition(embeddings):
+    for text in sample_texts():
+        assert differences(embeddings, ["\n".join(text.sentences)], text.language) == []
+
+
+def test_in_one_language_nothing_is_guessed(tmp_path):
+    embeddings = write_words(tmp_path / "embeddings", {"fr": ["chat"]})
+    assert guess_languages(["the black cat", ""], embeddings) == ["fr", "fr"]
+
+
+def test_threads_share_a_reader_while_languages_are_added(embeddings):
+    reader = TextReader(embeddings.vocabulary, StandIns(embeddings.vocabulary, embeddings.path, "parts"))
+    wrong = []
+
+    def read(number: int) -> None:
+        for language in [*LANGUAGES[number:], *LANGUAGES[:number], "sv", "fi", "fr", "it"]:
+            (bag,) = reader.bags(["cat zzqqx 12"], [language], embeddings.stand_ins)
+            if bag.n_unknown + bag.counts.sum() != 3:
+                wrong.append(language)
+
+    threads = [Thread(target=read, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_greek_stop_words_hold_no_accented_letter_but_greek_ones():
+    # C takes the accents off these alone.
+    assert BARE_STOP_WORDS == ("el",)
+    for word in stop_words("el"):
+        others = [letter for letter in word if not "\u0370" <= letter <= "\u03ff"]
+        assert all(not letter.isalpha() for letter in others)
+
+
+@pytest.mark.skipif(unicodedata.unidata_version != unassigned.UNICODE_VERSION, reason="another version of Unicode")
+def test_the_tables_are_those_that_the_script_makes():
+    assert unicode_tables.HEADER.read_text() == unicode_tables.header()
+    assert unicode_tables.MODULE.read_text() == unicode_tables.module()
