@@ -92,7 +92,7 @@ class TextReader:
         n_words = self._languages.n_rules * min(given.n_bytes, most * len(texts))
         words = _Words(n_words, self._languages.n_rules * given.n_bytes)
         is_covered, known = np.empty(len(texts), np.uint8), np.empty((n_words, native.N_SETS), np.uint64)
-        n_known = np.zeros((len(texts), n_languages), np.int32)
+        n_known, tokens = np.zeros((len(texts), n_languages), np.int32), np.empty(most, np.int32)
         reader = self._reader(self._languages)
         native.count_known_words(
             ctypes.byref(reader),
@@ -100,6 +100,7 @@ class TextReader:
             most,
             ctypes.byref(words.structure),
             address(known),
+            address(tokens),
             address(is_covered),
             address(n_known),
         )
@@ -208,10 +209,9 @@ class _Words:
     """
 
     def __init__(self, most: int, n_bytes: int) -> None:
-        n_slots = 1 << max(1, 2 * most - 1).bit_length()
-        self._words, self._slots = np.empty(most, native.WORD), np.zeros(n_slots, np.uint32)
+        self._words, self._slots = np.empty(most, native.WORD), np.empty(max(8 * most, native.FIRST_SLOTS), np.uint32)
         self._letters = np.empty(4 * n_bytes + 16, np.uint8)
-        self.structure = native.Words(address(self._words), 0, address(self._slots), n_slots, address(self._letters), 0)
+        self.structure = native.Words(address(self._words), 0, address(self._slots), 0, address(self._letters), 0)
 
     @property
     def found(self) -> NDArray[Any]:

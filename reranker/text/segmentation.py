@@ -6,6 +6,7 @@ Chinese and Japanese together, and one for each of the other scripts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
@@ -28,6 +29,8 @@ UNSPACED_SCRIPTS = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\
 
 _LETTER = rf"[[{UNSPACED_SCRIPTS}]--\p{{M}}]"
 _UNSPACED = regex.compile(f"(?V1){_LETTER}")
+# Thai is the first of these scripts; `re` passes over the letters before it in a tenth of the time.
+_FROM_THAI = re.compile("[\u0e00-\U0010ffff]")
 # A mark stays with the letter before it, of whatever script.
 _ONE_KIND = regex.compile(rf"(?V1){_LETTER}[{UNSPACED_SCRIPTS}\p{{M}}]*+|(?:[^{UNSPACED_SCRIPTS}]|\p{{M}})++")
 
@@ -43,7 +46,8 @@ def split_words(tokens: Sequence[str]) -> list[str]:
     >>> split_words(["libreofficeの使い方"])
     ['libreoffice', 'の', '使い方']
     """
-    if _UNSPACED.search(_BETWEEN.join(tokens)) is None:
+    joined = _BETWEEN.join(tokens)
+    if _FROM_THAI.search(joined) is None or _UNSPACED.search(joined) is None:
         return list(tokens)
     runs = [run for token in tokens for run in _ONE_KIND.findall(token)]
     breaker = _word_breaker()

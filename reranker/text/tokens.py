@@ -22,8 +22,8 @@ MAX_TOKENS = 500
 # What is found out about a token is worth keeping for words; a text may as well be one token of a million letters.
 LONGEST_CACHED_TOKEN = 64
 
-# In letters: about the first 500 words and their stop words.
-_LONG_TEXT = 10_000
+# More than most texts take for each, with blanks and stop words.
+_LETTERS_A_TOKEN = 20
 
 # Raise it whenever the tokens of a text change: an index made by another version is then refused.
 TOKENIZER_VERSION = 3
@@ -107,7 +107,7 @@ def tokenize(
     ['sku', '00001', 'rfc', '2822', '3.5', 'm']
     """
     tokens: list[str] = []
-    for part in parts_of(text):
+    for part in parts_of(text, max_tokens):
         found = _found(part, language)
         tokens += found if with_stop_words else _without_stop_words(found, language)
         if max_tokens is not None and len(tokens) >= max_tokens:
@@ -132,7 +132,7 @@ def letter_tokens(
     """
     check_can_split((language,), "texts were given in")
     tokens: list[str] = []
-    for part in parts_of(text):
+    for part in parts_of(text, max_tokens):
         runs = split_words(_WORD.findall(normalize_term(part, language)))
         tokens += runs if with_stop_words else _without_stop_words(runs, language)
         if max_tokens is not None and len(tokens) >= max_tokens:
@@ -145,11 +145,11 @@ def is_word(term: str, language: str) -> bool:
     return letter_tokens(term, language, None, with_stop_words=True) == [term]
 
 
-def parts_of(text: str) -> Iterator[str]:
+def parts_of(text: str, max_tokens: int | None = MAX_TOKENS) -> Iterator[str]:
     """Splits a long text into parts between tokens, so that only as much as needed is read."""
-    start = 0
-    while len(text) - start > _LONG_TEXT:
-        blank = _BLANK.search(text, start + _LONG_TEXT)
+    start, length = 0, _LETTERS_A_TOKEN * (max_tokens or MAX_TOKENS)
+    while len(text) - start > length:
+        blank = _BLANK.search(text, start + length)
         if blank is None:
             break
         yield text[start : blank.start()]
@@ -157,8 +157,9 @@ def parts_of(text: str) -> Iterator[str]:
     yield text[start:] if start else text
 
 
-def _without_stop_words(tokens: Iterable[str], language: str) -> Iterator[str]:
-    return (token for token in tokens if not is_stop_word(token, language))
+def _without_stop_words(tokens: Iterable[str], language: str) -> list[str]:
+    left_out = stop_words(language)
+    return [token for token in tokens if _stop_form(token, language) not in left_out]
 
 
 def _cut(tokens: list[str], max_tokens: int) -> tuple[list[str], bool]:

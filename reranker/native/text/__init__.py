@@ -20,6 +20,9 @@ ASKED = -3
 N_SETS = 4
 """Sets of 64 languages: which of them know a word."""
 
+FIRST_SLOTS = 4096
+"""Of `Words`."""
+
 WORD = np.dtype(
     [
         ("start", "<i8"),
@@ -114,5 +117,5 @@ class Bags(ctypes.Structure):
 
 
 read_texts = declare("read_texts", "pppqpppp", "q")
-count_known_words = declare("count_known_words", "ppqpppp")
+count_known_words = declare("count_known_words", "ppqppppp")
 count_bags = declare("count_bags", "pqppqppqppp")

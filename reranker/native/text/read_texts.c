@@ -44,35 +44,53 @@ static struct scanner scanner_of(const struct texts *texts, int64_t text, const 
     return (struct scanner){.text = span, .at = span.start, .rules = &language->rules};
 }
 
+static struct key key_of(const struct language *language, const uint8_t *token, int64_t n) {
+    return (struct key){token, n, checksum(token, n, language->seed), (int32_t)language->place};
+}
+
 /* The last word; there is room for as many bytes behind it. */
-static bool is_stop_word(const struct language *language, uint8_t *token, int64_t n) {
+static bool is_stop_word(const struct language *language, const uint8_t *token, int64_t n, uint8_t *bare) {
     if (language->has_bare_stop_words) {
-        uint8_t *bare = token + n;
         n = write_bare(token, n, bare);
         token = bare;
     }
-    return find_term(&language->stop_words, 0, checksum(token, n, language->seed), token, n) >= 0;
+    struct key key = key_of(language, token, n);
+    key.place = 0;
+    return find_term(&language->stop_words, &key) >= 0;
 }
 
-static int32_t find_own_term(const struct reader *reader, const struct language *language, const uint8_t *token, int64_t n) {
-    if (language->place < 0) return NONE;
-    return find_term(&reader->terms, (int32_t)language->place, checksum(token, n, language->seed), token, n);
-}
+enum { TOGETHER = 64 }; /* look-ups */
 
-static int32_t meaning_of(const struct reader *reader, const struct language *language, uint8_t *token, int64_t n,
-                          bool is_number, int64_t *n_asked) {
-    if (is_stop_word(language, token, n)) return STOP_WORD;
-    if (is_number || language->place < 0) return NONE;
-    if (language->stand_ins == ALWAYS_ASKED_FOR) return ASKED - (int32_t)(*n_asked)++;
-    int32_t found = find_own_term(reader, language, token, n);
-    if (found != NONE || language->stand_ins == SKIPPED) return found;
+struct look_ups {
+    int64_t n;
+    int64_t words[TOGETHER]; /* for which the terms are looked up */
+    struct key keys[TOGETHER];
+};
+
+/* What a word stands for that is no term itself. */
+static int32_t find_stand_in(const struct reader *reader, const struct language *language, const struct key *key,
+                             int64_t *n_asked) {
+    if (language->stand_ins == SKIPPED) return NONE;
     if (language->stand_ins == ASKED_FOR) return ASKED - (int32_t)(*n_asked)++;
-    for (int64_t k = 0; k < language->n_others && found == NONE; k++)
-        found = find_own_term(reader, &reader->languages[language->others[k]], token, n);
-    if (found == NONE && language->has_nearest)
-        found = nearest_term(&reader->spellings, &reader->terms, (int32_t)language->place, language->spelling_offset,
-                             token, n);
-    return found;
+    for (int64_t k = 0; k < language->n_others; k++) {
+        const struct key other = key_of(&reader->languages[language->others[k]], key->bytes, key->n);
+        const int32_t found = find_term(&reader->terms, &other);
+        if (found != NONE) return found;
+    }
+    if (!language->has_nearest) return NONE;
+    return nearest_term(&reader->spellings, &reader->terms, key->place, language->spelling_offset, key->bytes, key->n);
+}
+
+static void look_up_terms(const struct reader *reader, struct words *words, struct look_ups *waiting, int64_t *n_asked) {
+    int32_t found[TOGETHER];
+    find_terms(&reader->terms, waiting->keys, waiting->n, found);
+    for (int64_t k = 0; k < waiting->n; k++) {
+        struct word *word = &words->words[waiting->words[k]];
+        word->term = found[k];
+        if (found[k] == NONE)
+            word->term = find_stand_in(reader, &reader->languages[word->language], &waiting->keys[k], n_asked);
+    }
+    waiting->n = 0;
 }
 
 /* Finds the tokens of texts without stop words: of each its first `most` words, and as many numbers among them.
@@ -86,6 +104,7 @@ static int32_t meaning_of(const struct reader *reader, const struct language *la
 EXPORT int64_t read_texts(const struct reader *reader, const struct texts *texts, const int32_t *languages, int64_t most,
                           struct words *words, uint8_t *is_covered, int64_t *token_offsets, int32_t *tokens) {
     int64_t n_tokens = 0, n_asked = 0;
+    struct look_ups waiting = {.n = 0};
     for (int64_t text = 0; text < texts->n_texts; text++) {
         const struct language *language = &reader->languages[languages[text]];
         struct scanner scanner = scanner_of(texts, text, language);
@@ -101,9 +120,18 @@ EXPORT int64_t read_texts(const struct reader *reader, const struct texts *texts
             const int64_t place = find_word(words, languages[text], scanner.n_bytes, &is_new);
             struct word *word = &words->words[place];
             if (is_new) {
+                const uint8_t *token = words->letters + word->start;
                 word->is_number = kind == NUMBER;
-                word->hash = checksum(scanner.token, scanner.n_bytes, 0);
-                word->term = meaning_of(reader, language, scanner.token, scanner.n_bytes, kind == NUMBER, &n_asked);
+                word->hash = checksum(token, word->n_bytes, 0);
+                word->term = NONE;
+                if (is_stop_word(language, token, word->n_bytes, words->letters + words->n_letters)) word->term = STOP_WORD;
+                else if (kind == WORD && language->place >= 0 && language->stand_ins == ALWAYS_ASKED_FOR)
+                    word->term = ASKED - (int32_t)n_asked++;
+                else if (kind == WORD && language->place >= 0) {
+                    waiting.words[waiting.n] = place;
+                    waiting.keys[waiting.n++] = key_of(language, token, word->n_bytes);
+                    if (waiting.n == TOGETHER) look_up_terms(reader, words, &waiting, &n_asked);
+                }
             }
             if (word->term == STOP_WORD) continue;
             tokens[n_tokens++] = (int32_t)place;
@@ -113,45 +141,69 @@ EXPORT int64_t read_texts(const struct reader *reader, const struct texts *texts
         is_covered[text] = kind != NOT_COVERED;
         if (kind == NOT_COVERED) n_tokens = token_offsets[text];
     }
+    look_up_terms(reader, words, &waiting, &n_asked);
     token_offsets[texts->n_texts] = n_tokens;
     return n_asked;
 }
 
 enum { SETS = 4 }; /* of 64 languages: a vocabulary holds 256 at most */
 
+/* Finds the languages with the same rules that know words: those from `first` on. */
+static void find_languages(const struct reader *reader, struct words *words, int64_t first, int32_t rules, uint64_t *known) {
+    struct key keys[TOGETHER];
+    int32_t found[TOGETHER];
+    int64_t places[TOGETHER], n = 0;
+    for (int64_t k = rules; k < reader->n_places; k++) {
+        const struct language *language = &reader->languages[k];
+        if (language->same_rules != rules) continue;
+        for (int64_t place = first; place < words->n_words; place++) {
+            const struct word *word = &words->words[place];
+            const uint8_t *token = words->letters + word->start;
+            if (k == rules) memset(known + SETS * place, 0, SETS * sizeof *known);
+            if (is_stop_word(language, token, word->n_bytes, words->letters + words->n_letters))
+                known[SETS * place + k / 64] |= (uint64_t)1 << k % 64;
+            else places[n] = place, keys[n++] = key_of(language, token, word->n_bytes);
+            if (n < TOGETHER && place + 1 < words->n_words) continue;
+            find_terms(&reader->terms, keys, n, found);
+            for (int64_t one = 0; one < n; one++)
+                if (found[one] != NONE) known[SETS * places[one] + k / 64] |= (uint64_t)1 << k % 64;
+            n = 0;
+        }
+    }
+}
+
 /* Counts the words that each language knows, stop words among them, of the first `most` runs of letters of each text by its
  * rules.
  *
  * words: as of `read_texts`.
  * known (most words, 4): room for the languages that know each word.
+ * tokens (most,): room for the words of a text.
  * is_covered (n_texts,): 0 where Python is to count.
  * n_known (n_texts, n_places): 0 at first. */
 EXPORT void count_known_words(const struct reader *reader, const struct texts *texts, int64_t most, struct words *words,
-                              uint64_t *known, uint8_t *is_covered, int32_t *n_known) {
+                              uint64_t *known, int32_t *tokens, uint8_t *is_covered, int32_t *n_known) {
     for (int64_t text = 0; text < texts->n_texts; text++) {
+        int32_t *counts = n_known + text * reader->n_places;
         is_covered[text] = 1;
         for (int32_t rules = 0; rules < reader->n_places && is_covered[text]; rules++) {
             if (reader->languages[rules].same_rules != rules) continue;
             struct scanner scanner = scanner_of(texts, text, &reader->languages[rules]);
             scanner.letters_only = true;
-            for (int64_t n_words = 0; n_words < most; n_words++) {
-                uint8_t *token = scanner.token = words->letters + words->n_letters;
+            const int64_t first_new = words->n_words;
+            int64_t n_tokens = 0;
+            while (n_tokens < most) {
+                scanner.token = words->letters + words->n_letters;
                 const enum token kind = next_token(&scanner);
                 if (kind == NOT_COVERED) is_covered[text] = 0;
                 if (kind != WORD) break;
                 int is_new;
-                uint64_t *sets = known + SETS * find_word(words, rules, scanner.n_bytes, &is_new);
-                for (int set = 0; is_new && set < SETS; set++) sets[set] = 0;
-                for (int64_t k = rules; is_new && k < reader->n_places; k++) {
-                    const struct language *one = &reader->languages[k];
-                    if (one->same_rules == rules && (is_stop_word(one, token, scanner.n_bytes) ||
-                                                     find_own_term(reader, one, token, scanner.n_bytes) != NONE))
-                        sets[k / 64] |= (uint64_t)1 << k % 64;
-                }
-                for (int set = 0; set < SETS; set++)
-                    for (uint64_t left = sets[set]; left; left &= left - 1)
-                        n_known[text * reader->n_places + 64 * set + __builtin_ctzll(left)]++;
+                tokens[n_tokens++] = (int32_t)find_word(words, rules, scanner.n_bytes, &is_new);
             }
+            find_languages(reader, words, first_new, rules, known);
+            for (int64_t k = 0; k < n_tokens; k++)
+                for (int set = 0; set < SETS; set++)
+                    for (uint64_t left = known[SETS * tokens[k] + set]; left; left &= left - 1)
+                        counts[64 * set + __builtin_ctzll(left)]++;
         }
     }
 }

@@ -35,15 +35,21 @@ struct search {
     int n_letters;
 };
 
-static void look_up(struct search *search, uint64_t hash) {
-    const uint64_t key = hash & HASH_BITS, *entries = search->spellings->entries;
-    int64_t first = search->spellings->starts[key >> TRAILING_BITS], n = search->spellings->starts[(key >> TRAILING_BITS) + 1];
-    n -= first;
+/* Where the entries of a hash begin, or would. */
+static int64_t first_entry(const struct spellings *spellings, uint64_t key) {
+    const int64_t *start = &spellings->starts[key >> TRAILING_BITS];
+    int64_t first = start[0], n = start[1] - start[0];
     while (n > 0) {
         const int64_t half = n / 2;
-        if (entries[first + half] < key) first += half + 1, n -= half + 1;
+        if (spellings->entries[first + half] < key) first += half + 1, n -= half + 1;
         else n = half;
     }
+    return first;
+}
+
+static void look_up(struct search *search, uint64_t key) {
+    const uint64_t *entries = search->spellings->entries;
+    int64_t first = first_entry(search->spellings, key);
     for (; first < search->spellings->n_entries && (entries[first] & HASH_BITS) == key; first++) {
         const uint32_t term = (uint32_t)entries[first];
         /* A damaged file may hold any number, and two spellings may have one hash. */
@@ -56,29 +62,37 @@ static void look_up(struct search *search, uint64_t hash) {
     }
 }
 
-/* The sum of letter_p · GOLDEN · BASE^(p + 1), modulo 2^64, is the hash of a word. Looks up those of the word without each
- * of its n letters, and returns that of the whole word. */
-static uint64_t look_up_without_each(struct search *search, const uint32_t *letters, int n, uint64_t offset) {
+/* The sum of letter_p · GOLDEN · BASE^(p + 1), modulo 2^64, is the hash of a word. Writes those of the word without each of
+ * its n letters, and behind them that of the whole word. */
+static void write_hashes(const uint32_t *letters, int n, uint64_t offset, uint64_t *hashes) {
     uint64_t powers[LETTERS + 1], before = offset, after = 0; /* letters after the one left out move up by one place */
     powers[0] = GOLDEN;
     for (int k = 0; k < n; k++) powers[k + 1] = powers[k] * BASE;
     for (int k = 1; k < n; k++) after += letters[k] * powers[k];
     for (int k = 0; k < n; k++) {
-        look_up(search, before + after);
+        hashes[k] = (before + after) & HASH_BITS;
         before += letters[k] * powers[k + 1];
         if (k + 1 < n) after -= letters[k + 1] * powers[k + 1];
     }
-    return before;
+    hashes[n] = before & HASH_BITS;
 }
 
 int32_t nearest_term(const struct spellings *spellings, const struct vocabulary *terms, int32_t place, uint64_t offset,
                      const uint8_t *word, int64_t n_bytes) {
     uint32_t letters[LETTERS];
+    uint64_t keys[2 * LETTERS];
     const int n = letters_of(word, n_bytes, letters);
     if (n < LEAST_LETTERS || n > MOST_LETTERS) return -1;
+    write_hashes(letters, n, offset, keys);                     /* of terms with another letter, or one more */
+    write_hashes(letters + 1, n - 1, offset, keys + n + 1);     /* with one fewer: without their first */
+    const int n_keys = 2 * n;
+    /* The memory is fetched for all at once. */
+    for (int k = 0; k < n_keys; k++) __builtin_prefetch(&spellings->starts[keys[k] >> TRAILING_BITS]);
+    for (int k = 0; k < n_keys; k++) {
+        const int64_t *start = &spellings->starts[keys[k] >> TRAILING_BITS];
+        __builtin_prefetch(&spellings->entries[(start[0] + start[1]) / 2]);
+    }
     struct search search = {spellings, terms, place, -1, letters, n};
-    const uint64_t whole = look_up_without_each(&search, letters, n, offset); /* terms with another letter */
-    look_up(&search, whole);                                                  /* with one letter more */
-    look_up_without_each(&search, letters + 1, n - 1, offset);                /* with one fewer: without their first */
+    for (int k = 0; k < n_keys; k++) look_up(&search, keys[k]);
     return search.nearest;
 }

@@ -20,14 +20,34 @@ uint32_t checksum(const uint8_t *bytes, int64_t n, uint32_t from) {
     return ~rest;
 }
 
-int32_t find_term(const struct vocabulary *terms, int32_t place, uint32_t checksum, const uint8_t *bytes, int64_t n) {
+static int64_t first_slot(const struct vocabulary *terms, uint32_t checksum) {
     const int shift = 32 - __builtin_ctzll((uint64_t)terms->n_slots);
-    int64_t slot = (uint32_t)(checksum * (uint32_t)GOLDEN) >> shift;
+    return (uint32_t)(checksum * (uint32_t)GOLDEN) >> shift;
+}
+
+int32_t find_term(const struct vocabulary *terms, const struct key *key) {
+    int64_t slot = first_slot(terms, key->checksum);
     for (uint32_t entry; (entry = terms->slots[slot]) != 0; slot = (slot + 1) & (terms->n_slots - 1)) {
-        if (terms->places[entry - 1] != place) continue; /* the cheapest test that rules out most other terms */
+        if (terms->places[entry - 1] != key->place) continue; /* the cheapest test that rules out most other terms */
         const int64_t start = terms->offsets[entry - 1];
-        if (terms->offsets[entry] - start == n && memcmp(terms->bytes + start, bytes, (size_t)n) == 0)
+        if (terms->offsets[entry] - start == key->n && memcmp(terms->bytes + start, key->bytes, (size_t)key->n) == 0)
             return (int32_t)(entry - 1);
     }
     return -1;
+}
+
+void find_terms(const struct vocabulary *terms, const struct key *keys, int64_t n, int32_t *found) {
+    for (int64_t k = 0; k < n; k++) __builtin_prefetch(&terms->slots[first_slot(terms, keys[k].checksum)]);
+    for (int64_t k = 0; k < n; k++) {
+        const uint32_t entry = terms->slots[first_slot(terms, keys[k].checksum)];
+        if (!entry) continue;
+        __builtin_prefetch(&terms->places[entry - 1]);
+        __builtin_prefetch(&terms->offsets[entry - 1]);
+    }
+    for (int64_t k = 0; k < n; k++) {
+        const uint32_t entry = terms->slots[first_slot(terms, keys[k].checksum)];
+        if (entry && terms->places[entry - 1] == keys[k].place)
+            __builtin_prefetch(&terms->bytes[terms->offsets[entry - 1]]);
+    }
+    for (int64_t k = 0; k < n; k++) found[k] = find_term(terms, &keys[k]);
 }

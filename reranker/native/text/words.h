@@ -13,12 +13,14 @@ struct word {
     uint32_t fingerprint;
 };
 
+enum { FIRST_SLOTS = 4096 }; /* the caller has room for FIRST_SLOTS, and for 8 times the most words */
+
 struct words { /* the caller's arrays */
     struct word *words;
     int64_t n_words;
-    uint32_t *slots; /* place + 1; 0 at first */
-    int64_t n_slots; /* a power of two, twice the most words at least */
-    uint8_t *letters;
+    uint32_t *slots; /* place + 1, or 0 */
+    int64_t n_slots; /* in use, a power of two; 0 at first */
+    uint8_t *letters; /* with 8 bytes more than are written */
     int64_t n_letters;
 };
 
