@@ -28,7 +28,7 @@ from evaluation.corpora import load_libreoffice
 from evaluation.corpora.pages import Page
 from evaluation.corpora.tasks import Direction, Task, make_task
 from ingest.encode import encode
-from reranker.api.app import create_app, warm_up
+from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.proxy import PROXY_EXTENSION
 from reranker.search.searcher import Searcher, SearchRequest
@@ -212,7 +212,6 @@ def main() -> None:
             # The order is measured here, whatever else the machine does.
             settings = Settings(home=folder, store=address, slow_query_ms=0, proxy_budget_ms=60_000)
             app = create_app(settings, store, embeddings)
-            warm_up(app)
             client = app.test_client()
             client.post(f"/{PLAIN}/_search", json={"query": {"multi_match": {"query": "print", "fields": FIELDS}}})
             app.extensions[PROXY_EXTENSION].ranking.figures.wait(_LEARNING_S)

@@ -39,7 +39,6 @@ READ_BY_HAND = {
     "itsdangerous": "BSD-3-Clause",
     "jinja2": "BSD-3-Clause",
     "justext": "BSD-2-Clause",
-    "numba": "BSD-2-Clause",
     "protobuf": "BSD-3-Clause",
     "python-dateutil": "Apache-2.0 OR BSD-3-Clause",
     "scipy": "BSD-3-Clause",

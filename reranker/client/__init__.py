@@ -1,4 +1,4 @@
-"""A typed client of the service, for programs that have no embeddings of their own; it imports neither NumPy nor Numba.
+"""A typed client of the service, for programs that have no embeddings of their own; it does not import NumPy.
 
 from reranker.client import SinkrankClient
 """

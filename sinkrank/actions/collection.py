@@ -135,11 +135,9 @@ def _measure(
 
     from evaluation.collections.indexing import indexed
     from evaluation.collections.spellings import without_identical_spellings
-    from reranker.transport import warm_up
 
     asking, searched = languages
     queries = [replace(query, language=query.language or asking) for query in collection.queries]
-    warm_up()  # what is compiled once is no cost of a query
     with indexed(collection, searched, searcher.store, searcher.embeddings, index, progress) as made:
         runs, costs = _search(searcher, made, settings, methods, queries, progress)
         if systems:

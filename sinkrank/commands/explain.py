@@ -48,11 +48,9 @@ def explain(
         raise typer.BadParameter(f"{plot} does not end in .svg; the plot is an SVG file", param_hint="--plot")
 
     from reranker.ranking.explanation import PAIRS_PER_WORD
-    from reranker.transport import compilation
     from sinkrank.console import output, tables
 
-    # Loading the compiled code takes longer than one search without it.
-    with compilation.deferred(), _opened(loaded, text, doc_id, lang, to, template) as explained:
+    with _opened(loaded, text, doc_id, lang, to, template) as explained:
         with output.talk().status(output.LOADING):
             explanation = explained(PAIRS_PER_WORD)
         if plot is not None:

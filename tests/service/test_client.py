@@ -16,7 +16,6 @@ import urllib3
 from flask import Flask, redirect
 from werkzeug.wrappers import Response
 
-from reranker.api.app import warm_up
 from reranker.base.errors import WrongParameter
 from reranker.client import (
     ClientError,
@@ -42,7 +41,6 @@ from tests.stores.fake_engine import serve as serve_fake
 
 @pytest.fixture
 def client(app: Flask) -> Iterator[SinkrankClient]:
-    warm_up(app)
     with serving(app) as url, SinkrankClient(url, n_retries=0) as client:
         yield client
 
@@ -316,7 +314,7 @@ def test_numbers_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
 
 
 def test_importing_it_brings_no_arithmetic_along() -> None:
-    heavy = ("numpy", "numba", "scipy", "pydantic", "flask", "opensearchpy")
+    heavy = ("numpy", "scipy", "pydantic", "flask", "opensearchpy")
     code = f"import sys, reranker.client; print([name for name in {heavy} if name in sys.modules])"
     root = Path(__file__).parents[2]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)

@@ -13,7 +13,6 @@ from flask.testing import FlaskClient
 from reranker import answers
 from reranker.answers import Answer, NotThisAnswer, read_answer
 from reranker.answers.answer import is_required
-from reranker.api.app import warm_up
 from reranker.api.openapi import ROUTES, description
 from reranker.client import answers as of_client
 
@@ -46,7 +45,6 @@ REQUESTS = [
 
 @pytest.mark.parametrize(("path", "body"), REQUESTS)
 def test_an_answer_is_read_back_whole(app: Flask, client: FlaskClient, path: str, body: dict[str, Any]) -> None:
-    warm_up(app)
     (kind,) = [route.answer for route in ROUTES if route.path == path]
     assert kind is not None
     sent = client.post(path, json=body).get_json()
