@@ -144,5 +144,5 @@ lock: .venv/.dev ## Resolve the dependencies anew into the lock files
 	  --no-annotate -c requirements-dev.lock - -o requirements-install.lock
 
 clean: ## Remove the environment, what the demo made, and what tools and builds have left
-	rm -rf .venv .sinkrank build dist reranker/native/*.so *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .coverage
+	rm -rf .venv .sinkrank build dist reranker/native/*.so papers/systems/*.so *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .coverage
 	find . -name .git -prune -o -name node_modules -prune -o -type d -name __pycache__ -exec rm -rf {} +

@@ -18,7 +18,6 @@ pytest_plugins = [
     "tests.tiers",
     "tests.collection",
     "tests.groups",
-    "tests.kernels",
 ]
 
 # Stores and files are synced to the disk again and again, which a busy machine lets wait.

@@ -29,7 +29,6 @@ from reranker.embeddings import Embeddings
 from reranker.search.searcher import Searcher, SearchRequest
 from reranker.stores import open_store
 from reranker.stores.base.filters import Filters
-from reranker.transport import warm_up
 from sinkrank.demo.libreoffice import load_libreoffice
 from sinkrank.evaluation.beir import CORPUS, QRELS, QUERIES, Collection, read_beir
 from sinkrank.evaluation.indexing import indexed
@@ -196,7 +195,6 @@ def _arguments() -> argparse.Namespace:
 def main() -> None:
     arguments = _arguments()
     embeddings = Embeddings.open(arguments.embeddings)
-    warm_up()
     with tempfile.TemporaryDirectory(prefix="sinkrank-bench-") as name:
         folder = Path(name)
         if arguments.collection is not None:

@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.peers import EPSILON, N_ITERATIONS
 from benchmarks.timing import in_turn
 from benchmarks.workload import clustered_embeddings, synthetic
-from reranker.transport import Parameters, distances, warm_up
+from reranker.transport import Parameters, distances
 
 EXACTLY = Parameters(EPSILON, N_ITERATIONS, stop_at=0.0)
 CANDIDATES = (125, 250, 500, 1000, 2000)
@@ -68,7 +68,6 @@ def _resident_mb(field: str) -> float:
 
 
 def _measure(n_query_words: int, n_threads: int, seed: int) -> dict[str, float]:
-    warm_up()
     embeddings = clustered_embeddings(20_000, np.random.default_rng(seed))
     work = synthetic(n_query_words, embeddings, seed, 1000, 300)
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak counts from here

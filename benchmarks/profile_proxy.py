@@ -77,14 +77,15 @@ STAGES = {
         "reranker.ranking.ordering:neighbour_scores",
     ],
     "re-rank: compiled": [
-        "reranker.transport.kernels.cost_tables:deduplicate",
-        "reranker.transport.kernels.cost_tables:fill_tables",
-        "reranker.transport.kernels.likeness:neighbour_means",
-        "reranker.transport.kernels.nbow_means:fill_means",
-        "reranker.transport.kernels.nbow_means:one_less_products",
-        "reranker.transport.kernels.nearest_means:mean_products",
-        "reranker.transport.kernels.scaling:scale_many",
-        "reranker.transport.kernels.whole_solve:solve_whole",
+        "reranker.native.transport:distinct_terms",
+        "reranker.native.transport:fill_bag_means",
+        "reranker.native.transport:fill_cost_table",
+        "reranker.native.transport:mean_nearest_products",
+        "reranker.native.transport:one_less_cosines",
+        "reranker.native.transport:scale_documents",
+        "reranker.native.transport:solve_whole",
+        "reranker.ranking.feedback:moved_words",
+        "reranker.ranking.neighbours:neighbour_means",
     ],
     "fetch the page": ["reranker.proxy.proxy:complete"],
     "write the answer": ["reranker.proxy.proxy:write_answer"],
@@ -157,14 +158,13 @@ def owner_of(name: str) -> tuple[Any, str]:
 def serve_probed(settings: Settings, parent: Connection) -> None:
     """Serves in this process. Sends its port. Then, for each message, sends the CPU seconds of the stages and of the
     process since the last message."""
-    from reranker.api.app import create_app, start, warm_up
+    from reranker.api.app import create_app, start
     from sinkrank.serving.server import bind, serve_until_stopped, spare_collector
 
     stages = Stages()
     stages.install()
     with closing(open_store(settings.store_address)) as store, bind("127.0.0.1", 0) as listener:
         app = create_app(settings, store, Embeddings.open(settings.embeddings_path))
-        warm_up(app)
         spare_collector()
         main = time.pthread_getcpuclockid(threading.main_thread().ident or 0)
 

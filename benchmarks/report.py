@@ -9,7 +9,7 @@ from typing import Any
 
 from papers.base.machine import machine as describe
 
-PACKAGES = ("sinkrank", "numpy", "numba", "POT", "ott-jax", "jax", "gensim")
+PACKAGES = ("sinkrank", "numpy", "POT", "ott-jax", "jax", "gensim")
 
 
 def machine() -> dict[str, Any]:

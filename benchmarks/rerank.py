@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import growth, memory, nearest, report, sweep
+from benchmarks import growth, nearest, report
 from benchmarks.peers import CONVERGED, FIFTY, OURS, SIDES, Side, oracle
 from benchmarks.timing import in_turn, once
 from benchmarks.workload import Workload, clustered_embeddings, real, synthetic
-from reranker.transport import warm_up
 
 QUERY_WORDS = (30, 100, 300)
 # The number of words that people type.
@@ -37,13 +36,8 @@ def main(arguments: list[str] | None = None) -> None:
         options.query_words, options.vocabulary, options.only_sides = SHORT_QUERY_WORDS, [60_000, 500_000], True
     results: dict[str, Any] = {"machine": report.machine(), "options": _plain(options)}
     print(f"{results['machine']}\nseed {options.seed}, rounds {options.rounds}, threads up to {options.threads}")
-    warm_up()
     sides = [side for side in SIDES if _wanted(side, options.sides)]
     results["workloads"] = [_measured(work, sides, options) for work in _workloads(options)]
-    if options.short:
-        embeddings = clustered_embeddings(max(options.vocabulary), np.random.default_rng(options.seed))
-        results["memory_read"] = memory.random_rows(embeddings, options.threads, options.rounds, options.seed)
-        print("\nreading 31,000 random rows", *results["memory_read"], sep="\n")
     if not options.only_sides:
         results |= _others(options)
     for path in report.write(results, options.out):
@@ -56,9 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="maximum number of threads of a side")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--query-words", type=int, nargs="+", default=QUERY_WORDS)
-    parser.add_argument(
-        "--short", action="store_true", help="3, 5 and 10 query words, vocabularies 60,000 and 500,000, and memory"
-    )
+    parser.add_argument("--short", action="store_true", help="3, 5 and 10 query words, vocabularies 60,000 and 500,000")
     parser.add_argument(
         "--vocabulary",
         type=int,
@@ -71,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--pages", type=Path, help="real pages: JSON lines of language and text")
     parser.add_argument("--languages", nargs=2, default=["en", "fr"], help="of the real queries and candidates")
     parser.add_argument("--sides", nargs="+", help="only sides with one of these words in their name (ours always)")
-    parser.add_argument("--only-sides", action="store_true", help="leave out sweep, growth, memory and exact search")
+    parser.add_argument("--only-sides", action="store_true", help="leave out growth, memory and exact search")
     parser.add_argument("--longest-s", type=float, default=15, help="a side that takes longer is left out (default 15)")
     parser.add_argument("--out", type=Path, default=Path("build/benchmarks"), help="folder of the results")
     return parser
@@ -139,15 +131,8 @@ def _trial(side: Side, work: Workload, n_threads: int) -> float:
 
 
 def _others(options: argparse.Namespace) -> dict[str, Any]:
-    """Measures the iteration alone, growth, memory, and the nearest by exact transport."""
+    """Measures growth, memory, and the nearest by exact transport."""
     results: dict[str, Any] = {}
-    reason = sweep.why_not()
-    if reason:
-        print(f"\nleft out: the sweep in C ({reason})")
-    else:
-        results["sweep"] = sweep.compare(20 * options.rounds, options.seed)
-        print(f"\nthe sweep alone, {sweep.ITERATIONS} iterations, one thread, against C with AVX2")
-        print(*results["sweep"], sep="\n")
     embeddings = clustered_embeddings(min(options.vocabulary), np.random.default_rng(options.seed))
     results["growth"] = growth.growth(embeddings, options.threads, options.rounds, options.seed)
     print("\ngrowth", *results["growth"].items(), sep="\n")

@@ -26,7 +26,7 @@ from benchmarks.depth import store_address
 from benchmarks.report import machine
 from ingest.encode import encode
 from papers.corpora.tasks import Direction, Task, make_task
-from reranker.api.app import create_app, warm_up
+from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.proxy import PROXY_EXTENSION
 from reranker.search.searcher import Searcher, SearchRequest
@@ -212,7 +212,6 @@ def main() -> None:
             # The order is measured here, whatever else the machine does.
             settings = Settings(home=folder, store=address, slow_query_ms=0, proxy_budget_ms=60_000)
             app = create_app(settings, store, embeddings)
-            warm_up(app)
             client = app.test_client()
             client.post(f"/{PLAIN}/_search", json={"query": {"multi_match": {"query": "print", "fields": FIELDS}}})
             app.extensions[PROXY_EXTENSION].ranking.figures.wait(_LEARNING_S)

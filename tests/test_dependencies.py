@@ -11,8 +11,8 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-# Parts of others: Flask is Werkzeug's, Numba compiles by llvmlite.
-COME_ALONG = {"werkzeug", "llvmlite"}
+# A part of another: Flask is Werkzeug's.
+COME_ALONG = {"werkzeug"}
 PACKAGES = ("reranker", "ingest", "mappings", "sinkrank")
 
 

@@ -15,7 +15,7 @@ import sinkrank
 from reranker.base import errors
 
 HEAVY = {
-    "numba", "llvmlite", "scipy", "ot", "sklearn", "ir_measures", "lxml", "trafilatura", "pydantic", "flask",
+    "scipy", "ot", "sklearn", "ir_measures", "lxml", "trafilatura", "pydantic", "flask",
     "opensearchpy", "asyncio",
 }  # fmt: skip
 

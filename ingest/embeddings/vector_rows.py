@@ -124,16 +124,8 @@ def _split(line: bytes, dim: int, place: str) -> tuple[bytes, bytes]:
 
 def _parsed(numbers: list[bytes], places: list[str], dim: int) -> NDArray[np.float32]:
     """(n, dim) float32 from n lines of numbers."""
-    from ingest.embeddings.decimals import parse_lines  # takes a second to import, and only text needs it
-
-    vectors, sound = parse_lines(numbers, dim)
-    rest = np.flatnonzero(~sound).tolist()
-    if rest:
-        vectors[rest] = _parsed_slowly([numbers[row] for row in rest], [places[row] for row in rest], dim)
-    return vectors
-
-
-def _parsed_slowly(numbers: list[bytes], places: list[str], dim: int) -> NDArray[np.float32]:
+    if not numbers:
+        return np.empty((0, dim), np.float32)
     try:
         vectors = np.loadtxt(numbers, dtype=np.float32, comments=None, ndmin=2)
     except ValueError:

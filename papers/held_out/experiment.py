@@ -26,7 +26,7 @@ from papers.systems.transport import Transport
 from reranker.base.errors import BadInput, WrongParameter
 from reranker.embeddings import DEFAULT_RULE, Embeddings, UnknownWordsRule, check_rule
 from reranker.ranking.corrections import CORRECTED_METHOD
-from reranker.transport import METHODS, Parameters, check_method, warm_up
+from reranker.transport import METHODS, Parameters, check_method
 from sinkrank.demo.pages import Corpus
 
 # Without `emd`: for 400 queries and 400 pages it takes some ten times as long as all the others together.
@@ -189,8 +189,6 @@ def run_plan(
             f"the embeddings have no words in {', '.join(missing)}, only in {', '.join(embeddings.languages)};"
             " train them on this corpus, or take other directions"
         )
-    if systems:
-        warm_up()  # compiling and reading once must not count for a query
     embeddings = embeddings.with_unknown_words(plan.unknown_words)
     asking = {each.query_language for each in plan.directions}
     sample = sample_of(corpus.train_pages, asking, embeddings)

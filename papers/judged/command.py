@@ -27,7 +27,6 @@ from papers.judged.spellings import Stripped, without_identical_spellings
 from reranker.search.searcher import MAX_DEPTH
 from reranker.service.settings import Settings
 from reranker.service.settings_sources import LoadedSettings
-from reranker.transport import warm_up
 from sinkrank.actions import judged
 from sinkrank.actions.collection import IndexedCollection, Wanted, opened, present
 from sinkrank.console import options, output
@@ -78,7 +77,6 @@ def measure(
     names = judged.after_first_stage(parse_names(methods))
     others = parse_comparators(parse_names(systems))
     wanted = Wanted(collection, qrels, lang, loaded.option("store"), loaded.option("index"))
-    warm_up()  # what is compiled once is no cost of a query
     with output.progress_bars() as progress, opened(wanted, settings, progress) as found:
         measured = _measure(found, settings, names, others, progress)
     present(found, measured.runs, output_folder, json_, _more(measured))

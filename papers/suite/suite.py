@@ -36,7 +36,6 @@ from papers.systems.catalogue import ALL_NAMES, KEPT_NAMES, make_kept
 from papers.systems.surroundings import Surroundings
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
-from reranker.transport import warm_up
 
 COLLECTIONS: Mapping[str, Load] = {
     "libreoffice": collections.libreoffice,
@@ -134,7 +133,6 @@ def run(suite: Suite, home: Path, progress: Progress = no_progress) -> list[Outc
         SinkrankError: a collection is missing and cannot be fetched, or a process was killed.
     """
     progress(0, None, "compiling")
-    warm_up()  # compiling must not count as time of a system
     found = [outcome for load in suite.loads if (outcome := _outcome(suite, load, home, progress)) is not None]
     if not found:
         asked = ", ".join(map(str, suite.directions or ()))

@@ -1,4 +1,4 @@
-"""Collapsed Gibbs sampling of topic models whose documents may have several languages, in compiled loops.
+"""Collapsed Gibbs sampling of topic models whose documents may have several languages, in C (`topic_sampling.c`).
 
 The model is polylingual LDA (Mimno et al. 2009; with two languages BiLDA, De Smet and Moens 2009; with one LDA): all
 language versions of a document share one mixture of topics, and each topic has one distribution over the words of each
@@ -11,18 +11,23 @@ where n counts the other tokens of topic k in the document, of the word, and of 
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.transport.kernels.compiling import compiled
+from reranker.native.compiling import compile_library
+from reranker.native.library import address
 
 Counts = NDArray[np.float32]
 Ids = NDArray[np.int32]
 
-# The probabilities of this many topics are summed at once in vector registers. Then the topic is drawn within one sum.
+_SOURCE = Path(__file__).with_suffix(".c")
+# Topics of which the C code keeps one sum.
 _BLOCK = 16
 _REPORTED_SWEEPS = 25
 
@@ -90,12 +95,9 @@ def train(
     beta_sums = (priors.beta * n_words).astype(np.float32)
     for n_sweeps in schedule.runs():
         for first in range(0, n_sweeps, _REPORTED_SWEEPS):
-            _sweep(
-                stream.words, stream.documents, languages, state.topics, state.by_document, state.by_word,
-                state.by_language, np.float32(priors.alpha), np.float32(priors.beta), beta_sums,
-                min(_REPORTED_SWEEPS, n_sweeps - first), seed + done + first + 1,
-            )  # fmt: skip
-            report(min(done + first + _REPORTED_SWEEPS, done + n_sweeps))
+            n_next = min(_REPORTED_SWEEPS, n_sweeps - first)
+            _sweep(stream, languages, state, priors, beta_sums, n_next, seed + done + first + 1)
+            report(done + first + n_next)
         done += n_sweeps
         summed += state.by_word
     smoothed = summed / len(schedule.runs()) + priors.beta
@@ -110,9 +112,21 @@ def infer(
 
     The document at position i has its own seed, which does not depend on the others.
     """
-    offsets = np.searchsorted(stream.documents, np.arange(stream.n_documents + 1)).astype(np.int64)
-    runs = np.array(schedule.runs(), dtype=np.int64)
-    return _infer(stream.words, offsets, word_probabilities, np.float32(alpha), runs, seed)
+    offsets = np.searchsorted(stream.documents, np.arange(stream.n_documents + 1))
+    runs, n_topics = np.array(schedule.runs(), dtype=np.int64), word_probabilities.shape[1]
+    mixtures = np.full((stream.n_documents, n_topics), np.nan)
+    probabilities = np.ascontiguousarray(word_probabilities, np.float32)
+    counts, weights, sums = np.empty(n_topics, np.float32), np.empty(n_topics, np.float32), _room_for_sums(n_topics)
+    for document in np.flatnonzero(np.diff(offsets)).tolist():
+        words = np.ascontiguousarray(stream.words[offsets[document] : offsets[document + 1]], np.int32)
+        random = np.random.RandomState(seed + document).random_sample(len(words) * (1 + int(runs.sum())))
+        topics = np.empty(len(words), np.int32)
+        _library().infer(
+            address(words), len(words), address(probabilities), n_topics, float(alpha), address(runs), len(runs),
+            address(random), address(topics), address(counts), address(weights), address(sums),
+            address(mixtures[document]),
+        )  # fmt: skip
+    return mixtures
 
 
 @dataclass(eq=False)
@@ -139,107 +153,39 @@ class _State:
         return state
 
 
-@compiled
 def _sweep(
-    words: Ids,
-    documents: Ids,
+    stream: TokenStream,
     languages: Ids,
-    topics: Ids,
-    by_document: Counts,
-    by_word: Counts,
-    by_language: Counts,
-    alpha: np.float32,
-    beta: np.float32,
+    state: _State,
+    priors: Priors,
     beta_sums: Counts,
     n_sweeps: int,
     seed: int,
 ) -> None:
-    np.random.seed(seed)
-    n_topics = by_document.shape[1]
-    weights = np.empty(n_topics, np.float32)
-    sums = np.empty((n_topics + _BLOCK - 1) // _BLOCK, np.float32)
-    inverse = np.empty_like(by_language)
-    for language in range(len(by_language)):
-        for k in range(n_topics):
-            inverse[language, k] = np.float32(1) / (by_language[language, k] + beta_sums[language])
+    random = np.random.RandomState(seed)
+    weights, sums = np.empty(priors.n_topics, np.float32), _room_for_sums(priors.n_topics)
+    words, documents = (np.ascontiguousarray(ids, np.int32) for ids in (stream.words, stream.documents))
     for _ in range(n_sweeps):
-        for place in range(len(words)):
-            word = words[place]
-            language = languages[word]
-            old = topics[place]
-            of_document, of_word = by_document[documents[place]], by_word[word]
-            of_language, inverse_of = by_language[language], inverse[language]
-            of_document[old] -= np.float32(1)
-            of_word[old] -= np.float32(1)
-            of_language[old] -= np.float32(1)
-            inverse_of[old] = np.float32(1) / (of_language[old] + beta_sums[language])
-            for k in range(n_topics):
-                weights[k] = (of_document[k] + alpha) * (of_word[k] + beta) * inverse_of[k]
-            new = _draw(weights, sums)
-            topics[place] = new
-            of_document[new] += np.float32(1)
-            of_word[new] += np.float32(1)
-            of_language[new] += np.float32(1)
-            inverse_of[new] = np.float32(1) / (of_language[new] + beta_sums[language])
+        draws = random.random_sample(len(words))
+        _library().sweep(
+            address(words), address(documents), address(languages), address(state.topics), len(words),
+            address(state.by_document), address(state.by_word), address(state.by_language), priors.n_topics,
+            priors.alpha, priors.beta, address(beta_sums), address(draws), address(weights), address(sums),
+        )  # fmt: skip
 
 
-@compiled
-def _infer(
-    words: Ids,
-    offsets: NDArray[np.int64],
-    word_probabilities: Counts,
-    alpha: np.float32,
-    runs: NDArray[np.int64],
-    seed: int,
-) -> NDArray[np.float64]:
-    n_documents, n_topics = len(offsets) - 1, word_probabilities.shape[1]
-    mixtures = np.full((n_documents, n_topics), np.nan)
-    weights = np.empty(n_topics, np.float32)
-    sums = np.empty((n_topics + _BLOCK - 1) // _BLOCK, np.float32)
-    counts = np.empty(n_topics, np.float32)
-    for document in range(n_documents):
-        start, end = offsets[document], offsets[document + 1]
-        if start == end:
-            continue
-        np.random.seed(seed + document)
-        topics = np.empty(end - start, np.int32)
-        counts[:] = 0
-        for i in range(end - start):
-            topics[i] = np.random.randint(n_topics)
-            counts[topics[i]] += np.float32(1)
-        mixtures[document] = 0.0
-        for n_sweeps in runs:
-            for _ in range(n_sweeps):
-                for i in range(end - start):
-                    counts[topics[i]] -= np.float32(1)
-                    of_word = word_probabilities[words[start + i]]
-                    for k in range(n_topics):
-                        weights[k] = (counts[k] + alpha) * of_word[k]
-                    topics[i] = _draw(weights, sums)
-                    counts[topics[i]] += np.float32(1)
-            for k in range(n_topics):
-                mixtures[document, k] += (counts[k] + alpha) / (end - start + n_topics * alpha) / len(runs)
-    return mixtures
+def _room_for_sums(n_topics: int) -> Counts:
+    return np.empty(-(-n_topics // _BLOCK), np.float32)
 
 
-@compiled
-def _draw(weights: Counts, sums: Counts) -> int:
-    """Draws a position with a probability proportional to its weight."""
-    n = len(weights)
-    total = np.float32(0)
-    for block in range(len(sums)):
-        inside = np.float32(0)
-        for k in range(block * _BLOCK, min(n, (block + 1) * _BLOCK)):
-            inside += weights[k]
-        sums[block] = inside
-        total += inside
-    left = np.float32(np.random.random()) * total
-    block = 0
-    while block < len(sums) - 1 and left >= sums[block]:
-        left -= sums[block]
-        block += 1
-    k, last = block * _BLOCK, min(n, (block + 1) * _BLOCK) - 1
-    while k < last and left >= weights[k]:
-        left -= weights[k]
-        k += 1
-    return k
+@cache
+def _library() -> ctypes.CDLL:
+    """The C code, compiled for this processor when it is first needed."""
+    path = _SOURCE.with_name("_topic_sampling.so")
+    if not path.exists() or path.stat().st_mtime < _SOURCE.stat().st_mtime:
+        compile_library(path, ("-march=native",), sources=[_SOURCE])
+    library, p, q, d = ctypes.CDLL(str(path)), ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
+    library.sweep.argtypes = [p, p, p, p, q, p, p, p, q, d, d, p, p, p, p]
+    library.infer.argtypes = [p, q, p, q, d, p, q, p, p, p, p, p, p]
+    library.sweep.restype = library.infer.restype = None
+    return library

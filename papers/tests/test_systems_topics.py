@@ -64,7 +64,7 @@ def test_with_one_topic_a_word_is_as_probable_as_its_smoothed_share_of_its_langu
 def slow_train(
     documents: list[list[int]], languages: list[int], priors: Priors, n_sweeps: int, seed: int
 ) -> np.ndarray:
-    """As `train`, by the formula of its module, one number at a time; Numba draws as NumPy's old generator does."""
+    """As `train`, by the formula of its module, one number at a time."""
     topics = np.random.default_rng(seed).integers(priors.n_topics, size=sum(map(len, documents)), dtype=np.int32)
     tokens = [(place, word) for place, words in enumerate(documents) for word in words]
     draw = np.random.RandomState(seed + 1)

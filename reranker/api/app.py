@@ -29,7 +29,7 @@ from reranker.stores.base.protocol import Store
 def create_app(settings: Settings, store: Store | None, embeddings: Embeddings | None) -> Flask:
     """The service as a WSGI application.
 
-    Who made the store closes it, after `stop`. `warm_up` compiles the kernels.
+    Who made the store closes it, after `stop`.
 
     Args:
         embeddings: None where there are none yet: it opens those of the settings once they are there.
@@ -68,23 +68,10 @@ def drain(app: Flask) -> None:
     service.draining.set()
 
 
-def warm_up(app: Flask) -> None:
-    """Compiles the kernels (a minute at the first time); call it before the service takes requests or forks."""
-    service: Service = app.extensions[EXTENSION]
-    service.kernels.load()
-
-
-def warm_up_if_quick(app: Flask) -> bool:
-    """Loads the kernels if they are on disk, else leaves them to `start`; whether they are loaded."""
-    service: Service = app.extensions[EXTENSION]
-    return service.kernels.load_if_quick()
-
-
 def start(app: Flask) -> None:
-    """Starts what a process that serves does in the background: it compiles the kernels if they are not loaded, loads
-    the query encoder and checks the files. Call it after the last fork."""
+    """Starts what a process that serves does in the background: loading the query encoder and checking the files. Call
+    it after the last fork."""
     service: Service = app.extensions[EXTENSION]
-    service.kernels.start()
     service.load_query_encoders()
     service.check_files()
 

@@ -1,5 +1,5 @@
-"""Finds out whether the service can do its work: a node of the engine responds, the embeddings are whole, the kernels
-compiled, the files undamaged.
+"""Finds out whether the service can do its work: a node of the engine responds, the embeddings are whole, the files
+undamaged.
 
 Without embeddings a proxy is `degraded`: it passes every search on, so balancers leave it on.
 """
@@ -29,7 +29,6 @@ def readiness(service: Service) -> Readiness:
     checks = {
         "store": service.store_probe.result(lambda: _store(service)),
         "embeddings": _embeddings(service),
-        "kernel": service.kernels.check(),
         "running": Check(ready=not service.draining.is_set()),
         "files": _files(service),
     }

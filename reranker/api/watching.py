@@ -100,8 +100,7 @@ class Watch:
         set_client(environ.get("sinkrank.client"))
         span = start_request_span(environ["REQUEST_METHOD"], route, environ)
         self.service.metrics.requests_in_progress.inc()
-        if self.service.kernels.is_usable:  # before that the process may still fork
-            self.service.check_files()
+        self.service.check_files()
         return Watched(started, route, span)
 
     def answered(self, watched: Watched, method: str, status: int) -> None:

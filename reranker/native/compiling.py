@@ -13,6 +13,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -34,7 +35,7 @@ class NoCompiler(RuntimeError):
     """No C compiler was found that can compile the sources."""
 
 
-def sources() -> list[Path]:
+def all_sources() -> list[Path]:
     """The C files, each compiled by itself; headers are included by them."""
     return sorted(FOLDER.rglob("*.c"))
 
@@ -47,13 +48,19 @@ def machine_compiler() -> list[str] | None:
     return next(([name] for name in ("cc", "gcc", "clang") if shutil.which(name) and _is_new_enough(name)), None)
 
 
-def compile_library(path: Path = LIBRARY, options: tuple[str, ...] = (), compiler: list[str] | None = None) -> None:
+def compile_library(
+    path: Path = LIBRARY,
+    options: tuple[str, ...] = (),
+    compiler: list[str] | None = None,
+    sources: Sequence[Path] | None = None,
+) -> None:
     """Compiles the library.
 
     Args:
         path: where to; a file of this name is replaced at once, so that no process sees half of one.
         options: further ones of the compiler, such as those of its sanitizers.
         compiler: its command; the machine's by default, or else Zig's.
+        sources: None: all of this folder.
 
     Raises:
         NoCompiler: there is none.
@@ -62,7 +69,9 @@ def compile_library(path: Path = LIBRARY, options: tuple[str, ...] = (), compile
     command = compiler or machine_compiler() or _zig()
     with TemporaryDirectory(prefix="compiling-", dir=path.parent) as folder:
         # In its folder, under its own name: linkers of macOS and Windows write what they are told into the library.
-        subprocess.run([*command, *_FLAGS, *options, "-o", path.name, *sources(), "-lm"], check=True, cwd=folder)
+        subprocess.run(
+            [*command, *_FLAGS, *options, "-o", path.name, *(sources or all_sources()), "-lm"], check=True, cwd=folder
+        )
         Path(folder, path.name).replace(path)
 
 

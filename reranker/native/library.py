@@ -1,12 +1,14 @@
 """Opens the compiled library and declares its functions.
 
 The library has a kind of each loop for every level of instructions (`base`, `avx2`, `avx512`); `LEVEL` is what this
-processor has. ctypes gives the interpreter's lock away during a call.
+processor has, or a lower one that the environment variable `NATIVE_LEVEL` names, for tests. ctypes gives the
+interpreter's lock away during a call.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -32,6 +34,9 @@ def _open() -> ctypes.CDLL:
 
 _library = _open()
 
+DECLARED: dict[str, tuple[str, str]] = {}
+"""The functions that were declared: name to arguments and result (`declare`)."""
+
 
 def declare(name: str, arguments: str, result: str = "") -> Callable[..., Any]:
     """A function of the library.
@@ -40,6 +45,7 @@ def declare(name: str, arguments: str, result: str = "") -> Callable[..., Any]:
         arguments: a letter each, as in C: p a pointer, i an int, q an int64_t, d a double.
         result: the same; nothing for void.
     """
+    DECLARED[name] = arguments, result
     function = getattr(_library, name)
     function.argtypes, function.restype = [_KINDS[letter] for letter in arguments], _KINDS[result]
     return function  # type: ignore[no-any-return]
@@ -50,5 +56,14 @@ def address(array: NDArray[Any]) -> int:
     return array.__array_interface__["data"][0]  # type: ignore[no-any-return]
 
 
-LEVEL: str = LEVELS[declare("instruction_level", "", "i")()]
-"""What this processor has."""
+def _level() -> str:
+    here = LEVELS[declare("instruction_level", "", "i")()]
+    wanted = os.environ.get("NATIVE_LEVEL") or here
+    known = LEVELS[: LEVELS.index(here) + 1]
+    if wanted not in known:
+        raise ImportError(f"NATIVE_LEVEL is {wanted!r}; this processor has {', '.join(known)}")
+    return wanted
+
+
+LEVEL = _level()
+"""The instructions that loops are called for."""

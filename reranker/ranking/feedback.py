@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from reranker.native.transport import moved_words
 from reranker.text.bags import WeightedBag, WeightedBags, distinct_of
-from reranker.transport import compilation, plain
 
 N_BEST = 20
 """Candidates that the query is moved towards."""
@@ -52,10 +52,6 @@ def moved_query(query: WeightedBag, candidates: WeightedBags, scores: NDArray[np
     best, counts = _best(scores)
     term_ids, terms = distinct_of(candidates)
     words = term_ids, terms, candidates.offsets, candidates.weights, best, counts, query.term_ids, query.weights
-    if not compilation.is_ready():
-        return WeightedBag(*plain.moved_words(*words, N_WORDS, _SHARE))
-    from reranker.transport.kernels.feedback import moved_words  # Numba takes a second to import
-
     return WeightedBag(*moved_words(*words, N_WORDS, _SHARE))
 
 

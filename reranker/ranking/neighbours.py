@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from reranker.native.transport import neighbour_means
 from reranker.text.bags import WeightedBags, distinct_of
-from reranker.transport import compilation, plain
 
 N_NEAREST = 5
 """Neighbours that count for each candidate; more where several are equally near."""
@@ -31,12 +31,7 @@ def neighbour_scores(bags: WeightedBags, scores: NDArray[np.float64]) -> NDArray
     if n_nearest < 1:
         return scores
     term_ids, terms = distinct_of(bags)
-    shared = terms, bags.offsets, np.sqrt(bags.weights), len(term_ids), best, scores, n_nearest
-    if not compilation.is_ready():
-        return plain.neighbour_means(*shared)
-    from reranker.transport.kernels.likeness import neighbour_means  # Numba takes a second to import
-
-    return neighbour_means(*shared)
+    return neighbour_means(terms, bags.offsets, np.sqrt(bags.weights), len(term_ids), best, scores, n_nearest)
 
 
 def neighbours_of(
@@ -52,9 +47,12 @@ def neighbours_of(
     if n_nearest < 1:
         return best, np.zeros(len(best))
     term_ids, terms = distinct_of(bags)
-    likeness = plain.likeness_to(place, terms, bags.offsets, np.sqrt(bags.weights), len(term_ids))[best]
+    roots, own = np.sqrt(bags.weights), slice(bags.offsets[place], bags.offsets[place + 1])
+    shared = np.bincount(terms[own], roots[own], len(term_ids))[terms] * roots
+    likeness = np.array([shared[bags.offsets[other] : bags.offsets[other + 1]].sum() for other in best.tolist()])
     likeness[best == place] = 0.0
-    (weights,) = plain.weights_of_nearest(likeness[None], n_nearest)
+    least = np.partition(likeness, -n_nearest)[-n_nearest]
+    weights = np.where(likeness >= least, likeness, 0.0) ** 4
     return best, weights * scores[best]
 
 

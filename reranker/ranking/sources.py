@@ -27,8 +27,8 @@ from reranker.ranking.feedback import brought_by, gained_words
 from reranker.ranking.neighbours import neighbours_of
 from reranker.text.bags import WeightedBag
 from reranker.text.normalization import as_written
-from reranker.transport.kernels.tolerances import VANISHING_NORM
 from reranker.transport.problem import Problem
+from reranker.transport.reference import VANISHING_NORM
 
 N_ENCODER_WORDS = 8
 N_GAINED_WORDS = 5

@@ -17,7 +17,6 @@ from reranker.ranking.reranker import Observer, Reranker
 from reranker.search.searcher import Searcher
 from reranker.service.examples import Examples
 from reranker.service.integrity import Blocks, Integrity
-from reranker.service.kernels import Kernels
 from reranker.service.metrics import Metrics
 from reranker.service.missing_embeddings import no_embeddings_message
 from reranker.service.opened import Opened, Opening
@@ -52,7 +51,6 @@ class Service:
         metrics: what all of it counts into.
         turns: limits how many requests compute, and how many wait for an engine.
         store_probe: asks the store for `/-/ready`.
-        kernels: the compiled loops, which may still be compiled in the background.
         integrity: the checks of the files in the background.
         draining: set once the process was told to stop: balancers are to send no more.
     """
@@ -66,7 +64,6 @@ class Service:
     _opening: Opening
     integrity: Integrity
     store_probe: Probe = field(default_factory=Probe)
-    kernels: Kernels = field(default_factory=Kernels)
     draining: SharedFlag = field(default_factory=SharedFlag)
 
     @classmethod

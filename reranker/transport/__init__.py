@@ -7,7 +7,6 @@ from reranker.transport.parameters import Parameters
 from reranker.transport.plan import transport
 from reranker.transport.results import Distances, Transport
 from reranker.transport.shares import AutoShares, auto_shares
-from reranker.transport.warming import warm_up
 
 __all__ = [
     "METHODS",
@@ -22,5 +21,4 @@ __all__ = [
     "mean_embeddings",
     "nearest_documents",
     "transport",
-    "warm_up",
 ]

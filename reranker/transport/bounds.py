@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from reranker.native import transport as loops
 from reranker.transport.candidate_costs import CandidateCosts, Part, Places, pieces
-from reranker.transport.kernels import dual_bounds as kernel
 from reranker.transport.threads import run
 
 Vector = NDArray[np.float64]
@@ -38,7 +38,7 @@ def _bounds_of_part(costs: CandidateCosts, part: Part, places: Places, ground_co
     a, b = costs.problem.query.weights, part.bags.weights
 
     def work(first: int, last: int) -> None:
-        kernel.dual(
+        loops.dual_bounds(
             cost, part.index, part.bags.offsets, places[first:last], a, b, EPSILON, N_ITERATIONS, found[first:last]
         )
 

@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from reranker.native import transport as loops
 from reranker.text.bags import DistinctTerms, WeightedBags
 from reranker.transport.cost_table import cost_table, width
-from reranker.transport.kernels import cost_tables
 from reranker.transport.problem import Problem
 
 # Of 64 MB for a call, this much is for the table of costs; the rest is for the kernels being iterated.
@@ -107,7 +107,7 @@ def _parts(problem: Problem, max_terms: int) -> list[Part]:
     parts: list[Part] = []
     first, n_terms = 0, len(problem.embeddings)
     while first < len(candidates):
-        last, terms, index = cost_tables.deduplicate(candidates.term_ids, candidates.offsets, first, max_terms, n_terms)
+        last, terms, index = loops.distinct_terms(candidates.term_ids, candidates.offsets, first, max_terms, n_terms)
         parts.append(Part(first, last, _slice(candidates, first, last), terms, index))
         first = last
     if len(parts) == 1:

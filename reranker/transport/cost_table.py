@@ -7,22 +7,21 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from reranker.native import transport as loops
 from reranker.text.bags import WeightedBag
+from reranker.transport import fixed_point
 from reranker.transport.cost import CLOSE_COST
-from reranker.transport.kernels import cost_tables, fixed_point, products
-from reranker.transport.kernels.simd import REGISTER_BYTES
-from reranker.transport.problem import check_terms, readable
+from reranker.transport.problem import check_terms
 from reranker.transport.threads import together, worthwhile
 
 Table = NDArray[np.floating]
 
-# Columns are filled up to a multiple of this: a register of float32, two of float64.
-WIDTH_STEP = 16
+_CACHE_LINE_BYTES = 64
 
 
 def width(n: int) -> int:
-    """Columns of a table for n query words."""
-    return -(-n // WIDTH_STEP) * WIDTH_STEP
+    """Columns of a table for n query words: filled up to whole registers of float32."""
+    return -(-n // loops.LANES) * loops.LANES
 
 
 def cost_table(
@@ -47,16 +46,15 @@ def cost_table(
     query_rows = np.zeros((width(n), embeddings.shape[1]), dtype)
     query_rows[:n] = np.asarray(embeddings[query.term_ids])
     norms = np.ones(len(query_rows), dtype) if dtype == np.float32 else np.einsum("ij,ij->i", query_rows, query_rows)
-    words, factors = products.panel(query_rows, n)
-    close = fixed_point.CLOSE_COST if words.dtype == np.int16 else CLOSE_COST
-    cost = _aligned(n_terms + products.N_TERMS, len(query_rows), dtype)
+    words, factors, close = _laid_out(query_rows, n)
+    cost = _aligned(n_terms + loops.TERMS_TOGETHER, len(query_rows), dtype)
     unsound = np.full(1, -1)
     if not n_terms:
         return cost[:0]
-    padded = np.concatenate([terms, np.full(2 * products.N_TERMS, terms[-1], np.int32)])
+    padded = np.concatenate([terms, np.full(2 * loops.TERMS_TOGETHER, terms[-1], np.int32)])
     work = partial(
-        cost_tables.fill_tables, np.zeros(1, np.int64), readable(embeddings), padded, n_terms, words, factors,
-        query_rows[:n], query.term_ids, norms, close, ground_cost == "euclidean", cost, unsound,
+        loops.fill_cost_table, np.zeros(1, np.int64), embeddings, padded, n_terms, words, query_rows[:n],
+        query.term_ids, norms, factors, close, ground_cost == "euclidean", cost, unsound,
     )  # fmt: skip
     together(work, worthwhile(n_threads, n_terms * query_rows.size))
     if unsound[0] >= 0:
@@ -64,9 +62,20 @@ def cost_table(
     return cost[:n_terms]
 
 
+def _laid_out(
+    query_rows: NDArray[np.floating], n_words: int
+) -> tuple[NDArray[np.generic], NDArray[np.float32] | None, float]:
+    """The query's embeddings as the loops read them; in fixed point also by what the products are to be multiplied; and
+    the cost below which it is computed again from the difference."""
+    if query_rows.dtype == np.float32 and fixed_point.serves(n_words, query_rows.shape[1]):
+        rows, factors = fixed_point.rounded(query_rows)
+        return loops.lay_out_words(rows.view(np.int32)), factors, fixed_point.CLOSE_COST  # pairs stay together
+    return loops.lay_out_words(query_rows), None, CLOSE_COST
+
+
 def _aligned(n_rows: int, n_columns: int, dtype: np.dtype[np.floating]) -> Table:
     """A table without values that begins with a cache line: a register that lies across two takes twice as long."""
     n_bytes = n_rows * n_columns * dtype.itemsize
-    room = np.empty(n_bytes + REGISTER_BYTES, np.uint8)
-    start = -room.__array_interface__["data"][0] % REGISTER_BYTES
+    room = np.empty(n_bytes + _CACHE_LINE_BYTES, np.uint8)
+    start = -room.__array_interface__["data"][0] % _CACHE_LINE_BYTES
     return room[start : start + n_bytes].view(dtype).reshape(n_rows, n_columns)

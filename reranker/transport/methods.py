@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from reranker.base.errors import BadInput, WrongParameter
 from reranker.base.suggestions import did_you_mean
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import compilation, plain, reference
+from reranker.transport import reference
 from reranker.transport.parameters import Parameters
 from reranker.transport.problem import Problem, checked_problem
 from reranker.transport.results import Distances
 from reranker.transport.shares import auto_shares
+from reranker.transport.solve import solve as solve_compiled
 
 METHODS: tuple[str, ...] = ("nbow", "rwmd", "emd", "sinkhorn", "relaxed", "auto")
 
@@ -36,7 +37,7 @@ def distances(
     parameters: Parameters = _DEFAULTS,
     n_threads: int = 1,
     *,
-    implementation: str | None = None,
+    implementation: str = "compiled",
 ) -> Distances:
     """Distances of one query to many documents, by optimal transport between their words.
 
@@ -47,8 +48,7 @@ def distances(
         method: one of `METHODS`.
         parameters: of `sinkhorn`, `relaxed` and `auto`.
         n_threads: the most threads that may work; they give the same values bit for bit.
-        implementation: "compiled", "plain" (NumPy alone), or "reference" (slow; the others are tested against it).
-            None: "compiled", but "plain" for a small problem while the compiled loops are not ready (`compilation`).
+        implementation: "compiled", or "reference" (NumPy alone, slow; the other is tested against it).
 
     Raises:
         BadInput: the query is empty, the method unknown, or weights, term ids or embeddings break their contract.
@@ -58,7 +58,7 @@ def distances(
     >>> distances(bags[0], WeightedBags.join(bags), table, "emd").values.round(4)
     array([0.    , 1.4142])
     """
-    solve = None if implementation is None else _implementation(implementation)
+    solve = _implementation(implementation)
     if n_threads < 1:
         raise BadInput(f"n_threads is {n_threads}; give 1 or more")
     problem = checked_problem(query, candidates, embeddings)
@@ -70,18 +70,15 @@ def solve_problem(
     method: str,
     parameters: Parameters,
     n_threads: int = 1,
-    solve: _Solve | None = None,
+    solve: _Solve = solve_compiled,
     shares: Sequence[float] | None = None,
 ) -> Distances:
     """`distances` of what was checked before.
 
     Args:
-        solve: None chooses an implementation as `distances` does.
+        solve: the implementation.
         shares: what `part_shares` gives; None: for as many words as the query of the problem has.
     """
-    if solve is None:
-        n_pairs = len(problem.query) * len(problem.candidates.term_ids)
-        solve = plain.solve if compilation.takes_plain(n_pairs) else _implementation("compiled")
     parameters = parameters.for_query(len(problem.query))
     shares = shares or part_shares(method, parameters, len(problem.query))
     return _mixed(method, shares, solve(problem, parts(method, parameters), n_threads, shares))
@@ -140,14 +137,9 @@ def check_method(method: str) -> str:
     return method
 
 
-@cache
 def _implementation(name: str) -> _Solve:
     if name == "reference":
         return reference.solve
-    if name == "plain":
-        return plain.solve
     if name != "compiled":
-        raise BadInput(f"implementation is '{name}'; give 'compiled', 'plain' or 'reference'")
-    from reranker.transport.solve import solve  # Numba takes a second to import
-
-    return solve
+        raise BadInput(f"implementation is '{name}'; give 'compiled' or 'reference'")
+    return solve_compiled

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.base.errors import WrongParameter
-from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import compilation
-from reranker.transport.kernels.tolerances import VANISHING_NORM
-from reranker.transport.problem import Problem, check_embeddings, check_rows, checked_candidates, readable
+from reranker.native import transport as loops
+from reranker.text.bags import WeightedBags
+from reranker.transport.problem import Problem, check_embeddings, check_rows, checked_candidates
 from reranker.transport.threads import together, worthwhile
 
 Places = NDArray[np.int64]
@@ -42,72 +41,41 @@ def mean_embeddings(bags: WeightedBags, embeddings: NDArray[np.float32], n_threa
         raise WrongParameter(f"n_threads is {n_threads}; give 1 or more")
     check_embeddings(embeddings)
     checked = checked_candidates(bags, len(embeddings))
-    if not compilation.is_ready():
-        return plain_means(checked, embeddings)
     return _means(checked, embeddings, np.arange(len(checked)), n_threads)
-
-
-def plain_means(bags: WeightedBags, embeddings: NDArray[np.float32]) -> NDArray[np.float32]:
-    """As `mean_embeddings`, of checked bags, by NumPy alone."""
-    means = np.zeros((len(bags), embeddings.shape[1]), np.float32)
-    for row in np.flatnonzero(np.diff(bags.offsets)):
-        means[row] = _plain_mean(bags[int(row)], embeddings)
-    return means
-
-
-def _plain_mean(bag: WeightedBag, embeddings: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Of one bag with a word."""
-    rows = np.asarray(embeddings[bag.term_ids], dtype=np.float64)
-    mean = np.einsum("i,ij->j", bag.weights, rows)  # not by BLAS, which may start threads
-    norm = float(np.sqrt(mean @ mean))
-    if not np.isfinite(norm):
-        check_rows(bag.term_ids, rows)
-    scaled = mean / norm if norm > VANISHING_NORM else np.zeros(len(mean))
-    return scaled.astype(np.float32)
 
 
 def candidate_means(problem: Problem, n_threads: int = 1) -> NDArray[np.float32]:
     """`mean_embeddings` of all candidates of a problem, computed once for all queries (`Problem.with_query`)."""
     known, candidates, embeddings = problem.of_candidates, problem.candidates, problem.embeddings
-    if known.means is None and not compilation.is_ready():
-        known.means = plain_means(candidates, embeddings)
-    elif known.means is None:
+    if known.means is None:
         known.means = _means(candidates, embeddings, np.arange(len(candidates)), n_threads)
     return known.means
 
 
 def means_at(problem: Problem, places: Places, n_threads: int = 1) -> NDArray[np.float32]:
     """`mean_embeddings` of the candidates at some places, (len(places), dim)."""
-    if not compilation.is_ready():
-        return plain_means(problem.part(places).candidates, problem.embeddings)
     return _means(problem.candidates, problem.embeddings, places, n_threads)
 
 
 def fill(problem: Problem, places: Places | None, n_threads: int, values: NDArray[np.float64]) -> None:
     """Writes 1 - cosine of the mean embeddings of the query and of the candidates at some places (None: all); nothing
     for a candidate without a word."""
-    from reranker.transport.kernels import nbow_means
-
     candidates, embeddings, query = problem.candidates, problem.embeddings, problem.query
     if places is None:
         places, means = np.arange(len(candidates)), candidate_means(problem, n_threads)
     else:
         means = _means(candidates, embeddings, places, n_threads)
-    nbow_means.one_less_products(
-        readable(embeddings), query.term_ids, query.weights, means, candidates.offsets, places, values
-    )
+    loops.one_less_cosines(embeddings, query.term_ids, query.weights, means, candidates.offsets, places, values)
 
 
 def _means(bags: WeightedBags, embeddings: NDArray[np.float32], places: Places, n_threads: int) -> NDArray[np.float32]:
-    from reranker.transport.kernels import nbow_means  # Numba takes a second to import
-
     means = np.empty((len(places), embeddings.shape[1]), np.float32)
     offsets = bags.offsets.astype(np.int64, copy=False)
     unsound = np.full(1, -1)
     work = partial(
-        nbow_means.fill_means,
+        loops.fill_bag_means,
         np.zeros(1, np.int64),
-        readable(embeddings),
+        embeddings,
         bags.term_ids.astype(np.int32, copy=False),
         bags.weights,
         offsets,

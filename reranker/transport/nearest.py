@@ -12,6 +12,7 @@ from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport.methods import check_method, solve_problem
 from reranker.transport.parameters import Parameters
 from reranker.transport.problem import Problem, checked_problem
+from reranker.transport.pruning import nearest_by_emd
 from reranker.transport.results import Distances, at_places
 
 _DEFAULTS = Parameters()
@@ -84,9 +85,7 @@ def nearest_of(
             raise WrongParameter(f"{name} is {number}; give 1 or more")
     offsets = _checked_offsets(offsets, len(problem.candidates))
     if method == "emd" and k < np.count_nonzero(np.diff(problem.candidates.offsets)):  # else bounds would spare none
-        from reranker.transport import pruning  # Numba takes a second to import
-
-        found, n_solved = pruning.nearest_by_emd(problem, parameters, k, offsets, n_threads)
+        found, n_solved = nearest_by_emd(problem, parameters, k, offsets, n_threads)
     else:
         found = solve_problem(problem, method, parameters, n_threads)
         n_solved = int(np.isfinite(found.values).sum())

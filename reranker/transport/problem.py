@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.base.errors import BadEmbeddings, BadInput, EmptyQuery
+from reranker.native import transport as loops
 from reranker.text.bags import DistinctTerms, WeightedBag, WeightedBags
-from reranker.transport import compilation
 
 WEIGHT_TOLERANCE = 1e-6
 # Rows that were rounded to few digits have norms off by 1e-3; rows that nobody normalised are off by far more.
@@ -74,7 +74,7 @@ class Problem:
 
 
 def checked_problem(query: WeightedBag, candidates: WeightedBags, embeddings: NDArray[np.float32]) -> Problem:
-    """Checks what is given and copies it to arrays of one type, which compiled code needs.
+    """Checks what is given and copies it to arrays of the types that the compiled loops take.
 
     Raises:
         EmptyQuery: the query has no word.
@@ -111,13 +111,9 @@ def distinct_terms(term_ids: NDArray[np.int32], n_terms: int, *, are_checked: bo
     """
     if not are_checked:
         _check_term_ids(term_ids, n_terms)
-    if not compilation.is_ready():
-        found, places = np.unique(term_ids, return_inverse=True)
-        return DistinctTerms(found, places.astype(np.int32))
-    from reranker.transport.kernels.cost_tables import deduplicate  # Numba takes a second to import
-
     everything = np.array([0, len(term_ids)], np.int64)
-    return DistinctTerms(*deduplicate(term_ids.astype(np.int32, copy=False), everything, 0, n_terms, n_terms)[1:])
+    checked = np.ascontiguousarray(term_ids, np.int32)
+    return DistinctTerms(*loops.distinct_terms(checked, everything, 0, n_terms, n_terms)[1:])
 
 
 def check_embeddings(embeddings: NDArray[np.float32]) -> None:
@@ -130,13 +126,6 @@ def check_embeddings(embeddings: NDArray[np.float32]) -> None:
         )
     if not embeddings.flags.c_contiguous:
         raise BadInput("embeddings do not lie row after row in memory; give numpy.ascontiguousarray of them")
-
-
-def readable(embeddings: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Embeddings as compiled loops read them: one type for arrays and memory maps, so that they are compiled once."""
-    rows = np.asarray(embeddings).view()
-    rows.flags.writeable = False
-    return rows
 
 
 def check_terms(term_ids: NDArray[np.int32], embeddings: NDArray[np.float32]) -> None:
@@ -216,7 +205,7 @@ def checked_candidates(candidates: WeightedBags, n_terms: int) -> WeightedBags:
 
 
 def _checked(bags: WeightedBags, n_terms: int, name: str) -> WeightedBags:
-    """Checked, contiguous, writable copies: compiled code then meets one type of array only."""
+    """Checked, contiguous copies, of the types that the compiled loops take."""
     weights = np.array(bags.weights, dtype=np.float64)
     term_ids = np.array(bags.term_ids)
     offsets = np.array(bags.offsets, dtype=np.int64)

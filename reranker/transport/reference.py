@@ -10,10 +10,16 @@ from numpy.typing import NDArray
 from reranker.base.extras import extra
 from reranker.text.bags import WeightedBag
 from reranker.transport.cost import gathered, ground_cost
-from reranker.transport.kernels.tolerances import SHRUNK, VANISHING_NORM
 from reranker.transport.parameters import CONVERGED_BELOW, FLOAT64_FROM_EPSILON, Parameters
 from reranker.transport.problem import Problem
 from reranker.transport.results import Distances
+
+# An over-relaxed solve goes further after a change less than this part of the one before. Where mass can hardly move
+# changes stay the same but for the last digit, which must not choose: it differs from machine to machine.
+SHRUNK = 0.999
+
+# A mean of unit vectors shorter than this is what rounding leaves of one that cancels out: no direction.
+VANISHING_NORM = 1e-6
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]

@@ -12,18 +12,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.transport import candidate_costs, exact, nbow
+from reranker.native import transport as loops
+from reranker.transport import candidate_costs, exact, fixed_point, nbow
 from reranker.transport.candidate_costs import CandidateCosts, Part, Places, pieces
 from reranker.transport.cost import CLOSE_COST
 from reranker.transport.cost_table import width
-from reranker.transport.kernels import cost_tables, fixed_point, log_scaling, scaling, short_scaling, whole_solve
 from reranker.transport.parameters import FLOAT64_FROM_EPSILON, Parameters, scaling_precision
-from reranker.transport.problem import Problem, check_terms, readable
+from reranker.transport.problem import Problem, check_terms
 from reranker.transport.results import Distances, closed_form
 from reranker.transport.threads import run, together, worthwhile
 
 # Of `sinkhorn` until rounding leaves nothing to gain: what a solve is taken to need when threads are counted.
 _USUAL_ITERATIONS = 15
+# Queries of up to this many words: a register of float32 of AVX-512. With more, the order of `scaling_long.h` wastes
+# little.
+MOST_SHORT_WORDS = 16
+# A sum under these has lost digits to denormal numbers: 2^23 (2^52) times the smallest normal float32 (float64).
+SMALLEST = {"float32": 1e-31, "float64": 1e-292}
 # Methods that iterate on scalings.
 _SCALED = ("sinkhorn", "relaxed")
 
@@ -31,14 +36,12 @@ Wanted = tuple[str, Parameters]
 # Distances, marginal errors and iterations: (n_methods, n_candidates), or (n_candidates,) of one method.
 _Found = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]
 
-_NO_MEANS = np.empty((0, 0), np.float32)
-
 
 class _Whole(NamedTuple):
-    """What `whole_solve` takes of methods that share one kernel, and of `nbow` where that is the first of them.
+    """What `solve_whole` takes of methods that share one kernel, and of `nbow` where that is the first of them.
 
     Attributes:
-        solves: (n_solves, 3) as `whole_solve.solve_whole` takes it.
+        solves: (n_solves, 3) power, most iterations, and whether the solve starts with equal scalings.
     """
 
     has_nbow: bool
@@ -103,7 +106,7 @@ def solve_from(
 
 @lru_cache(64)
 def _whole(wanted: tuple[Wanted, ...]) -> _Whole | None:
-    """None where `whole_solve` is not for these methods."""
+    """None where `solve_whole` is not for these methods."""
     has_nbow = wanted[0][0] == "nbow"
     by_cost, (method, parameters) = wanted[has_nbow:], wanted[-1]
     if table_precision(method, parameters) != "float32" or not all(name in _SCALED for name, _ in by_cost):
@@ -137,19 +140,19 @@ def _mixed_at_once(
     if whole is None or not is_short(problem, n_threads):
         return None
     query, bags, distinct = problem.query, problem.candidates, problem.distinct
-    means = nbow.candidate_means(problem, n_threads) if whole.has_nbow else _NO_MEANS
+    means = nbow.candidate_means(problem, n_threads) if whole.has_nbow else None
     values, errors, iterations = np.empty(len(bags)), np.empty(len(bags)), np.empty(len(bags), np.int32)
-    status = whole_solve.solve_whole(
-        readable(problem.embeddings), query.term_ids, query.weights, distinct.term_ids, distinct.places,
-        bags.offsets, bags.weights, means, whole.solves, np.array(shares), whole.is_euclidean, CLOSE_COST, whole.scale,
-        whole.over_relaxed, whole.stop_below, scaling.SMALLEST["float32"], width(len(query)),
+    status = loops.solve_whole(
+        problem.embeddings, query.term_ids, query.weights, width(len(query)), distinct.term_ids, distinct.places,
+        bags.offsets, bags.weights, means, whole.solves, np.array(shares, np.float64), whole.is_euclidean, CLOSE_COST,
+        len(query) <= MOST_SHORT_WORDS, whole.scale, whole.over_relaxed, whole.stop_below, SMALLEST["float32"],
         values, errors, iterations,
     )  # fmt: skip
     if status >= 0:
         check_terms(distinct.term_ids[status : status + 1], problem.embeddings)
     method, parameters = wanted[-1]
     converged = errors < parameters.converged_below()
-    return None if status == -2 else Distances(values, method, converged, errors, "float32", iterations)
+    return None if status == loops.OUT_OF_RANGE else Distances(values, method, converged, errors, "float32", iterations)
 
 
 def table_precision(method: str, parameters: Parameters) -> str:
@@ -210,7 +213,7 @@ def _nearest_words(costs: CandidateCosts, part: Part, places: Places, cost: NDAr
     bags, query = part.bags, costs.problem.query
 
     def work(first: int, last: int) -> None:
-        cost_tables.nearest_words(
+        loops.nearest_words(
             cost, part.index, bags.offsets, places[first:last], query.weights, bags.weights,
             from_query[first:last], to_document[first:last],
         )  # fmt: skip
@@ -231,10 +234,10 @@ def _solve_scaled(
     a, b = query.weights.astype(costs.dtype), bags.weights.astype(costs.dtype)
     settings = (
         np.array([own.power(method) for method, own in wanted]),
-        parameters.over_relaxed,
         np.array([own.n_iterations for _, own in wanted], np.int64),
+        parameters.over_relaxed,
         parameters.stop_below(costs.precision),
-        scaling.SMALLEST[costs.precision],
+        SMALLEST[costs.precision],
     )
     n_operations = len(bags.term_ids) * cost.shape[1] * 2 * _USUAL_ITERATIONS
     n_threads = worthwhile(min(costs.n_threads, len(places)), n_operations)
@@ -242,7 +245,7 @@ def _solve_scaled(
     if n_threads > 1:  # the longest first, so that threads end together
         order = np.argsort(-np.diff(bags.offsets)[places], kind="stable")
     work = partial(
-        scaling.scale_many, np.zeros(1, np.int64), order, len(a) <= short_scaling.MOST_WORDS, cost,
+        loops.scale_documents, np.zeros(1, np.int64), order, len(a) <= MOST_SHORT_WORDS, cost,
         -1 / parameters.epsilon, part.index, bags.offsets, places, a, b, starts, *settings, values, errors, iterations,
     )  # fmt: skip
     together(work, n_threads)
@@ -253,20 +256,20 @@ def _solve_log(
     costs: CandidateCosts, part: Part, places: Places, cost: NDArray[np.floating], method: str, parameters: Parameters
 ) -> _Found:
     values, errors, iterations = _nothing_found(1, len(places))
-    query, bags = costs.problem.query, part.bags
+    query, bags, double = costs.problem.query, part.bags, cost.astype(np.float64, copy=False)
     log_a, log_b = np.log(query.weights), np.log(bags.weights)
-    log_start = np.log(np.broadcast_to(_start(method, query.weights), len(query)))
+    log_start = np.log(np.full(len(query), _start(method, query.weights), np.float64))
     settings = (
         float(parameters.epsilon),
         parameters.power(method),
-        parameters.over_relaxed,
         int(parameters.n_iterations),
+        parameters.over_relaxed,
         parameters.stop_below("log"),
     )
 
     def work(first: int, last: int) -> None:
-        log_scaling.scale_many_log(
-            cost, part.index, bags.offsets, places[first:last], log_a, log_b, log_start, *settings,
+        loops.scale_documents_log(
+            double, part.index, bags.offsets, places[first:last], log_a, log_b, log_start, *settings,
             values[0, first:last], errors[0, first:last], iterations[0, first:last],
         )  # fmt: skip
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +13,12 @@ from ingest.staleness import stale_parts
 from reranker.base.errors import NotOurIndex, SinkrankError
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import MIN_QUERIES, HubnessSample
+from reranker.native.library import LEVEL
 from reranker.service.settings import Settings
 from reranker.service.settings_sources import SETTINGS_FILE, LoadedSettings, load_settings
 from reranker.stores.base.description import check_versions
 from reranker.stores.base.protocol import Store
 from reranker.stores.embedded.store import EmbeddedStore
-from reranker.transport import warm_up
 from sinkrank.actions import in_process_proxy
 from sinkrank.console import resources
 
@@ -40,9 +39,9 @@ def run_checks(config: Path | None, flags: Mapping[str, Any], quick: bool = Fals
     """Runs all checks in order, also after one has failed.
 
     Args:
-        quick: whether to skip compiling, and reading all embeddings and the whole embedded store.
+        quick: whether to skip reading all embeddings and the whole embedded store.
     """
-    checks = [_python()]
+    checks = [_python(), _processor()]
     try:
         loaded = load_settings(flags, file=config)
     except SinkrankError as error:
@@ -52,9 +51,12 @@ def run_checks(config: Path | None, flags: Mapping[str, Any], quick: bool = Fals
     checks.append(check)
     checks += _store(loaded.settings, embeddings, quick)
     checks += _unfinished(loaded.settings)
-    if not quick:
-        checks.append(_kernel())
     return checks
+
+
+def _processor() -> Check:
+    instructions = {"base": "those of any processor", "avx2": "AVX2 and FMA", "avx512": "AVX-512 with VNNI"}
+    return Check("processor", True, f"the compiled loops use {instructions[LEVEL]}")
 
 
 def _python() -> Check:
@@ -180,16 +182,3 @@ def _unfinished(settings: Settings) -> Iterator[Check]:
             False,
             f"{len(paths)} did not finish ({names}); run the same command again, or delete the file",
         )
-
-
-def _kernel() -> Check:
-    started = time.monotonic()
-    try:
-        import numba
-
-        warm_up()
-    except ImportError as error:
-        return Check("kernel", False, f"numba cannot be imported ({error}); install it: without it searches are slow")
-    except Exception as error:  # a compiler may fail in any way; doctor says so and goes on
-        return Check("kernel", False, f"the kernels do not compile ({error}); reinstall numba {numba.__version__}")
-    return Check("kernel", True, f"compiled by numba {numba.__version__} in {time.monotonic() - started:.1f} s")

@@ -48,7 +48,7 @@ def opened(loaded: LoadedSettings, searcher: Searcher, template: Path | None) ->
         raise WrongParameter("--first-stage is for an index that Sinkrank made; here it is the engine's own query")
     # A service keeps no method `none`: single searches do.
     patient = settings.model_copy(update={"proxy_budget_ms": in_process_proxy.PATIENT_MS, "method": "auto"})
-    with in_process_proxy.opened_proxy(patient, searcher.store, searcher.embeddings, template, is_compiled=False) as (
+    with in_process_proxy.opened_proxy(patient, searcher.store, searcher.embeddings, template) as (
         app,
         index,
         read,

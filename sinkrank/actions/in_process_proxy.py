@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _MAX_FIELDS = 100
 
 PATIENT_MS = 120_000
-"""A time limit of searches for who has no service running: the first one may have to compile or load much."""
+"""A time limit of searches for who has no service running: the first one may have to load much."""
 
 
 def engine_of(store: Store) -> EngineStore | None:
@@ -61,19 +61,18 @@ def is_foreign(store: Store, index: str | None) -> bool:
 
 @contextmanager
 def opened_proxy(
-    settings: Settings, store: Store, embeddings: Embeddings, template: Path | None, *, is_compiled: bool = True
+    settings: Settings, store: Store, embeddings: Embeddings, template: Path | None
 ) -> Iterator[tuple[Flask, str, QueryTemplate]]:
     """The service's app over an open store, the index of the settings, and the query that stands for a text.
 
     Args:
         template: file of that query; None: a `multi_match` over the text fields of the index.
-        is_compiled: whether to load the compiled kernels first, for more than a few searches.
 
     Raises:
         WrongParameter: no index is named, or the store is not an engine.
         BadInput, NotFound: the template or the index cannot be used.
     """
-    from reranker.api.app import stop, warm_up
+    from reranker.api.app import stop
     from reranker.base.errors import WrongParameter
     from sinkrank.evaluation.query_template import QueryTemplate
 
@@ -82,8 +81,6 @@ def opened_proxy(
     read = None if template is None else QueryTemplate.read(template)
     engine = check_engine(settings, store)
     app = app_of(settings, engine, embeddings)
-    if is_compiled:
-        warm_up(app)
     try:
         yield app, settings.index, read or _plain_template(engine, settings.index)
     finally:

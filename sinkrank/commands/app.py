@@ -1,6 +1,6 @@
 """Joins the commands into one, and turns errors into exit codes and one line each.
 
-The modules of the commands import nothing heavy (NumPy, Numba) before they run, so that `--help` is quick. They import
+The modules of the commands import nothing heavy (NumPy, Flask) before they run, so that `--help` is quick. They import
 pydantic, which the declarations of the settings need.
 """
 

@@ -27,7 +27,6 @@ from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.filters import Filters
 from reranker.stores.base.protocol import Store
 from sinkrank.actions import demo_english
-from sinkrank.actions.compiling import compiled_beside
 from sinkrank.commands.serve import run_service
 from sinkrank.console import output, resources, tables
 from sinkrank.console.steps import Steps
@@ -100,20 +99,17 @@ def run_demo(settings: Settings, console: Console, serve: bool) -> int:
         StoreUnavailable: the store did not accept the documents.
     """
     steps = Steps(console)
-    with compiled_beside() as finish_compiling:
-        showcase = _showcase(settings.home, steps, console)
-        settings = settings.model_copy(
-            update={"home": showcase.home, "embeddings": None, "store": None, "index": showcase.index}
-        )
-        embeddings = _embeddings(showcase, settings, steps)
-        with resources.opened_store(settings) as store:
-            _fill(showcase, store, embeddings, steps)
-            with steps("compiling the arithmetic (once)"):
-                finish_compiling()
-            write_examples(showcase.home, showcase.index, _examples(showcase))
-            _search(showcase, Searcher(store, embeddings, settings.n_threads), output.results())
-            if serve:
-                run_service(settings, store)
+    showcase = _showcase(settings.home, steps, console)
+    settings = settings.model_copy(
+        update={"home": showcase.home, "embeddings": None, "store": None, "index": showcase.index}
+    )
+    embeddings = _embeddings(showcase, settings, steps)
+    with resources.opened_store(settings) as store:
+        _fill(showcase, store, embeddings, steps)
+        write_examples(showcase.home, showcase.index, _examples(showcase))
+        _search(showcase, Searcher(store, embeddings, settings.n_threads), output.results())
+        if serve:
+            run_service(settings, store)
     return 0
 
 

@@ -36,12 +36,9 @@ def explain(
 
     Example: [bold]sinkrank explain "asiakirjan tulostaminen" el/text/swriter/guide/print_preview --lang fi[/bold]
     """
-    from reranker.transport import compilation
     from sinkrank.console import output, tables
 
-    # Loading the compiled code takes longer than one search without it.
-    with compilation.deferred():
-        explanation = _explained(loaded, text, doc_id, lang, to, template)
+    explanation = _explained(loaded, text, doc_id, lang, to, template)
     if json_:
         output.print_json(explanation)
         return

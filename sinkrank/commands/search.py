@@ -48,14 +48,11 @@ def search(
 
     from reranker.base.errors import WrongParameter
     from reranker.stores.base.filters import Filters
-    from reranker.transport import compilation
     from sinkrank.actions import engine_search
     from sinkrank.console import output, resources, tables
 
     settings = loaded.settings
-    # Loading the compiled code takes longer than one search without it.
     with (
-        compilation.deferred(),
         resources.opened_searcher(settings) as searcher,
         engine_search.opened(loaded, searcher, template) as engine,
         output.talk().status(output.LOADING) as status,

@@ -70,7 +70,7 @@ def run_service(settings: Settings, store: Store | None) -> None:
 
 
 def _run(settings: Settings, store: Store | None) -> None:
-    from reranker.api.app import create_app, drain, start, stop, warm_up_if_quick
+    from reranker.api.app import create_app, drain, start, stop
     from reranker.service.logs import set_up_logs
     from reranker.service.tracing import start_tracing
     from reranker.upstream.addresses import is_engine
@@ -86,7 +86,6 @@ def _run(settings: Settings, store: Store | None) -> None:
     console = output.talk()
     with bind(settings.host, settings.port) as listener:
         address = address_of(listener)
-        is_warm = warm_up_if_quick(app)
 
         def ready() -> None:
             console.print(f"sinkrank serves {address}", markup=False)
@@ -94,8 +93,6 @@ def _run(settings: Settings, store: Store | None) -> None:
             if is_engine(settings.store_address):
                 behind = without_credentials(settings.store_address)
                 console.print(f"the proxy: {address}/INDEX/_search, re-ranked hits of {behind}", markup=False)
-            if not is_warm:
-                console.print("compiling for this machine: until then re-ranking takes longer", style="dim")
             console.print("Ctrl-C stops it", style="dim")
 
         serve = serve_until_stopped if settings.processes == 1 else serve_with_processes

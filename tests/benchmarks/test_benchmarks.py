@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from benchmarks import memory, nearest, peers, rerank, sweep
+from benchmarks import nearest, peers, rerank
 from benchmarks.timing import in_turn
 from benchmarks.workload import clustered_embeddings, synthetic
 
@@ -70,26 +70,11 @@ def test_exact_transport_of_all_is_that_of_pot(work):
     np.testing.assert_allclose(ours.solve(work, 2), pot.solve(work, 1), atol=1e-4)
 
 
-def test_rows_are_read_by_one_thread_and_by_all(monkeypatch):
-    monkeypatch.setattr(memory, "N_ROWS", 50)
-    found = memory.random_rows(np.ones((100, 300), np.float32), 2, 1, 0)
-    assert [(row["row_bytes"], row["threads"]) for row in found] == [(1200, 1), (1200, 2)]
-    totals = np.empty(3, np.float32)
-    memory._sum_rows(np.arange(12, dtype=np.float32).reshape(4, 3), np.array([0, 3, 1]), totals)
-    assert totals.tolist() == [0 + 1 + 2, 9 + 10 + 11, 3 + 4 + 5]
-
-
 def test_sides_run_in_turn():
     calls = []
     times = in_turn({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, 3)
     assert calls == ["a", "b"] * 3
     assert times["a"].summary["rounds"] == 3
-
-
-@pytest.mark.skipif(sweep.why_not() is not None, reason=str(sweep.why_not()))
-def test_the_sweep_in_c_and_ours_agree():
-    """`compare` refuses to time two sides that differ."""
-    assert len(sweep.compare(rounds=1)) == len(sweep.SIZES)
 
 
 def test_the_nearest_are_compared_with_solving_all(work):

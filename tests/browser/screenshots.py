@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 from PIL import Image
 
-from reranker.api.app import create_app, warm_up
+from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from reranker.stores import open_store
@@ -33,7 +33,6 @@ def main() -> int:
     settings = Settings(home=parser.parse_args().home)
     with closing(open_store(settings.store_address)) as store:
         app = create_app(settings, store, Embeddings.open(settings.home / "embeddings"))
-        warm_up(app)
         with serving(app) as address:
             _take(f"{address}/-/ui?{urlencode(ASKED)}")
     return 0

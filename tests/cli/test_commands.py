@@ -77,7 +77,7 @@ def test_the_version_needs_no_command(run: Run) -> None:
 
 
 def test_help_imports_nothing_heavy(empty_home: Path) -> None:
-    heavy = {"numpy", "numba", "scipy", "flask", "opensearchpy", "waitress"}
+    heavy = {"numpy", "scipy", "flask", "opensearchpy", "waitress"}
     result = python(empty_home, "import sys, sinkrank.commands.app; print(*sys.modules)")
     assert "typer" in result.stdout.split(), result.stderr
     assert set(result.stdout.split()) & heavy == set()
@@ -201,17 +201,14 @@ def test_json_has_the_shape_of_the_service(indexed: Path, run: Run) -> None:
     from reranker.embeddings import Embeddings
     from reranker.service.settings import Settings
     from reranker.stores import open_store
-    from reranker.transport import compilation
 
     store = open_store(".sinkrank/store")
     client = create_app(Settings(), store, Embeddings.open(Path(".sinkrank/embeddings"))).test_client()
-    with compilation.deferred():  # as a command that searches once
-        served = client.post("/v1/search", json={"query": "cat", "language": "en"}).get_json()
+    served = client.post("/v1/search", json={"query": "cat", "language": "en"}).get_json()
     printed = json.loads(run("search", "cat", "--lang", "en", "--json").stdout)
     del served["took_ms"], printed["took_ms"]
     assert printed == served
 
-    with compilation.deferred():
-        served = client.post("/v1/explain", json={"query": "cat", "language": "en", "id": "fr/animaux"}).get_json()
+    served = client.post("/v1/explain", json={"query": "cat", "language": "en", "id": "fr/animaux"}).get_json()
     assert json.loads(run("explain", "cat", "fr/animaux", "--lang", "en", "--json").stdout) == served
     store.close()

@@ -16,7 +16,6 @@ from reranker.service.settings import Settings
 from sinkrank.console.resources import opened_searcher
 from sinkrank.console.tables import search_table
 from tests.cli.conftest import DOCUMENTS, Run, assert_one_line, write_rows
-from tests.cli.test_commands import python
 from tests.engines.nodes import free_ports
 from tests.query_encoder import encoding_embeddings
 from tests.tiny import TRANSLATION_COST
@@ -284,14 +283,6 @@ def test_an_index_of_other_embeddings_is_refused_with_the_command_that_rebuilds_
     result = run("search", "cat", "--lang", "en", exits=1)
 
     assert "sinkrank ingest FILE --index documents --rebuild" in result.stderr
-
-
-@pytest.mark.parametrize("command", [("search", "cat"), ("explain", "cat", "fr/chat")], ids=["search", "explain"])
-def test_one_search_does_not_load_the_compiled_loops(indexed: Path, command: tuple[str, ...]) -> None:
-    script = f"import sys; from sinkrank.commands.app import app; app({command}, standalone_mode=False); "
-    ran = python(indexed, script + "print('numba' in sys.modules)")
-    assert "chat" in ran.stdout, ran.stderr
-    assert ran.stdout.splitlines()[-1] == "False"
 
 
 def test_without_embeddings_it_names_the_command_that_makes_them(run: Run) -> None:

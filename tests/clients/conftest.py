@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import urllib3
 
-from reranker.api.app import create_app, warm_up
+from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from reranker.stores import open_store
@@ -34,7 +34,6 @@ def proxying(embeddings: Embeddings, tmp_path_factory: pytest.TempPathFactory) -
         with closing(open_store(engine_url)) as store:
             settings = Settings(home=home, threads=1, store=engine_url, proxy_budget_ms=60_000)
             app = create_app(settings, store, embeddings)
-            warm_up(app)  # a kernel that is compiled within a search outlasts its budget
             with serving(app) as url:
                 yield url
 

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 import pytest
 import urllib3
 
-from reranker.api.app import create_app, warm_up
+from reranker.api.app import create_app
 from reranker.service.settings import Settings
 from reranker.stores import open_store
 from tests.clients.rest_comparison import Comparison, Runners, calls, sample
@@ -88,7 +88,6 @@ def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
             embeddings = word_embeddings(folder / "embeddings", suite.words)
             settings = Settings(home=folder, threads=1, store=node.url, proxy_budget_ms=60_000)
             app = create_app(settings, store, embeddings)
-            warm_up(app)  # a kernel that is compiled within a search outlasts its budget
             with serving(app) as url, urllib3.PoolManager(retries=False) as http:
                 direct = RestRunner(http, suite, node.url, node, published.media_version)
                 proxied = RestRunner(http, suite, url, node, published.media_version)

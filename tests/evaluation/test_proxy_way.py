@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from reranker.api.app import create_app, warm_up
+from reranker.api.app import create_app
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable, Unauthenticated
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
@@ -51,7 +51,6 @@ def fake() -> Iterator[FakeEngine]:
 def app(fake: FakeEngine, tmp_path: Path) -> Flask:
     embeddings: Embeddings = tiny_embeddings(tmp_path / "embeddings")
     app = create_app(Settings(home=tmp_path, threads=1, store=fake.url), None, embeddings)
-    warm_up(app)
     return app
 
 

@@ -11,7 +11,7 @@ import pytest
 import urllib3
 from flask import Flask
 
-from reranker.api.app import create_app, warm_up
+from reranker.api.app import create_app
 from reranker.service.settings import Settings
 from reranker.stores import open_store
 from reranker.stores.base.protocol import Store
@@ -102,7 +102,6 @@ def test_a_node_that_is_killed_costs_no_document_and_no_search(name: str, place:
         wait_until_green(nodes[0])
         settings = Settings(home=runs.folder, store=store_address(nodes), threads=1)
         app = create_app(settings, store, runs.embeddings)
-        warm_up(app)
         searches, reached = Searches(app), threading.Event()
         killer = threading.Thread(target=lambda: (reached.wait(300), kill(nodes[place])), daemon=True)
         with searches.running():

@@ -2,15 +2,69 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from reranker.native import library
+from reranker.native import transport as loops
 from reranker.native.compiling import FOLDER, NoCompiler, compile_library, machine_compiler
+from reranker.transport import reference
 
 _CPUINFO = Path("/proc/cpuinfo")
+
+
+# Of a function: its result, its name (OF_KIND where there is one for each kind), and its arguments.
+_PROTOTYPE = re.compile(r"^EXPORT (\w+) (?:OF_KIND\((\w+)\)|(\w+))\(([^)]*)\)", re.MULTILINE)
+_LETTERS = {"int": "i", "int64_t": "q", "double": "d", "void": ""}
+
+
+def _prototypes() -> dict[str, tuple[str, str]]:
+    """What the C sources export, as `declare` takes it; a function of a kind by its name alone."""
+    found = {}
+    for source in FOLDER.rglob("*.[ch]"):
+        for result, of_kind, name, arguments in _PROTOTYPE.findall(source.read_text(encoding="utf-8")):
+            kinds = [
+                "p" if "*" in one else _LETTERS[one.replace("const ", "").split()[0]] for one in arguments.split(",")
+            ]
+            found[of_kind or name] = "".join(kinds), _LETTERS[result]
+    return found
+
+
+def test_every_declaration_is_that_of_the_c_source():
+    prototypes = _prototypes()
+    declared = {re.sub(r"_f(32|64)_\w+$", "", name): shape for name, shape in library.DECLARED.items()}
+    assert declared == {name: prototypes[name] for name in declared}
+    assert sorted(prototypes) == sorted(declared)
+
+
+def test_numbers_that_python_and_c_share_are_the_same():
+    text = "\n".join(source.read_text(encoding="utf-8") for source in FOLDER.rglob("*.[ch]"))
+    defined = dict(re.findall(r"^(?:#define|static const double) (\w+) (?:= )?([\d.e-]+);?$", text, re.MULTILINE))
+    assert int(defined["TERMS"]) == loops.TERMS_TOGETHER
+    assert float(defined["SHRUNK"]) == reference.SHRUNK
+    assert float(defined["VANISHING_NORM"]) == reference.VANISHING_NORM
+
+
+@pytest.mark.slow
+def test_a_level_that_the_processor_has_not_is_refused_with_those_it_has():
+    for wanted in library.LEVELS[: library.LEVELS.index(library.LEVEL) + 1]:
+        assert _level_of_a_process(wanted) == (wanted, "")
+    found, message = _level_of_a_process("avx1024")
+    assert found == ""
+    assert "ImportError: NATIVE_LEVEL is 'avx1024'; this processor has base" in message
+
+
+def _level_of_a_process(wanted: str) -> tuple[str, str]:
+    script = "from reranker.native.library import LEVEL; print(LEVEL)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=os.environ | {"NATIVE_LEVEL": wanted}, capture_output=True, text=True
+    )
+    return done.stdout.strip(), done.stderr
 
 
 @pytest.mark.skipif(not _CPUINFO.exists(), reason="Linux alone lists what a processor has there")

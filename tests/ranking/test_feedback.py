@@ -1,19 +1,10 @@
-"""The moved query, worked by hand; compiled, and by NumPy alone."""
-
-from contextlib import nullcontext
+"""The moved query, worked by hand."""
 
 import numpy as np
 import pytest
 
 from reranker.ranking.feedback import N_BEST, N_WORDS, is_worth_it, moved_query
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import compilation
-
-
-@pytest.fixture(autouse=True, params=["compiled", "plain"])
-def implementation(request):
-    with compilation.deferred() if request.param == "plain" else nullcontext():
-        yield
 
 
 def bag(**weights):

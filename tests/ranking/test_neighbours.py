@@ -1,19 +1,10 @@
-"""Neighbours' scores, worked by hand; compiled, and by NumPy alone."""
-
-from contextlib import nullcontext
+"""Neighbours' scores, worked by hand."""
 
 import numpy as np
 import pytest
 
 from reranker.ranking.neighbours import N_BEST, N_NEAREST, neighbour_scores
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import compilation
-
-
-@pytest.fixture(autouse=True, params=["compiled", "plain"])
-def implementation(request):
-    with compilation.deferred() if request.param == "plain" else nullcontext():
-        yield
 
 
 def bag(**weights):

@@ -14,7 +14,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from ingest.encode import encode
-from reranker.api.app import create_app, warm_up
+from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from reranker.stores import open_store
@@ -22,7 +22,6 @@ from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.protocol import Store
 from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
-from reranker.transport import warm_up as compile_kernels
 from sinkrank.serving.server import Server, bind
 from tests.service.proxy.fake_engine import FakeEngine, fake_engine
 from tests.stores.samples import make_index, write_documents
@@ -103,7 +102,6 @@ def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
 @pytest.fixture(scope="session")
 def compiled() -> None:
     """The kernels: one that is compiled within a search outlasts its budget."""
-    compile_kernels()
 
 
 @pytest.fixture
@@ -154,7 +152,6 @@ def make_proxy(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> Make
 
     def make(**changes: Any) -> Flask:
         app = create_app(Settings(home=tmp_path, threads=1, store=fake.url, **changes), None, embeddings)
-        warm_up(app)
         return app
 
     return make

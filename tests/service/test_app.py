@@ -11,7 +11,7 @@ import urllib3
 from flask import Flask
 from flask.testing import FlaskClient
 
-from reranker.api.app import create_app, drain, start, warm_up
+from reranker.api.app import create_app, drain, start
 from reranker.base.errors import BadInput, ClientLeft, SinkrankError, StoreUnavailable
 from reranker.service.service import EXTENSION
 from reranker.service.settings import Settings
@@ -71,14 +71,12 @@ def test_it_is_alive_before_it_is_ready(app: Flask) -> None:
     cold = client.get("/-/ready")
     assert cold.status_code == 503
     assert cold.get_json()["checks"]["kernel"] == {"ready": False}
-    warm_up(app)
     warm = client.get("/-/ready")
     assert (warm.status_code, warm.get_json()["status"]) == (200, "ready")
     assert warm.get_json()["checks"]["embeddings"]["languages"] == ["en", "fr"]
 
 
 def test_a_store_that_does_not_answer_is_not_ready(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    app.extensions[EXTENSION].kernels.load()
 
     def down() -> list[str]:
         raise StoreUnavailable("no node at localhost:9")
@@ -93,7 +91,6 @@ def test_a_store_that_does_not_answer_is_not_ready(app: Flask, monkeypatch: pyte
 
 
 def test_a_store_without_one_of_its_nodes_is_ready_and_names_it(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    app.extensions[EXTENSION].kernels.load()
     away = ["nothing answers at opensearch://b:9200"]
     monkeypatch.setattr(EmbeddedStore, "problems", lambda store: away)
     response = app.test_client().get("/-/ready")
@@ -104,7 +101,6 @@ def test_a_store_without_one_of_its_nodes_is_ready_and_names_it(app: Flask, monk
 def test_embeddings_that_were_damaged_under_the_service_are_not_ready(tmp_path: Path) -> None:
     embeddings = tiny_embeddings(tmp_path / "embeddings")
     app = create_app(Settings(home=tmp_path), None, embeddings)
-    warm_up(app)
     assert app.test_client().get("/-/ready").status_code == 200
     vectors = np.load(tmp_path / "embeddings" / "vectors.npy", mmap_mode="r+")
     vectors[0] = 0.0
@@ -117,7 +113,6 @@ def test_embeddings_that_were_damaged_under_the_service_are_not_ready(tmp_path: 
 def test_a_service_whose_query_encoder_cannot_be_loaded_is_ready_and_says_so(tmp_path: Path) -> None:
     embeddings = encoding_embeddings(tmp_path / "embeddings", encoder_files(onnx=b"no model"))
     app = create_app(Settings(home=tmp_path, threads=1), None, embeddings)
-    warm_up(app)
     start(app)
     embeddings.query_encoders[0].begin("", "en").result()
     response = app.test_client().get("/-/ready")
@@ -127,7 +122,6 @@ def test_a_service_whose_query_encoder_cannot_be_loaded_is_ready_and_says_so(tmp
 
 
 def test_a_service_that_was_told_to_stop_is_not_ready_but_alive(app: Flask) -> None:
-    warm_up(app)
     drain(app)
     client = app.test_client()
     response = client.get("/-/ready")

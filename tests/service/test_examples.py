@@ -12,7 +12,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from reranker.api.app import create_app, warm_up
+from reranker.api.app import create_app
 from reranker.base.errors import StoreUnavailable
 from reranker.embeddings import Embeddings
 from reranker.service.examples import Example, Examples, difference, write_examples
@@ -179,7 +179,6 @@ def test_their_searches_are_no_slow_searches_of_the_caller(
     settings: Settings, store: Store, embeddings: Embeddings, caplog: pytest.LogCaptureFixture
 ) -> None:
     app: Flask = create_app(settings.model_copy(update={"slow_query_ms": 0.001}), store, embeddings)
-    warm_up(app)
     with caplog.at_level(logging.INFO, "sinkrank"):
         assert offered_by(app.test_client(), "pages")
     (line,) = [record for record in caplog.records if record.name == "sinkrank.access"]

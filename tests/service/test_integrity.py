@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from reranker.api.app import create_app, warm_up
+from reranker.api.app import create_app
 from reranker.base.errors import StoreUnavailable
 from reranker.embeddings import Embeddings, manifest
 from reranker.service.integrity import Integrity
@@ -43,7 +43,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def served(home: Path, embeddings: Embeddings) -> tuple[Flask, Service]:
     """A service that has answered its first request, and ended its checks."""
     app = create_app(Settings(home=home), open_store(str(home / "store")), embeddings)
-    warm_up(app)
     app.test_client().get("/-/live")
     service: Service = app.extensions[EXTENSION]
     assert service.integrity.wait(30)

@@ -12,7 +12,6 @@ from flask.testing import FlaskClient
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from schemathesis.checks import CHECKS, load_all_checks
 
-from reranker.api.app import warm_up
 from reranker.api.openapi import ROUTES, description
 
 load_all_checks()
@@ -124,7 +123,6 @@ def test_a_good_request_is_answered_as_described(app: Flask, path: str, body: di
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
 def test_the_service_does_what_the_description_says(app: Flask, route: object) -> None:
-    warm_up(app)
     schema = schemathesis.openapi.from_wsgi("/-/openapi.json", app)
     operation = schema[route.path][route.method]  # type: ignore[attr-defined]
 

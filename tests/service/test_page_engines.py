@@ -15,7 +15,7 @@ import urllib3
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Route, expect
 
-from reranker.api.app import create_app, warm_up
+from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from reranker.stores import open_store
@@ -52,7 +52,6 @@ def address(engine: Engine, embeddings: Embeddings, tmp_path_factory: pytest.Tem
         actions = [{"add": {"index": FOREIGN, "alias": ALIAS}}]
         assert http.request("POST", f"{engine.url}/_aliases", json={"actions": actions}).status == 200
         app = create_app(settings, store, embeddings)
-        warm_up(app)
         with serving(app) as url:
             yield url
         store.drop(OURS)

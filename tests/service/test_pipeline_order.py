@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import urllib3
 
-from reranker.api.app import create_app, warm_up
+from reranker.api.app import create_app
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from reranker.search.searcher import Searcher
@@ -54,7 +54,6 @@ def service_url(
     with closing(open_store(opensearch_2_ml_url)) as store, closing(EnginePipelines(address)) as pipelines:
         fill(store, embeddings, OURS, DOCUMENTS)
         app = create_app(settings, store, embeddings)
-        warm_up(app)
         with serving(app) as url:
             allow_calls(opensearch_2_ml_url, ".*")
             pipelines.install(PipelineRequest(index=OURS, service_url=url))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from reranker.api.app import create_app, warm_up
+from reranker.api.app import create_app
 from reranker.embeddings.folder import has_store
 from reranker.service.missing_embeddings import prepare_command
 from reranker.service.opened import LOOK_SECONDS, Opening
@@ -43,7 +43,6 @@ def fake(fake: FakeEngine) -> FakeEngine:
 @pytest.fixture
 def app(fake: FakeEngine, tmp_path: Path) -> Flask:
     app = create_app(Settings(home=tmp_path, threads=1, store=fake.url, method="rwmd"), None, None)
-    warm_up(app)
     return app
 
 
@@ -129,7 +128,6 @@ def test_a_proxy_is_degraded_and_stays_with_the_balancer(app: Flask) -> None:
 
 def test_without_an_engine_there_is_nothing_to_pass_on_and_it_is_not_ready(tmp_path: Path) -> None:
     app = create_app(Settings(home=tmp_path), None, None)
-    warm_up(app)
     response = app.test_client().get("/-/ready")
     assert (response.status_code, response.get_json()["status"]) == (503, "not ready")
 

@@ -26,7 +26,7 @@ def table() -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-IMPLEMENTATIONS = ("reference", "plain", "compiled")
+IMPLEMENTATIONS = ("reference", "compiled")
 
 
 @pytest.fixture(params=IMPLEMENTATIONS)

@@ -12,9 +12,9 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from reranker.base.errors import BadInput
+from reranker.native import transport as loops
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import METHODS, Parameters, candidate_costs, distances, threads
-from reranker.transport.kernels import cost_tables
 from reranker.transport.methods import solve_problem
 from reranker.transport.problem import checked_problem
 from reranker.transport.threads import one_blas_thread, run, together, worthwhile
@@ -102,10 +102,10 @@ def test_little_work_takes_one_thread_and_much_work_takes_all():
 def test_terms_are_distinct_and_ascending_and_those_of_a_candidate_that_does_not_fit_are_left_out():
     bags = [[130, 63, 64, 0], [63, 127, 999], [1, 2, 128], [64]]
     term_ids, offsets = np.concatenate(bags).astype(np.int32), np.cumsum([0, *map(len, bags)])
-    last, terms, index = cost_tables.deduplicate(term_ids, offsets, 0, 6, 1000)
+    last, terms, index = loops.distinct_terms(term_ids, offsets, 0, 6, 1000)
     assert (last, terms.tolist()) == (2, [0, 63, 64, 127, 130, 999])
     assert index.tolist() == [4, 1, 2, 0, 1, 3, 5]
-    last, terms, index = cost_tables.deduplicate(term_ids, offsets, 2, 1, 1000)  # one candidate at least
+    last, terms, index = loops.distinct_terms(term_ids, offsets, 2, 1, 1000)  # one candidate at least
     assert (last, terms.tolist(), index.tolist()) == (3, [1, 2, 128], [0, 1, 2])
 
 
@@ -113,7 +113,7 @@ def test_distinct_terms_are_those_of_numpy(documents):
     for n_terms in (400, 500_000):
         term_ids = (documents.term_ids.astype(np.int64) * 1249 % n_terms).astype(np.int32)
         terms, index = np.unique(term_ids, return_inverse=True)
-        found = cost_tables.deduplicate(term_ids, documents.offsets, 0, n_terms, n_terms)
+        found = loops.distinct_terms(term_ids, documents.offsets, 0, n_terms, n_terms)
         assert found[0] == len(documents)
         np.testing.assert_array_equal(found[1], terms)
         np.testing.assert_array_equal(found[2], index)

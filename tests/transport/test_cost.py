@@ -6,7 +6,6 @@ from reranker.text.bags import WeightedBags
 from reranker.transport import Parameters, distances
 from reranker.transport.cost import ground_cost
 from reranker.transport.cost_table import cost_table
-from reranker.transport.kernels import scaling, sinkhorn_iteration
 from tests.transport.conftest import bag, exact_cost
 
 
@@ -96,20 +95,6 @@ def test_equal_vectors_under_two_ids_cost_nothing(circle, implementation):
         bag([5], [1.0]), WeightedBags.join([bag([6], [1.0])]), circle, "rwmd", implementation=implementation
     )
     assert found.values[0] == 0.0
-
-
-@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 5e-5), (np.float64, 1e-12)])
-def test_a_tile_holds_the_kernel_of_a_document_s_words_group_by_group(table, random_bag, dtype, tolerance):
-    query, document, n_lanes = random_bag(37), random_bag(21), 64 // np.dtype(dtype).itemsize
-    cost = cost_table(query, document.term_ids, table, np.dtype(dtype), 2)
-    tile = np.zeros(32 * 48, dtype)
-    scaling._fill(tile, cost, -1 / 0.05, np.arange(21, dtype=np.int32)[::-1].copy(), 0, 21)
-    n_group = min(sinkhorn_iteration.GROUP, n_lanes)
-    rows = tile.reshape(32 // n_group, 48 // n_lanes, n_group, n_lanes).transpose(0, 2, 1, 3).reshape(32, 48)
-    expected = np.exp(-exact_cost(query, document, table).T[::-1] / 0.05)
-    np.testing.assert_allclose(rows[:21, :37], expected, rtol=tolerance)
-    n_filled = -(-21 // n_group) * n_group
-    np.testing.assert_array_equal(rows[21:n_filled], np.repeat(rows[:1], n_filled - 21, axis=0))
 
 
 def test_an_embedding_that_is_not_finite_is_found_wherever_it_is(table, random_bag):

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from reranker.base.errors import BadEmbeddings
+from reranker.native.transport import HAS_FIXED_POINT
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import Parameters, distances
+from reranker.transport import Parameters, distances, fixed_point
 from reranker.transport.cost_table import cost_table
-from reranker.transport.kernels import fixed_point
 from tests.transport.conftest import bag, exact_cost
 
 LONG = fixed_point.LEAST_WORDS
 
-pytestmark = pytest.mark.skipif(not fixed_point.AVAILABLE, reason="this machine does not multiply 16-bit integers fast")
+pytestmark = pytest.mark.skipif(not HAS_FIXED_POINT, reason="this processor has no AVX2")
 
 
 def unit_rows(n: int, dim: int, seed: int = 5) -> np.ndarray:

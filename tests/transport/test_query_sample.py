@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from reranker.transport import compilation
 from reranker.transport.query_sample import QuerySample
 
 
@@ -23,8 +22,6 @@ def test_the_mean_cosine_to_the_nearest_is_that_of_sorting_them_all(n_documents,
     means, queries = unit_rows(n_documents, dim, 1), unit_rows(n_queries, dim, 2)
     sample, expected = QuerySample(queries, n_nearest), by_sorting(means, queries, n_nearest)
     np.testing.assert_allclose(sample.mean_cosines(means), expected, atol=1e-6)
-    with compilation.deferred():
-        np.testing.assert_allclose(sample.mean_cosines(means), expected, atol=1e-6)
 
 
 def test_a_document_without_a_mean_has_cosines_of_0():

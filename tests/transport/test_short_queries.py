@@ -1,4 +1,4 @@
-"""Queries of up to a register of words have loops of their own (`kernels/short_scaling.py`)."""
+"""Queries of up to a register of words have loops of their own (`scaling_short.h`)."""
 
 import numpy as np
 import pytest
@@ -6,13 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import Parameters, distances
+from reranker.transport import Parameters, distances, solve
 from reranker.transport.candidate_costs import CandidateCosts
-from reranker.transport.kernels import short_scaling
 from reranker.transport.problem import checked_problem
+from reranker.transport.solve import MOST_SHORT_WORDS as MOST
 from reranker.transport.solve import solve_from, table_precision
 
-MOST = short_scaling.MOST_WORDS
 # Below, at and above one register and one block of float32 and of float64.
 LENGTHS = (1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 65, 118)
 
@@ -69,7 +68,7 @@ def test_the_loops_for_short_and_for_longer_queries_agree(n_words, lengths, epsi
     wanted = [("sinkhorn", Parameters(epsilon, 30, stop_at=0.0, over_relaxed=over_relaxed))]
     with pytest.MonkeyPatch.context() as patch:
         (short,) = solve_from(CandidateCosts(problem, precision), wanted)
-        patch.setattr(short_scaling, "MOST_WORDS", 0)
+        patch.setattr(solve, "MOST_SHORT_WORDS", 0)
         (longer,) = solve_from(CandidateCosts(problem, precision), wanted)
     tolerance = 1e-5 if precision == "float32" else 1e-11
     np.testing.assert_allclose(short.values, longer.values, atol=tolerance)

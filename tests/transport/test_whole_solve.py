@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from reranker.base.errors import BadEmbeddings
+from reranker.native import transport as loops
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Parameters, distances, solve
-from reranker.transport.kernels import whole_solve
 
 NOTHING = WeightedBag(np.empty(0, np.int32), np.empty(0))
 
@@ -20,13 +20,13 @@ def documents(random_bag):
 def n_whole(monkeypatch):
     """How many solves were one call, one number for each."""
     calls = []
-    true = whole_solve.solve_whole
+    true = loops.solve_whole
 
     def counted(*arguments):
         calls.append(1)
         return true(*arguments)
 
-    monkeypatch.setattr(whole_solve, "solve_whole", counted)
+    monkeypatch.setattr(loops, "solve_whole", counted)
     return calls
 
 

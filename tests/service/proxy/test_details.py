@@ -11,7 +11,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from reranker.api.app import create_app, warm_up
+from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from tests.query_encoder import encoding_embeddings
@@ -37,7 +37,6 @@ def service_before(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> 
 
     fake.answer = page
     app: Flask = create_app(Settings(home=tmp_path, threads=1, store=fake.url), None, embeddings)
-    warm_up(app)
     return app.test_client()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reranker.api.app import create_app, warm_up
+from reranker.api.app import create_app
 from reranker.base.errors import NotFound, StoreUnavailable
 from reranker.embeddings import Embeddings
 from reranker.proxy import PROXY_EXTENSION
@@ -272,7 +272,6 @@ def test_an_engine_that_refuses_the_sample_leaves_searches_as_they_are(
     fake.answer = answered
     store = open_store(fake.url)
     app = create_app(Settings(home=tmp_path, threads=1, store=fake.url), store, embeddings)
-    warm_up(app)
     for _ in range(2):
         response = app.test_client().post("/pages/_search", json={"query": {"match": {"text": "cat"}}})
         assert response.headers["X-Rerank-Status"] == "applied"

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 import urllib3
 
-from reranker.api.app import create_app, warm_up
+from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from tests.engines.sources import Engine
@@ -52,7 +52,6 @@ def front(engine: Engine, embeddings: Embeddings, tmp_path_factory: pytest.TempP
     properties = {"t": {"type": "text"}, "n": {"type": "integer"}}
     documents = [{"t": text, "n": n} for n, text in enumerate(["cat", "cat dog", "dog", "bread cat water", "car cat"])]
     app = create_app(settings, None, embeddings)
-    warm_up(app)
     with urllib3.PoolManager() as http, serving(app) as url:
         make_index(http, engine.url, INDEX, properties, documents)
         yield url

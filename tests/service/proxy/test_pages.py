@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reranker.api.app import create_app, warm_up
+from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from tests.engines.sources import Engine
@@ -59,7 +59,6 @@ def client(embeddings: Embeddings, tmp_path_factory: pytest.TempPathFactory, fou
         engine.answer = answer
         home = tmp_path_factory.mktemp("pages")
         app = create_app(Settings(home=home, threads=1, store=engine.url), None, embeddings)
-        warm_up(app)  # a kernel that is compiled within a search outlasts its budget
         yield app.test_client()
 
 

@@ -17,7 +17,7 @@ import urllib3
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from reranker.api.app import create_app, warm_up
+from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.proxy import PROXY_EXTENSION, Proxy
 from reranker.proxy.hit_texts import WindowBags
@@ -138,7 +138,6 @@ def test_a_search_and_its_query_are_read_once(make_app: Callable[..., Flask], mo
         monkeypatch.setattr(name, lambda *given, **more: read.append(function) or own(*given, **more))
 
     app = make_app()
-    warm_up(app)
     for name in ("proxy.read.read_query", "proxy.read.read_body", "ranking.query.tokenize"):
         noted(f"reranker.{name}")
     assert outcome(app.test_client().post("/pages/_search", json=SEARCH)) == ("applied", None, ["cat", "dog"])
@@ -374,7 +373,6 @@ def test_an_answer_is_compressed_for_who_takes_it(
     )
     headers = {"Accept-Encoding": "gzip" if accepts else "identity"}
     app = make_app()
-    warm_up(app)  # a kernel that is compiled within a search outlasts its budget
     with serving(app) as url:
         answer = urllib3.request("POST", f"{url}/pages/_search", json=SEARCH, headers=headers)
     assert answer.headers["X-Rerank-Status"] == "applied"

@@ -14,7 +14,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from reranker.api.app import create_app, warm_up
+from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.proxy import PROXY_EXTENSION, Proxy
 from reranker.service.settings import Settings
@@ -41,7 +41,6 @@ def answer(received: Received) -> dict[str, Any]:
 def opened(fake: FakeEngine, embeddings: Embeddings, home: Path, **settings: Any) -> Iterator[FlaskClient]:
     fake.answer = lambda received: ok(json.dumps(answer(received)).encode())
     app: Flask = create_app(Settings(home=home, threads=1, store=fake.url, **settings), None, embeddings)
-    warm_up(app)
     yield app.test_client()
 
 

@@ -11,7 +11,7 @@ import pytest
 import urllib3
 from flask import Flask
 
-from reranker.api.app import create_app, warm_up
+from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.proxy import PROXY_EXTENSION, Proxy
 from reranker.service.settings import Settings
@@ -60,7 +60,6 @@ def english(engine: Engine) -> Iterator[str]:
 def app(engine: Engine, trained: Embeddings, tmp_path: Path) -> Iterator[Flask]:
     store = open_store(engine.url)
     app = create_app(Settings(home=tmp_path, threads=1, store=engine.url, proxy_budget_ms=60_000), store, trained)
-    warm_up(app)
     yield app
     store.close()
 

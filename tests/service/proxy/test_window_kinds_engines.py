@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from werkzeug.test import TestResponse
 
-from reranker.api.app import create_app, warm_up
+from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.proxy import PROXY_EXTENSION, Proxy
 from reranker.proxy.window_kinds import SEQUENCE_NUMBERS, STORED_BAGS, WindowKinds, WindowPlan
@@ -210,7 +210,6 @@ def ways(engine: Engine, embeddings: Embeddings, tmp_path_factory: pytest.TempPa
     options = Settings(home=home, threads=1, store=engine.url, proxy_budget_ms=60_000, proxy_learn_weights=False)
     with closing(open_store(engine.url)) as store, urllib3.PoolManager(retries=False) as http:
         app = create_app(options, store, embeddings)
-        warm_up(app)
         yield BothWays(app, engine, http)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from reranker.api.app import create_app, warm_up
+from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from reranker.stores.base.protocol import Store
@@ -72,7 +72,6 @@ def make_app(access: dict[str, Any], secured_store: Store, embeddings: Embedding
 
     def make(**more: Any) -> Flask:
         app = create_app(Settings(**{"home": tmp_path, **access, **more}), secured_store, embeddings)
-        warm_up(app)
         return app
 
     return make

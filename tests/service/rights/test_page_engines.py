@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from reranker.api.app import create_app, warm_up
+from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.service.key_file import add_key
 from reranker.service.settings import Settings
@@ -32,7 +32,6 @@ def test_the_browser_asks_for_a_key_and_then_searches(
 ) -> None:
     key = add_key(tmp_path / "keys", "reader")
     app = create_app(Settings(home=tmp_path, threads=1, api_keys=tmp_path / "keys"), store, embeddings)
-    warm_up(app)
     with serving(app) as url, opened_pages(browser, url) as opened:
         page = opened("?index=pages", http_credentials={"username": "any", "password": key})
         searched(page, "cat")

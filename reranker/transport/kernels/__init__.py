@@ -1,1 +1,0 @@
-"""The compiled loops of the transport (README.md)."""

@@ -1,0 +1,99 @@
+"""The C code under GCC's or Clang's AddressSanitizer and UndefinedBehaviorSanitizer, on tests that call every entry."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reranker.native.compiling import compile_library
+from reranker.native.library import LEVEL, LEVELS
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+TESTS = (
+    "tests/transport/test_short_queries.py",
+    "tests/transport/test_cost.py",
+    "tests/transport/test_fixed_point.py",
+    "tests/transport/test_nbow.py",
+    "tests/transport/test_bounds.py",
+    "tests/transport/test_query_sample.py",
+    "tests/transport/test_whole_solve.py",
+    "tests/transport/test_batch.py",
+    "tests/ranking/test_feedback.py",
+    "tests/ranking/test_neighbours.py",
+)
+# Without optimisation it is compiled in a fifth of the time.
+_SANITIZED = ("-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
+# Opens the library of its first argument in the place of ours.
+_RUN = """
+import pathlib, sys
+from reranker.native import compiling
+compiling.LIBRARY = pathlib.Path(sys.argv[1])
+import pytest
+sys.exit(pytest.main(["-q", "-n", "0", "-p", "no:cacheprovider", "-s", *sys.argv[2:]]))
+"""
+
+
+def _compiler() -> str | None:
+    return next((name for name in ("gcc", "clang") if shutil.which(name) and _runtime(name)), None)
+
+
+def _runtime(compiler: str) -> str | None:
+    """The sanitizer's own library, which must be loaded before Python."""
+    for name in ("libasan.so", "libclang_rt.asan-x86_64.so", "libclang_rt.asan-aarch64.so"):
+        shown = subprocess.run([compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=False)
+        if Path(shown.stdout.strip()).is_absolute():
+            return str(Path(shown.stdout.strip()).resolve())
+    return None
+
+
+@pytest.fixture(scope="module")
+def sanitized(tmp_path_factory):
+    """The compiler and the library that it made."""
+    compiler = _compiler()
+    if compiler is None:
+        pytest.skip("neither gcc nor clang with AddressSanitizer is here")
+    path = tmp_path_factory.mktemp("sanitized") / "library.so"
+    options = _SANITIZED if compiler == "gcc" else (*_SANITIZED, "-shared-libasan")
+    compile_library(path, options, [compiler])
+    return compiler, path
+
+
+def _run(sanitized: tuple[str, Path], level: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    compiler, path = sanitized
+    settings = {
+        "NATIVE_LEVEL": level,
+        "LD_PRELOAD": str(_runtime(compiler)),
+        "ASAN_OPTIONS": "detect_leaks=0",  # Python's own are many
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+    }
+    return subprocess.run(
+        [sys.executable, "-c", _RUN, str(path), *arguments],
+        cwd=ROOT, env=os.environ | settings, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("level", LEVELS[: LEVELS.index(LEVEL) + 1])
+def test_nothing_outside_its_memory_is_read_and_nothing_undefined_is_done(sanitized, level):
+    done = _run(sanitized, level, *TESTS)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
+def test_a_read_outside_an_array_is_found(sanitized, tmp_path):
+    """Of a list of offsets that says there are more words than there are."""
+    test = tmp_path / "test_outside.py"
+    test.write_text(
+        "import numpy as np\n"
+        "from reranker.native.transport import distinct_terms\n"
+        "def test_outside():\n"
+        "    distinct_terms(np.zeros(4, np.int32), np.array([0, 40]), 0, 9, 9)\n"
+    )
+    done = _run(sanitized, LEVEL, "--noconftest", "-p", "no:randomly", str(test))
+    assert done.returncode != 0
+    assert "AddressSanitizer: heap-buffer-overflow" in done.stdout + done.stderr
