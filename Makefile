@@ -132,8 +132,9 @@ format: .venv/.dev ## Rewrite the code in the one format
 lock: .venv/.dev ## Resolve the dependencies anew into the lock files
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
 	  --no-annotate --extra demo --extra exact --extra otel --extra words --extra zstd pyproject.toml -o requirements.lock
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
-	  --no-annotate -c requirements.lock --extra encoder --extra otel --extra words --extra zstd pyproject.toml -o requirements-service.lock
+	# tokenizers names huggingface-hub (30 MB), which only fetches models from a hub.
+	echo huggingface-hub | $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
+	  --no-annotate --excludes /dev/stdin -c requirements.lock --extra encoder --extra otel pyproject.toml -o requirements-service.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
 	  --no-annotate -c requirements.lock --group dev -o requirements-dev.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \

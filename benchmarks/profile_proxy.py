@@ -87,7 +87,7 @@ STAGES = {
         "reranker.ranking.feedback:moved_words",
         "reranker.ranking.neighbours:neighbour_means",
     ],
-    "fetch the page": ["reranker.proxy.proxy:complete"],
+    "fetch the page": ["reranker.proxy.proxy:fetch_pages"],
     "write the answer": ["reranker.proxy.proxy:write_answer"],
     "compress": ["reranker.proxy.proxy:own_reply"],
 }

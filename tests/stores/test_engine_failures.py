@@ -8,7 +8,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from reranker.base.retries import Backoff
 from reranker.stores import EngineAccess, open_store
 from reranker.stores.base.writing import WriteResult
 from reranker.stores.engine import bulk
-from reranker.stores.engine.client import connect, engine_errors
+from reranker.stores.engine.client import connect, detect_distribution, engine_errors
 from reranker.stores.engine.store import EngineStore
 from reranker.stores.engine.writer import BatchSize
 from reranker.upstream.addresses import EngineAddress, read_address
@@ -121,11 +121,10 @@ def test_the_engine_is_known_by_its_version(root: Any, nodes: str | None, expect
         return root if path == "/" else (200, {})
 
     with serve(answer) as node:
-        store = opened(node.address)
-        made = store.template("docs", DESCRIPTION, {})
-        store.close()
-    kind = {"knn_vector": "opensearch", "dense_vector": "elasticsearch"}
-    assert kind[made["template"]["mappings"]["properties"]["nbow"]["type"]] == expected
+        address = read_address(node.address)
+        assert isinstance(address, EngineAddress)
+        with closing(connect(Upstream(address))) as client:
+            assert detect_distribution(client) == expected
 
 
 @pytest.mark.parametrize(
@@ -134,7 +133,7 @@ def test_the_engine_is_known_by_its_version(root: Any, nodes: str | None, expect
 def test_a_server_that_is_no_engine_is_refused(status: int, content: Any) -> None:
     with serve(lambda *request: (status, content)) as node:
         store = opened(node.address)
-        for call in (lambda: store.template("docs", DESCRIPTION, {}), *([store.indices] if status == 404 else [])):
+        for call in (lambda: store.stage("docs", DESCRIPTION), *([store.indices] if status == 404 else [])):
             with pytest.raises((BadInput, StoreUnavailable), match="check host, port and path"):
                 call()
         store.close()
