@@ -132,11 +132,17 @@ def test_the_engine_is_known_by_its_version(root: Any, nodes: str | None, expect
 )
 def test_a_server_that_is_no_engine_is_refused(status: int, content: Any) -> None:
     with serve(lambda *request: (status, content)) as node:
-        store = opened(node.address)
-        for call in (lambda: store.stage("docs", DESCRIPTION), *([store.indices] if status == 404 else [])):
-            with pytest.raises((BadInput, StoreUnavailable), match="check host, port and path"):
-                call()
-        store.close()
+        address = read_address(node.address)
+        assert isinstance(address, EngineAddress)
+        with closing(connect(Upstream(address))) as client, no_engine(), engine_errors(node.address):
+            detect_distribution(client)
+        if status == 404:
+            with closing(opened(node.address)) as store, no_engine():
+                store.indices()
+
+
+def no_engine() -> Any:
+    return pytest.raises((BadInput, StoreUnavailable), match="check host, port and path")
 
 
 def test_a_node_that_does_not_answer_is_unavailable_after_the_time_out() -> None:
