@@ -86,7 +86,7 @@ def _open_library(wheel: Path, platform: Platform, runner: list[str], root: Path
     with zipfile.ZipFile(wheel) as archive:
         library = archive.extract(LIBRARY, folder)
     zig = [sys.executable, "-m", "ziglang", "cc", "-target", platform.zig_target]
-    _run(*zig, "-dynamic", "-o", folder / "load", Path(__file__).parent / "load.c")
+    _run(*zig, "-O2", "-dynamic", "-o", folder / "load", Path(__file__).parent / "load.c")
     printed = _run(*runner, loader, folder / "load", library)
     return f"a program opens its library: {printed}{' (qemu)' if runner else ''}"
 
