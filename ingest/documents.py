@@ -183,9 +183,9 @@ def _checked(document: Document) -> Document:
     """
     if not document.full_text.strip():
         raise BadDocument(f"document {document.doc_id!r} has no text; give it a title or a text")
-    if document.language == UNKNOWN_LANGUAGE:
+    if document.language == UNKNOWN_LANGUAGE or (code := language_code(document.language)) == document.language:
         return document
-    return replace(document, language=language_code(document.language))
+    return replace(document, language=code)
 
 
 def _unwrapped(row: Row, layout: Layout) -> Row:
@@ -215,7 +215,10 @@ def _string(values: Mapping[str, Any], name: str) -> str:
 
 def _first_string(values: Mapping[str, Any], names: Iterable[str]) -> str:
     """The value of the first of these fields that is not empty."""
-    return next(filter(None, (_string(values, name) for name in names)), "")
+    for name in names:
+        if found := _string(values, name):
+            return found
+    return ""
 
 
 def _doc_id(values: Mapping[str, Any], names: Sequence[str]) -> str:

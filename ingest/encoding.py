@@ -4,11 +4,13 @@ processes."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain, filterfalse, islice, repeat
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ingest.bag_file import pack_words, unpack_words
-from ingest.documents import Layout, record_of
+from ingest.documents import Layout, Record, record_of
 from ingest.files import Row
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import SAMPLE_TOKENS, pack_first_words
@@ -16,7 +18,6 @@ from reranker.stores.base.writing import PreparedDocument, Preparer
 from reranker.text.bags import BagOfWords
 from reranker.text.documents import Document, EncodedDocument, id_hash
 from reranker.text.idf import IdfTable
-from reranker.text.tokens import has_digit, tokenize
 
 if TYPE_CHECKING:
     from ingest.ray_workers import RayWorkers
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 EncodingWorkers: TypeAlias = "Workers[Embeddings] | RayWorkers[Embeddings]"
 """Processes, or Ray workers, that share the embeddings and call the functions of this module."""
+
+
+_Words: TypeAlias = tuple[BagOfWords, str]
+"""The bag of a document, and its first words for the hubness sample (empty without a known word)."""
 
 
 class CountedRow(NamedTuple):
@@ -70,17 +75,18 @@ class RowCounter:
         self._languages = frozenset(languages)
 
     def __call__(self, embeddings: Embeddings, rows: Sequence[Row]) -> list[CountedRow]:
-        return [self._count(embeddings, row) for row in rows]
+        documents = [record_of(row, self._layout).document for row in rows]
+        counted = [one if one is not None and one.language in self._languages else None for one in documents]
+        return list(map(_counted_row, documents, _words(embeddings, counted)))
 
-    def _count(self, embeddings: Embeddings, row: Row) -> CountedRow:
-        document = record_of(row, self._layout).document
-        if document is None:
-            return CountedRow(0, "", None, b"")
-        hashed = id_hash(document.doc_id)
-        if document.language not in self._languages:
-            return CountedRow(hashed, document.language, None, b"")
-        bag, first_words = _words(embeddings, document)
-        return CountedRow(hashed, document.language, bag.term_ids.tobytes(), pack_words(bag, first_words))
+
+def _counted_row(document: Document | None, words: _Words | None) -> CountedRow:
+    if document is None:
+        return CountedRow(0, "", None, b"")
+    hashed = id_hash(document.doc_id)
+    if words is None:
+        return CountedRow(hashed, document.language, None, b"")
+    return CountedRow(hashed, document.language, words[0].term_ids.tobytes(), pack_words(*words))
 
 
 class RowEncoder:
@@ -101,28 +107,52 @@ class RowEncoder:
         Args:
             piece: rows, and the words of the first rows if they are known (`CountedRow.words`).
         """
-        rows, words = piece
-        known = chain(words, repeat(b""))
-        return [self._encode(embeddings, row, next(known)) for row in rows]
+        rows, known = piece
+        records = [record_of(row, self._layout) for row in rows]
+        words = _words(embeddings, [record.document for record in records], known)
+        nbows = self._nbows(embeddings, records, words)
+        return [self._encoded_row(*parts) for parts in zip(records, words, nbows, strict=True)]
 
-    def _encode(self, embeddings: Embeddings, row: Row, words: bytes) -> EncodedRow:
-        record = record_of(row, self._layout)
+    def _nbows(
+        self, embeddings: Embeddings, records: Sequence[Record], words: Sequence[_Words | None]
+    ) -> list[NDArray[np.float32] | None]:
+        if self._prepare is None:
+            return [None] * len(records)
+        found = zip(records, words, strict=True)
+        bags = [(own[0], record.document.language) for record, own in found if record.document and own]
+        nbows = iter(embeddings.nbows(self._idf.weigh_all(bags)))
+        return [None if own is None else next(nbows) for own in words]
+
+    def _encoded_row(self, record: Record, words: _Words | None, nbow: NDArray[np.float32] | None) -> EncodedRow:
         document = record.document
-        if document is None:
+        if document is None or words is None:
             return EncodedRow(record.row, record.doc_id, 0, "", False, "", None, record.reason or "not a document")
-        language = document.language
-        bag, first_words = unpack_words(words) if words else _words(embeddings, document)
+        language, (bag, first_words) = document.language, words
         if self._prepare is None:
             prepared = PreparedDocument(document.doc_id, None, 0)
         else:
-            nbow = embeddings.nbow(self._idf.weigh(bag, language))
             prepared = self._prepare(EncodedDocument(document, bag, nbow, self._versions.get(language, "")))
         hashed = id_hash(document.doc_id)
         return EncodedRow(None, document.doc_id, hashed, language, len(bag) > 0, first_words, prepared, None)
 
 
-def _words(embeddings: Embeddings, document: Document) -> tuple[BagOfWords, str]:
-    """The bag of a document, and its first words for the hubness sample (empty without a known word)."""
-    tokens = tokenize(document.full_text, document.language)
-    first = embeddings.bag_of_tokens(islice(filterfalse(has_digit, tokens), SAMPLE_TOKENS), document.language)
-    return embeddings.bag_of_tokens(tokens, document.language), pack_first_words(first) if len(first) else ""
+def _words(
+    embeddings: Embeddings, documents: Sequence[Document | None], known: Sequence[bytes] = ()
+) -> list[_Words | None]:
+    """The words of each document; None where there is none.
+
+    Args:
+        known: of the first ones (`CountedRow.words`).
+    """
+    given = [*known, *[b""] * (len(documents) - len(known))]
+    new = [one for one, own in zip(documents, given, strict=True) if one is not None and not own]
+    texts, languages = [one.full_text for one in new], [one.language for one in new]
+    read = iter(embeddings.bags_and_first_words(texts, languages, SAMPLE_TOKENS))
+    found: list[_Words | None] = []
+    for document, own in zip(documents, given, strict=True):
+        if document is None or own:
+            found.append(None if document is None else unpack_words(own))
+        else:
+            bag, first = next(read)
+            found.append((bag, pack_first_words(first) if len(first) else ""))
+    return found

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.native.library import address, declare
+from reranker.native.sparse import times_dense
 
-_times_dense = declare("sparse_times_dense", "pppqpqp")
 _similar_times_dense = declare("similar_times_dense", "ppppppqdpqppp")
 
 
@@ -79,9 +79,8 @@ class SparseRows:
 
     def __matmul__(self, dense: NDArray[np.float32]) -> NDArray[np.float32]:
         """(n_rows, width), the product with (n_columns, width)."""
-        dense, result = self._space(dense, self.n_columns)
-        _times_dense(*self._addresses(), self.n_rows, address(dense), dense.shape[1], address(result))
-        return result
+        dense, _ = self._space(dense, self.n_columns)
+        return times_dense(self.values, self.columns, self.offsets, dense)
 
     def similar_times(self, dense: NDArray[np.float32], least: float) -> NDArray[np.float32]:
         """(n_rows, width): for each row the sum of its similarity to each other row, times that row of `dense` (n_rows,

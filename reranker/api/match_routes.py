@@ -6,12 +6,12 @@ from flask import Blueprint, Response
 
 from reranker.answers import MatchedText, MatchesAnswer
 from reranker.base.errors import BadInput
-from reranker.embeddings.detection import guess_language
+from reranker.embeddings.detection import guess_languages
 from reranker.ranking.matches import find_matches
 from reranker.service.errors import TooLarge, json_response
 from reranker.service.request_fields import MAX_TEXTS
 from reranker.service.requests import MatchesBody, parse, read_object
-from reranker.service.service import Service, current_service
+from reranker.service.service import current_service
 from reranker.text.languages import language_code
 
 blueprint = Blueprint("matches", __name__)
@@ -27,13 +27,11 @@ def matches() -> Response:
     if body.languages is not None and len(body.languages) != len(body.texts):
         raise BadInput(f"{len(body.languages)} languages came for {len(body.texts)} texts; give one for each, or none")
     query = service.reranker.query_with_unknown_words(body.query, body.language)
-    languages = [language_code(code) for code in body.languages or ()] or _guessed(service, body.texts)
+    languages = [language_code(code) for code in body.languages or ()] or guess_languages(
+        body.texts, service.embeddings
+    )
     found = [
         MatchedText(language, find_matches(query, text, language, service.embeddings))
         for text, language in zip(body.texts, languages, strict=True)
     ]
     return json_response(MatchesAnswer(query.language, list(query.unknown_words), found))
-
-
-def _guessed(service: Service, texts: list[str]) -> list[str]:
-    return [guess_language(text, service.embeddings) for text in texts]

@@ -106,11 +106,10 @@ def _rerank(
 def _candidates(service: Service, texts: Sequence[str], options: RerankOptions) -> list[Bag]:
     """Each text's bag; where an index of ours is named a text may be a stored bag."""
     codes = _codes(options.document_languages, len(texts))
-    has_stored = options.index is not None
-    return [
-        (read_stored_bag(text, service.embeddings) if has_stored else None) or service.texts.read(text, code)
-        for text, code in zip(texts, codes, strict=True)
-    ]
+    stored = [None if options.index is None else read_stored_bag(text, service.embeddings) for text in texts]
+    new = [place for place, bag in enumerate(stored) if bag is None]
+    read = iter(service.texts.read([texts[place] for place in new], [codes[place] for place in new]))
+    return [next(read) if bag is None else bag for bag in stored]
 
 
 def _codes(languages: Sequence[str] | str | None, n_texts: int) -> Sequence[str | None]:

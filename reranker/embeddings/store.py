@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import filterfalse
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from reranker.embeddings.stem_keys import StemKeys
 from reranker.embeddings.text_reader import TextReader
 from reranker.embeddings.unknown import DEFAULT_RULE, StandIns, UnknownWordsRule, check_rule
 from reranker.embeddings.vocabulary import Vocabulary, open_array
-from reranker.text.bags import BagOfWords, WeightedBag, unknown_hashes
+from reranker.native.sparse import times_dense
+from reranker.text.bags import BagOfWords, WeightedBag, WeightedBags, unknown_hashes
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from reranker.text.normalization import normalize_term
 from reranker.text.segmentation import check_can_split
@@ -182,6 +184,22 @@ class Embeddings:
             for text, language, bag in zip(texts, languages, read, strict=True)
         ]
 
+    def bags_and_first_words(
+        self, texts: Sequence[str], languages: Sequence[str], n_words: int
+    ) -> list[tuple[BagOfWords, BagOfWords]]:
+        """The bag of each text, as `bags` gives it, and one of its first words alone, without numbers."""
+        read = self.reader.read(texts, languages, self.stand_ins)
+        found = zip(texts, languages, read.bags(), read.bags(n_words), strict=True)
+        return [
+            self._bag_and_first_words(text, language, n_words) if bag is None or first is None else (bag, first)
+            for text, language, bag, first in found
+        ]
+
+    def _bag_and_first_words(self, text: str, language: str, n_words: int) -> tuple[BagOfWords, BagOfWords]:
+        tokens = tokenize(text, language)
+        first = list(filterfalse(has_digit, tokens))[:n_words]
+        return self.bag_of_tokens(tokens, language), self.bag_of_tokens(first, language)
+
     def bag(self, text: str, language: str) -> BagOfWords:
         """The bag of one text."""
         return self.bags([text], [language])[0]
@@ -211,11 +229,15 @@ class Embeddings:
         Returns:
             (dim,) float32 of length 1; None for an empty bag, and if the embeddings cancel out.
         """
-        if not len(bag):
-            return None
-        mean = bag.weights.astype(np.float32) @ self.vectors[bag.term_ids]
-        norm = float(np.linalg.norm(mean))
-        return (mean / norm).astype(np.float32) if norm > _VANISHING_NORM else None
+        return self.nbows(WeightedBags.join([bag]))[0]
+
+    def nbows(self, bags: WeightedBags) -> list[NDArray[np.float32] | None]:
+        """`nbow` of each bag."""
+        means = times_dense(bags.weights.astype(np.float32), bags.term_ids, bags.offsets, self.vectors)
+        norms = np.sqrt(np.einsum("ij,ij->i", means, means, dtype=np.float64))
+        is_something = norms > _VANISHING_NORM
+        means[is_something] /= norms[is_something, np.newaxis].astype(np.float32)
+        return [mean if kept else None for mean, kept in zip(means, is_something.tolist(), strict=True)]
 
     @cached_property
     def reader(self) -> TextReader:

@@ -184,7 +184,7 @@ class HitTexts:
                     (key, bag, doc_id) for key, bag, doc_id in zip(one.keys, own, ids, strict=True) if bag is not None
                 )
             bags = [_filled(own, rest) for own, rest in zip(bags, found, strict=True)]
-        nothing = self._texts.read("")
+        (nothing,) = self._texts.read([""])
         return [[nothing if bag is None else bag for bag in own] for own in bags]
 
     def _cached(self, lacking: Sequence[_Hits], calls: EngineCalls, look_up: LookUp) -> list[list[Bag | None]]:
@@ -197,20 +197,23 @@ class HitTexts:
         has_text = not read.is_partial or search.source_filter.brings(search.read_fields)
         reads_all = not search.text_fields
         is_ours = cache(self._is_ours)  # a window has one index or a few
-        found: list[Bag | None] = []
-        for hit in read.hits:
+        found: list[Bag | None] = [None] * len(read.hits)
+        to_read: dict[int, Mapping[str, Any]] = {}
+        for place, hit in enumerate(read.hits):
             source = hit.get("_source")
             if not isinstance(source, dict):
-                found.append(None)
                 continue
             bag = self.packed_bag(source, key_names) if is_ours(str(hit.get("_index"))) else None
             if bag is None and has_text:
-                bag = self.source_bag(source, search.weighted_fields, reads_all and not read.is_partial)
-                if reads_all and read.is_partial and search.weighted_fields and not len(bag[0]):
-                    bag = None  # the other strings have to be looked up
+                to_read[place] = source
             elif bag is not None and has_text and ID_FIELD not in source:  # its keys were not stored
                 bag = with_exact_keys(bag[0], field_texts(source, search.read_fields)), bag[1]
-            found.append(bag)
+            found[place] = bag
+        bags = self.source_bags(list(to_read.values()), search.weighted_fields, reads_all and not read.is_partial)
+        is_lacking = reads_all and read.is_partial and bool(search.weighted_fields)
+        for place, bag in zip(to_read, bags, strict=True):
+            # Without a known word the other strings have to be looked up.
+            found[place] = None if is_lacking and not len(bag[0]) else bag
         return found
 
     def _in_doc_values(self, window: Window) -> list[Bag] | None:
@@ -247,20 +250,23 @@ class HitTexts:
         bag = checked_bag(packed, self._embeddings, frozenset(keys))
         return None if bag is None else (bag, language)
 
-    def source_bag(self, source: Any, fields: Sequence[str], or_all: bool = False) -> Bag:
-        """The bag of a `_source`'s text and its language; an empty one where there is no known word.
+    def source_bags(self, sources: Sequence[Any], fields: Sequence[str], or_all: bool = False) -> list[Bag]:
+        """The bag of each `_source`'s text and its language; an empty one where there is no known word.
 
         Args:
             fields: that hold the text (dots for nested ones, `*` for any part); every string where there are none.
             or_all: whether every string is read where these fields hold no known word.
         """
         if not fields:
-            return self._texts.read(source_text(source, ()))
-        texts = field_texts(source, fields)
-        bag, language = self._texts.read(joined(texts[name] for name in fields))
-        if or_all and not len(bag):
-            bag, language = self._texts.read(source_text(source, ()))
-        return with_exact_keys(bag, texts), language
+            return self._texts.read([source_text(source, ()) for source in sources])
+        texts = [field_texts(source, fields) for source in sources]
+        bags = self._texts.read([joined(own[name] for name in fields) for own in texts])
+        if or_all:
+            empty = [place for place, (bag, _) in enumerate(bags) if not len(bag)]
+            others = self._texts.read([source_text(sources[place], ()) for place in empty])
+            for place, other in zip(empty, others, strict=True):
+                bags[place] = other
+        return [(with_exact_keys(bag, own), language) for (bag, language), own in zip(bags, texts, strict=True)]
 
     def _looked_up(self, lacking: Sequence[_Hits], calls: EngineCalls, look_up: LookUp) -> list[list[Bag | None]]:
         """By the whole `_source` of hits that came without. Where it was asked for and is not there, the index keeps
@@ -276,14 +282,20 @@ class HitTexts:
         for number, one in enumerate(lacking):
             fields, or_all = one.search.weighted_fields, not one.search.text_fields
             own = [sources.get((number, *_identity(hit))) for hit in one.hits]
-            found.append([self.source_bag(each, fields, or_all) if isinstance(each, dict) else None for each in own])
+            bags = iter(self.source_bags([each for each in own if isinstance(each, dict)], fields, or_all))
+            found.append([next(bags) if isinstance(each, dict) else None for each in own])
         return found
 
     def _by_term_vectors(self, lacking: Sequence[_Hits], calls: EngineCalls, look_up: LookUp) -> list[list[Bag | None]]:
         """By the engine's term vectors."""
         language = self._texts.embeddings.document_language
         texts = [self._term_vectors.texts(one.hits, one.search.text_fields, calls) for one in lacking]
-        return [[None if text is None else self._texts.read(text, language) for text in own] for own in texts]
+        bags = []
+        for own in texts:
+            kept = [text for text in own if text is not None]
+            read = iter(self._texts.read(kept, [language] * len(kept)))
+            bags.append([None if text is None else next(read) for text in own])
+        return bags
 
 
 def _fetched(lacking: Sequence[tuple[Window, Sequence[Hit]]], look_up: LookUp) -> list[list[Hit] | None]:

@@ -19,7 +19,7 @@ from cachetools import LRUCache
 
 from reranker.base.errors import NotFound, SinkrankError
 from reranker.embeddings import Embeddings
-from reranker.embeddings.detection import guess_language
+from reranker.embeddings.detection import guess_languages
 from reranker.query_dsl.source_texts import source_text
 from reranker.stores.base.names import is_any_index_name
 from reranker.text.idf import DocumentFrequencies, FrequencyCounter, IdfTable
@@ -71,9 +71,10 @@ def sample_figures(texts: Iterable[str], embeddings: Embeddings) -> SampleFigure
     """
     counters: dict[str, FrequencyCounter] = {}
     n_tokens = n_unknown = 0
-    for text in texts:
-        language = embeddings.document_language or guess_language(text, embeddings)
-        bag = embeddings.bag(text, language)
+    given = list(texts)
+    one_language = embeddings.document_language
+    languages = [one_language] * len(given) if one_language else guess_languages(given, embeddings)
+    for bag, language in zip(embeddings.bags(given, languages), languages, strict=True):
         n_words = int(bag.counts.sum()) + bag.n_unknown
         if n_words:
             counters.setdefault(language, FrequencyCounter()).add(bag)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from reranker.base.errors import BadInput, WrongParameter
 from reranker.base.off_loop import run_off_loop
 from reranker.embeddings import Embeddings
-from reranker.embeddings.detection import guess_language
+from reranker.embeddings.detection import guess_language, guess_languages
 from reranker.embeddings.hubness import Hubness, HubnessSample
 from reranker.ranking.batching import check_several, read_candidates, read_queries
 from reranker.ranking.corrections import CORRECTED_METHOD, Corrections, find_corrections, start_encoding
@@ -240,7 +240,7 @@ class Reranker:
             if not isinstance(text, str):
                 raise BadInput(f"document {place} is of type {type(text).__name__}; give texts")
         if languages is None:
-            codes = [guess_language(text, self.embeddings) for text in documents]
+            codes = guess_languages(documents, self.embeddings)
         elif isinstance(languages, str):
             codes = [language_code(languages)] * len(documents)
         else:
@@ -249,7 +249,7 @@ class Reranker:
                 raise BadInput(
                     f"{len(codes)} languages came for {len(documents)} documents; give one for all or one for each"
                 )
-        return [(self.embeddings.bag(text, code), code) for text, code in zip(documents, codes, strict=True)]
+        return list(zip(self.embeddings.bags(documents, codes), codes, strict=True))
 
     def rerank_many(
         self,

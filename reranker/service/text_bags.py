@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import regex
@@ -17,7 +17,7 @@ from cachetools import TTLCache
 
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
-from reranker.embeddings.detection import guess_language
+from reranker.embeddings.detection import guess_languages
 from reranker.text.bags import BagOfWords, unpack
 
 Bag = tuple[BagOfWords, str]
@@ -42,14 +42,14 @@ class BagCache:
         self.n_misses = 0
         self._n_told = (0, 0)
 
-    def get(self, key: Hashable) -> Bag | None:
+    def get(self, keys: Sequence[Hashable]) -> list[Bag | None]:
+        """The bags; a key that comes again counts as a hit, as its text is read once."""
         with self._lock:
-            bag = self._bags.get(key)
-            if bag is None:
-                self.n_misses += 1
-            else:
-                self.n_hits += 1
-            return bag
+            bags = list(map(self._bags.get, keys))
+            n_misses = len({key for key, bag in zip(keys, bags, strict=True) if bag is None})
+            self.n_misses += n_misses
+            self.n_hits += len(bags) - n_misses
+            return bags
 
     def new_counts(self) -> tuple[int, int]:
         """Hits and misses since the last call, for metrics that only grow."""
@@ -57,9 +57,10 @@ class BagCache:
             told, self._n_told = self._n_told, (self.n_hits, self.n_misses)
             return self.n_hits - told[0], self.n_misses - told[1]
 
-    def put(self, key: Hashable, bag: Bag) -> None:
+    def put(self, bags: Iterable[tuple[Hashable, Bag]]) -> None:
         with self._lock:
-            self._bags[key] = bag
+            for key, bag in bags:
+                self._bags[key] = bag
 
 
 def text_key(text: str, language: str = "") -> bytes:
@@ -76,19 +77,24 @@ class TextBags:
     embeddings: Embeddings
     cache: BagCache
 
-    def read(self, text: str, language: str | None = None) -> Bag:
-        """The bag of a text, an empty one where there is no known word, and its language.
+    def read(self, texts: Sequence[str], languages: Sequence[str | None] | None = None) -> list[Bag]:
+        """The bag of each text, an empty one where there is no known word, and its language.
 
         Args:
-            language: a checked code; guessed where it is None.
+            languages: a checked code for each; guessed where it is None, or where there are none.
         """
-        key = text_key(text, language or "")
-        bag = self.cache.get(key)
-        if bag is None:
-            code = guess_language(text, self.embeddings) if language is None else language
-            bag = (self.embeddings.bag(text, code), code)
-            self.cache.put(key, bag)
-        return bag
+        given = languages or [None] * len(texts)
+        keys = [text_key(text, language or "") for text, language in zip(texts, given, strict=True)]
+        known = dict(zip(keys, self.cache.get(keys), strict=True))
+        new = {key: (text, own) for key, text, own in zip(keys, texts, given, strict=True) if known[key] is None}
+        if new:
+            guessed = iter(guess_languages([text for text, own in new.values() if own is None], self.embeddings))
+            codes = [next(guessed) if own is None else own for _, own in new.values()]
+            bags = self.embeddings.bags([text for text, _ in new.values()], codes)
+            read = dict(zip(new, zip(bags, codes, strict=True), strict=True))
+            self.cache.put(read.items())
+            known.update(read)
+        return [bag for key in keys if (bag := known[key]) is not None]
 
 
 def checked_bag(packed: str, embeddings: Embeddings, exact_keys: frozenset[int] = frozenset()) -> BagOfWords | None:

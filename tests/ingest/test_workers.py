@@ -7,10 +7,10 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-import ingest.encoding as encoding
 from ingest.files import open_sources
 from ingest.pipeline import Options, ingest
 from ingest.workers import Workers
@@ -142,13 +142,14 @@ def test_the_same_documents_come_out_of_one_process_and_of_two(
 def test_each_text_is_tokenised_once_though_the_input_is_read_twice(
     embedded: EmbeddedStore, embeddings: Embeddings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    texts = []
+    texts: list[str] = []
+    read = Embeddings.bags_and_first_words
 
-    def tokenize_and_tell(text: str, language: str) -> list[str]:
-        texts.append(text)
-        return text.split()
+    def read_and_tell(self: Embeddings, given: list[str], languages: list[str], n_words: int) -> Any:
+        texts.extend(given)
+        return read(self, given, languages, n_words)
 
-    monkeypatch.setattr(encoding, "tokenize", tokenize_and_tell)
+    monkeypatch.setattr(Embeddings, "bags_and_first_words", read_and_tell)
     rows = [{"id": str(n), "lang": "fr" if n % 3 else "de", "text": f"chat {n}"} for n in range(600)]
     path = write_rows(tmp_path / "in.jsonl", [*rows, "broken"])
     assert run(path, embedded, "pages", embeddings, tmp_path).indexed == 600

@@ -6,27 +6,33 @@ def test_it_holds_no_more_than_it_may(embeddings: Embeddings) -> None:
     cache = BagCache(2)
     bag = (embeddings.bag("cat", "en"), "en")
     for number in range(3):
-        cache.put(number, bag)
-    assert [cache.get(number) for number in range(3)] == [None, bag, bag]
+        cache.put([(number, bag)])
+    assert cache.get(range(3)) == [None, bag, bag]
 
 
 def test_nothing_is_kept_for_long(embeddings: Embeddings) -> None:
     now = [0.0]
     cache = BagCache(2, lambda: now[0])
     bag = (embeddings.bag("cat", "en"), "en")
-    cache.put(text_key("cat"), bag)
+    cache.put([(text_key("cat"), bag)])
     now[0] = MAX_AGE_S - 1
-    assert cache.get(text_key("cat")) == bag
+    assert cache.get([text_key("cat")]) == [bag]
     now[0] = MAX_AGE_S + 1
-    assert cache.get(text_key("cat")) is None
+    assert cache.get([text_key("cat")]) == [None]
 
 
 def test_a_text_is_another_in_another_language(embeddings: Embeddings) -> None:
     texts = TextBags(embeddings, BagCache(10))
-    english, french, guessed = texts.read("chat", "en"), texts.read("chat", "fr"), texts.read("chat")
+    english, french, guessed = texts.read(["chat"] * 3, ["en", "fr", None])
     assert [language for _, language in (english, french, guessed)] == ["en", "fr", "fr"]  # it is French
-    assert texts.read("chat", "fr") is french
+    assert texts.read(["chat"], ["fr"])[0] is french
     assert (texts.cache.n_hits, texts.cache.n_misses) == (1, 3)
+
+
+def test_a_text_that_comes_twice_is_read_once(embeddings: Embeddings) -> None:
+    one, other, again = TextBags(embeddings, BagCache(10)).read(["chat", "cat", "chat"])
+    assert one is again
+    assert (one[1], other[1]) == ("fr", "en")
 
 
 def test_no_text_is_taken_for_one_of_a_language() -> None:

@@ -55,8 +55,8 @@ def test_options_reach_every_query(reranker: Reranker) -> None:
 
 def test_a_text_is_read_once_for_all_queries(reranker: Reranker, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    bag = Embeddings.bag
-    monkeypatch.setattr(Embeddings, "bag", lambda self, text, *rest: read.append(text) or bag(self, text, *rest))
+    bags = Embeddings.bags
+    monkeypatch.setattr(Embeddings, "bags", lambda self, texts, *rest: read.extend(texts) or bags(self, texts, *rest))
     reranker.rerank_many(["cat", "car", "dog"], [TEXTS, TEXTS, TEXTS[:2]])
     assert sorted(read) == sorted(TEXTS)
 

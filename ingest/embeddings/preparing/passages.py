@@ -156,8 +156,9 @@ def passage_means(
     embeddings: Embeddings, passages: Sequence[Passage], encoded: NDArray[np.float32]
 ) -> tuple[list[int], NDArray[np.float32]]:
     """The places of the passages that were encoded and have a known word, and their nBOW embeddings (n, dim)."""
-    bags = (embeddings.idf.weigh(embeddings.bag(passage, language), language) for language, passage in passages)
-    means = [embeddings.nbow(bag) for bag in bags]
+    languages = [language for language, _ in passages]
+    bags = embeddings.bags([passage for _, passage in passages], languages)
+    means = embeddings.nbows(embeddings.idf.weigh_all(list(zip(bags, languages, strict=True))))
     known = [place for place, mean in enumerate(means) if mean is not None and encoded[place].any()]
     return known, np.array([means[place] for place in known], dtype=np.float32)
 

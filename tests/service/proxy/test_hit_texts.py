@@ -54,7 +54,7 @@ def test_a_packed_bag_is_taken_before_the_text(embeddings: Embeddings) -> None:
     ours = reader.packed_bag(source)
     assert ours is not None
     assert (ours[0].term_ids.tolist(), ours[0].counts.tolist(), ours[1]) == ([5, 7], [2, 1], "fr")
-    theirs, language = reader.source_bag(source, ())
+    ((theirs, language),) = reader.source_bags([source], ())
     assert (theirs.term_ids.tolist(), language) == ([8], "fr")  # the packed text is no text
 
 
@@ -77,14 +77,14 @@ def test_term_ids_beyond_the_embeddings_are_not_believed(embeddings: Embeddings)
 def test_a_text_is_read_once(embeddings: Embeddings) -> None:
     cache = BagCache(10)
     reader = HitTexts(embeddings, lambda index: False, TextBags(embeddings, cache))
-    first = reader.source_bag({"a": "chat eau"}, ())
-    assert reader.source_bag({"b": ["chat eau"]}, ())[0] is first[0]
+    (first,) = reader.source_bags([{"a": "chat eau"}], ())
+    assert reader.source_bags([{"b": ["chat eau"]}], ())[0] is first
     assert (cache.n_hits, cache.n_misses) == (1, 1)
 
 
 def test_the_short_texts_of_the_named_fields_are_known_of_a_hit(embeddings: Embeddings) -> None:
     reader = reader_of(embeddings)
     source = {"title": "A cat", "parts": {"name": ["Big dog", "word " * 50]}, "kind": "pet"}
-    bag, _ = reader.source_bag(source, ("title", "title", "parts.name"))
+    ((bag, _),) = reader.source_bags([source], ("title", "title", "parts.name"))
     assert bag.exact_keys == {exact_key("a cat"), exact_key("big dog")}
-    assert reader.source_bag(source, ())[0].exact_keys == frozenset()
+    assert reader.source_bags([source], ())[0][0].exact_keys == frozenset()
