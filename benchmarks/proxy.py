@@ -3,6 +3,9 @@
 Run it with `python -m benchmarks.proxy`. It uses only this machine. Our own index contains the beginnings of real
 pages, so that candidates are short. Two more indices, which are not ours, have documents of 1 and 10 kB. All are
 removed at the end. A second proxy always fetches whole windows (`benchmarks.whole_windows`), for comparison.
+
+Searches of indices that are not ours are timed in two ways: with queries that are asked once each, so that most
+documents of a window are new to the proxy, and with queries that come again.
 """
 
 from __future__ import annotations
@@ -40,8 +43,10 @@ from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
 
 INDEX = "sinkrank-benchmark-proxy"
-# Indices that are not ours, by the length of their documents.
-OTHERS = {"1 kB": ("benchmark-others-1", 1_000), "10 kB": ("benchmark-others-10", 10_000)}
+# Indices that are not ours, by the length of their documents: name, length, number of documents.
+OTHERS = {"1 kB": ("benchmark-others-1", 1_000, 60_000), "10 kB": ("benchmark-others-10", 10_000, 10_000)}
+# Of queries that are asked once, those that are not timed: connections and compilers warm up meanwhile.
+N_NOT_TIMED = 50
 WINDOW, PAGE = 100, 10
 CLIENTS = (1, 8, 32)
 N_WORDS = 40
@@ -103,7 +108,7 @@ def requests_by_kind(queries: Sequence[str], ids: Sequence[str]) -> dict[str, li
 def foreign_requests(engine: urllib3.HTTPConnectionPool, queries: Sequence[str]) -> dict[str, list[Request]]:
     """Searches in the indices that are not ours, with queries that find a whole window."""
     kinds = {}
-    for size, (index, _) in OTHERS.items():
+    for size, (index, _, _) in OTHERS.items():
         path = f"/{index}/_search"
         found = []
         for text in queries:
@@ -114,6 +119,36 @@ def foreign_requests(engine: urllib3.HTTPConnectionPool, queries: Sequence[str])
                 found.append(Request("POST", path, json.dumps(body).encode(), "applied", window))
         kinds[f"search, not ours, {size}"] = found
     return kinds
+
+
+def queries_once(documents: Sequence[Document], n: int) -> list[str]:
+    """Different queries of one to three words that stand beside each other in some document."""
+    chance = random.Random(1848)  # noqa: S311 - no secret
+    found: dict[str, None] = {}
+    while len(found) < n:
+        words = regex.findall(r"\p{L}{4,}", chance.choice(documents).text)
+        n_words = chance.randint(1, 3)
+        if len(words) >= n_words:
+            at = chance.randrange(len(words) - n_words + 1)
+            found[" ".join(words[at : at + n_words]).lower()] = None
+    return list(found)
+
+
+def compare_once(
+    kinds: Mapping[str, Sequence[Request]],
+    engine: urllib3.HTTPConnectionPool,
+    proxies: Mapping[str, Server],
+    rounds: int,
+) -> list[dict[str, Any]]:
+    """Each request once to each side; each proxy has requests of its own."""
+    rows = []
+    for name, requests in kinds.items():
+        row: dict[str, Any] = {"requests": f"{name}, asked once", "rounds": rounds}
+        for number, (side, proxy) in enumerate(proxies.items()):
+            own = requests[number :: len(proxies)][: N_NOT_TIMED + rounds]
+            row[side] = _beside_engine(own, engine, proxy, len(own) - N_NOT_TIMED, N_NOT_TIMED)
+        rows.append(row)
+    return rows
 
 
 def compare(
@@ -138,12 +173,20 @@ def compare(
 
 
 def _beside_engine(
-    requests: Sequence[Request], engine: urllib3.HTTPConnectionPool, proxy: Server, rounds: int
+    requests: Sequence[Request],
+    engine: urllib3.HTTPConnectionPool,
+    proxy: Server,
+    rounds: int,
+    n_not_timed: int | None = None,
 ) -> dict[str, float]:
-    """Medians of both sides in ms, and their ratio. `cpu_ms` is the proxy's CPU time per request."""
+    """Medians of both sides in ms, and their ratio. `cpu_ms` is the proxy's CPU time per request.
+
+    Args:
+        n_not_timed: requests before the timing; by default all, so that each document is cached.
+    """
     runs = {"engine": _sender(requests, engine, False), "proxy": _sender(requests, proxy.http, True)}
-    # Warm up connections, caches and the engine's compiler, so that each document is cached before the timing.
-    in_turn(runs, max(30, len(requests)))
+    # Warm up connections, caches and the engine's compiler.
+    in_turn(runs, max(30, len(requests)) if n_not_timed is None else n_not_timed)
     before = proxy.cpu_s()
     times = in_turn(runs, rounds)
     cpu_s = proxy.cpu_s() - before
@@ -214,17 +257,18 @@ def make_others(engine: urllib3.HTTPConnectionPool, documents: Sequence[Document
     words of all documents."""
     words = " ".join(document.text for document in documents).split()
     chance = random.Random(2018)  # noqa: S311 - no secret
-    for index, n_chars in OTHERS.values():
+    for index, n_chars, n_documents in OTHERS.values():
         engine.urlopen("DELETE", f"/{index}")
         body = json.dumps({"settings": {"number_of_shards": 1, "number_of_replicas": 0}}).encode()
         _check(engine.urlopen("PUT", f"/{index}", body, JSON))
-        for start in range(0, len(documents), 200):
+        for start in range(0, n_documents, 200):
             lines = []
-            for document in documents[start : start + 200]:
+            for number in range(start, start + 200):
+                document = documents[number % len(documents)]
                 at = chance.randrange(max(1, len(words) - n_chars // 3))
                 text = f"{document.text} {' '.join(words[at : at + n_chars // 3])}"[:n_chars]
                 lines += [
-                    {"index": {"_id": document.doc_id}},
+                    {"index": {"_id": str(number)}},
                     {"title": document.title, "url": document.url, "text": text},
                 ]
             data = "".join(json.dumps(line) + "\n" for line in lines).encode()
@@ -379,9 +423,11 @@ def main() -> None:
                 side: stack.enter_context(serving(address, arguments.embeddings, module))
                 for side, module in modules.items()
             }
+            once = queries_once(documents, 4 * (arguments.rounds + N_NOT_TIMED))
+            results["asked_once"] = compare_once(foreign_requests(engine, once), engine, proxies, arguments.rounds)
             kinds |= foreign_requests(engine, queries)
             results["in_turn"] = compare(kinds, engine, proxies, arguments.rounds)
-            for row in results["in_turn"]:
+            for row in [*results["asked_once"], *results["in_turn"]]:
                 print(json.dumps(row))
             results["load"] = []
             for name in ("search, title and url", "document passed on") if arguments.seconds else ():
@@ -393,7 +439,7 @@ def main() -> None:
         finally:
             with closing(open_store(address)) as store:
                 store.drop(INDEX)
-            for index, _ in OTHERS.values():
+            for index, *_ in OTHERS.values():
                 engine.urlopen("DELETE", f"/{index}")
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
