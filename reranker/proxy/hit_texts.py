@@ -260,13 +260,15 @@ class HitTexts:
         if not fields:
             return self._texts.read([source_text(source, ()) for source in sources])
         texts = [field_texts(source, fields) for source in sources]
-        bags = self._texts.read([joined(own[name] for name in fields) for own in texts])
+        keys = [exact_keys(chain.from_iterable(own.values())) for own in texts]
+        bags = self._texts.read([joined(own[name] for name in fields) for own in texts], exact_keys=keys)
         if or_all:
             empty = [place for place, (bag, _) in enumerate(bags) if not len(bag)]
-            others = self._texts.read([source_text(sources[place], ()) for place in empty])
-            for place, other in zip(empty, others, strict=True):
-                bags[place] = other
-        return [(with_exact_keys(bag, own), language) for (bag, language), own in zip(bags, texts, strict=True)]
+            others = [source_text(sources[place], ()) for place in empty]
+            read = self._texts.read(others, exact_keys=[keys[place] for place in empty])
+            for place, bag in zip(empty, read, strict=True):
+                bags[place] = bag
+        return bags
 
     def _looked_up(self, lacking: Sequence[_Hits], calls: EngineCalls, look_up: LookUp) -> list[list[Bag | None]]:
         """By the whole `_source` of hits that came without. Where it was asked for and is not there, the index keeps

@@ -17,7 +17,11 @@ _MAX_DEPTH = 16
 
 def field_texts(source: Any, fields: Sequence[str]) -> dict[str, list[str]]:
     """The strings of each of these fields of a `_source`."""
-    return {name: [text for _, text in named_strings(_field(source, name))] for name in dict.fromkeys(fields)}
+    found = {name: _field(source, name) for name in dict.fromkeys(fields)}
+    return {
+        name: [value] if isinstance(value, str) else [text for _, text in named_strings(value)]
+        for name, value in found.items()
+    }
 
 
 def source_text(source: Any, fields: Sequence[str]) -> str:

@@ -77,24 +77,34 @@ class TextBags:
     embeddings: Embeddings
     cache: BagCache
 
-    def read(self, texts: Sequence[str], languages: Sequence[str | None] | None = None) -> list[Bag]:
+    def read(
+        self,
+        texts: Sequence[str],
+        languages: Sequence[str | None] | None = None,
+        exact_keys: Sequence[frozenset[int]] | None = None,
+    ) -> list[Bag]:
         """The bag of each text, an empty one where there is no known word, and its language.
 
         Args:
             languages: a checked code for each; guessed where it is None, or where there are none.
+            exact_keys: of each bag; none by default.
         """
         given = languages or [None] * len(texts)
-        keys = [text_key(text, language or "") for text, language in zip(texts, given, strict=True)]
-        known = dict(zip(keys, self.cache.get(keys), strict=True))
-        new = {key: (text, own) for key, text, own in zip(keys, texts, given, strict=True) if known[key] is None}
+        known_by = exact_keys or [frozenset()] * len(texts)
+        parts = zip(texts, given, known_by, strict=True)
+        keys = [(text_key(text, language or ""), own) for text, language, own in parts]
+        found = dict(zip(keys, self.cache.get(keys), strict=True))
+        new = {key: (text, language) for key, text, language in zip(keys, texts, given, strict=True) if not found[key]}
         if new:
             guessed = iter(guess_languages([text for text, own in new.values() if own is None], self.embeddings))
             codes = [next(guessed) if own is None else own for _, own in new.values()]
             bags = self.embeddings.bags([text for text, _ in new.values()], codes)
+            for made, (_, own) in zip(bags, new, strict=True):
+                made.exact_keys = own
             read = dict(zip(new, zip(bags, codes, strict=True), strict=True))
             self.cache.put(read.items())
-            known.update(read)
-        return [bag for key in keys if (bag := known[key]) is not None]
+            found.update(read)
+        return [bag for key in keys if (bag := found[key]) is not None]
 
 
 def checked_bag(packed: str, embeddings: Embeddings, exact_keys: frozenset[int] = frozenset()) -> BagOfWords | None:

@@ -38,3 +38,11 @@ def test_a_text_that_comes_twice_is_read_once(embeddings: Embeddings) -> None:
 def test_no_text_is_taken_for_one_of_a_language() -> None:
     assert len({text_key("chat", "fr"), text_key("frchat"), text_key("fr\0chat")}) == 3
     assert text_key("\ud800") != text_key("?")
+
+
+def test_a_text_is_another_where_other_short_texts_equal_a_query(embeddings: Embeddings) -> None:
+    texts = TextBags(embeddings, BagCache(10))
+    ((plain, _),), ((titled, _),) = texts.read(["chat"]), texts.read(["chat"], exact_keys=[frozenset([7])])
+    assert (plain.exact_keys, titled.exact_keys) == (frozenset(), frozenset([7]))
+    # What ranking keeps with a bag is there when the text comes again.
+    assert texts.read(["chat"], exact_keys=[frozenset([7])])[0][0] is titled
