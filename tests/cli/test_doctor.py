@@ -26,7 +26,8 @@ def checks(run: Run, *arguments: str, exits: int | None = 1) -> dict[str, dict[s
 
 def test_all_is_well(indexed: Path, run: Run) -> None:
     found = checks(run, exits=0)
-    assert set(found) == {"python", "settings", "embeddings", "store", "index documents", "kernel"}
+    assert set(found) == {"python", "settings", "embeddings", "store", "index documents", "processor"}
+    assert found["processor"]["message"].startswith("the compiled loops use ")
     assert "10 terms of 2 dimensions (en, fr)" in found["embeddings"]["message"]
     assert found["index documents"]["message"] == (
         "4 documents, idf of en, fr, hubness sample of no language (under 50, so not used: en 1, fr 3), "

@@ -273,7 +273,7 @@ def test_search_and_explain_show_what_callers_of_the_proxy_get(
     assert [hit["id"] for hit in answer["hits"]] == [hit["_id"] for hit in expected]
     for hit, other in zip(answer["hits"], expected, strict=True):
         details = other["_rerank"]
-        assert hit["score"] == pytest.approx(other["_score"], abs=2e-6)  # one of the two without the compiled loops
+        assert hit["score"] == pytest.approx(other["_score"], abs=2e-6)
         assert hit["score_parts"] == pytest.approx(details["score_parts"], abs=1e-5)
         assert (hit["rank"], hit["first_stage_rank"]) == (details["rank"], details["first_stage_rank"])
         assert hit["first_stage_score"] == details["first_stage_score"]

@@ -92,7 +92,7 @@ def test_processes_add_up_share_their_memory_are_replaced_when_killed_and_end_wh
     assert counted == n_requests
     # Of a page that n processes have each has 1/n in its proportional size; here they are three, with the first one.
     assert all(0 < proportional <= resident / 2 for resident, proportional in embeddings), embeddings
-    # Compiled kernels and imported modules are shared too.
+    # Imported modules are shared too.
     assert all(proportional < resident / 2 for resident, proportional in whole), whole
     assert after == [200] * 20
     assert f"server process {workers[0]} ended (signal 9)" in stderr

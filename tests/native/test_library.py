@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import subprocess
@@ -15,6 +16,7 @@ from reranker.native import transport as loops
 from reranker.native.compiling import FOLDER, NoCompiler, compile_library, machine_compiler
 from reranker.transport import reference
 
+ROOT = Path(__file__).parents[2]
 _CPUINFO = Path("/proc/cpuinfo")
 
 
@@ -36,6 +38,10 @@ def _prototypes() -> dict[str, tuple[str, str]]:
 
 
 def test_every_declaration_is_that_of_the_c_source():
+    for source in [*ROOT.glob("reranker/**/*.py"), *ROOT.glob("ingest/**/*.py")]:
+        if re.search(r"^from reranker\.native\.library import .*\bdeclare\b", source.read_text(encoding="utf-8"), re.M):
+            name = source.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
+            importlib.import_module(name.removesuffix(".__init__"))
     prototypes = _prototypes()
     declared = {re.sub(r"_f(32|64)_\w+$", "", name): shape for name, shape in library.DECLARED.items()}
     assert declared == {name: prototypes[name] for name in declared}

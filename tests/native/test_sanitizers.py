@@ -16,7 +16,7 @@ from reranker.native.library import LEVEL, LEVELS
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-TESTS = (
+OF_EACH_LEVEL = (
     "tests/transport/test_short_queries.py",
     "tests/transport/test_cost.py",
     "tests/transport/test_fixed_point.py",
@@ -25,8 +25,14 @@ TESTS = (
     "tests/transport/test_query_sample.py",
     "tests/transport/test_whole_solve.py",
     "tests/transport/test_batch.py",
+)
+OF_ALL_LEVELS = (
+    "tests/embeddings/test_text_reader.py",
+    "tests/ingest/test_sparse_rows.py",
     "tests/ranking/test_feedback.py",
     "tests/ranking/test_neighbours.py",
+    # A text of megabytes, which takes minutes.
+    "--deselect=tests/embeddings/test_text_reader.py::test_hostile_texts_are_read[text7]",
 )
 # Without optimisation it is compiled in a fifth of the time.
 _SANITIZED = ("-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
@@ -81,7 +87,12 @@ def _run(sanitized: tuple[str, Path], level: str, *arguments: str) -> subprocess
 
 @pytest.mark.parametrize("level", LEVELS[: LEVELS.index(LEVEL) + 1])
 def test_nothing_outside_its_memory_is_read_and_nothing_undefined_is_done(sanitized, level):
-    done = _run(sanitized, level, *TESTS)
+    done = _run(sanitized, level, *OF_EACH_LEVEL)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
+def test_nor_where_the_code_is_the_same_at_all_levels(sanitized):
+    done = _run(sanitized, LEVEL, *OF_ALL_LEVELS)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 

@@ -99,11 +99,6 @@ def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
     return tiny_embeddings(tmp_path_factory.mktemp("service") / "embeddings")
 
 
-@pytest.fixture(scope="session")
-def compiled() -> None:
-    """The kernels: one that is compiled within a search outlasts its budget."""
-
-
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     return Settings(home=tmp_path, threads=1, max_body_bytes=20_000, max_documents=50)

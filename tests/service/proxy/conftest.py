@@ -83,7 +83,7 @@ def ours(engine: Engine, embeddings: Embeddings) -> Iterator[str]:
 
 
 @pytest.fixture
-def app(engine: Engine, embeddings: Embeddings, compiled: None, tmp_path: Path) -> Iterator[Flask]:
+def app(engine: Engine, embeddings: Embeddings, tmp_path: Path) -> Iterator[Flask]:
     settings = Settings(
         home=tmp_path,
         threads=1,
