@@ -236,14 +236,17 @@ def _doc_id(values: Mapping[str, Any], names: Sequence[str]) -> str:
 
 
 def _metadata(values: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
-    known = {layout.url_field}
+    known = [layout.url_field]
     for names in (layout.id_fields, layout.language_fields, layout.title_fields, layout.text_fields):
-        known.update([name for name in names if values.get(name)][:1])
+        for name in names:
+            if values.get(name):
+                known.append(name)
+                break
     given = values.get(_METADATA_FIELD)
     found = {
         name: _typed(name, value, layout.types)
         for name, value in values.items()
-        if name not in known and value not in (None, "")
+        if name not in known and value is not None and value != ""
     }
     if isinstance(given, dict):
         del found[_METADATA_FIELD]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import binascii
 import struct
 import zlib
@@ -150,16 +149,12 @@ def pack(bag: BagOfWords) -> str:
     not known), the hashes (uint32), the term ids (uint32), the counts (uint16, at most 65,535).
     """
     hashes = bag.unknown_hashes
-    n_hashes = _NO_HASHES if hashes is None else len(hashes)
-    raw = b"".join(
-        [
-            _HEADER.pack(_PACKED_FORMAT, bag.n_unknown, n_hashes),
-            b"" if hashes is None else hashes.astype("<u4").tobytes(),
-            bag.term_ids.astype("<u4").tobytes(),
-            np.minimum(bag.counts, _MOST).astype("<u2").tobytes(),
-        ]
-    )
-    return base64.b64encode(raw).decode("ascii")
+    header = _HEADER.pack(_PACKED_FORMAT, bag.n_unknown, _NO_HASHES if hashes is None else len(hashes))
+    # What has the byte order of the format already is not copied.
+    known = b"" if hashes is None else hashes.astype(_UINT32, copy=False).tobytes()
+    counts = np.minimum(bag.counts, _MOST).astype(_UINT16)
+    raw = b"".join([header, known, bag.term_ids.astype("<i4", copy=False).tobytes(), counts.tobytes()])
+    return binascii.b2a_base64(raw, newline=False).decode("ascii")
 
 
 def unpack(packed: str, exact_keys: frozenset[int] = frozenset()) -> BagOfWords:
