@@ -124,7 +124,7 @@ def test_words_and_numbers_are_counted_up_to_their_limits(embeddings):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "\0", "\ud800", "a\udc00b", "\U0010ffff", "x" * 1_000_000, "1." * 300_000, "é" * 300_000, "б\u0301" * 9],
+    ["", "\0", "\ud800", "a\udc00b", "\U0010ffff", "x" * 1_000_000, "1." * 300_000, "é" * 20_000, "б\u0301" * 9],
 )
 def test_hostile_texts_are_read(embeddings, text):
     for language in ("en", "el", "uk", "und"):

@@ -34,6 +34,17 @@ OF_ALL_LEVELS = (
     # A text of megabytes, which takes minutes.
     "--deselect=tests/embeddings/test_text_reader.py::test_hostile_texts_are_read[text7]",
 )
+# These do not depend on the level.
+_TEXTS = "tests/embeddings/test_text_reader.py::test_"
+TEXT_TESTS = (
+    f"{_TEXTS}hostile_texts_are_read",
+    f"{_TEXTS}tokens_are_those_of_the_definition[uk]",
+    f"{_TEXTS}tokens_are_those_of_the_definition[el]",
+    f"{_TEXTS}bags_hold_the_terms_that_stand_for_words[parts]",
+    f"{_TEXTS}words_of_64_letters_have_a_nearest_spelling_and_longer_ones_none",
+    f"{_TEXTS}words_and_numbers_are_counted_up_to_their_limits",
+    f"{_TEXTS}languages_are_those_of_the_definition",
+)
 # Without optimisation it is compiled in a fifth of the time.
 _SANITIZED = ("-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
 # Opens the library of its first argument in the place of ours.
@@ -93,6 +104,11 @@ def test_nothing_outside_its_memory_is_read_and_nothing_undefined_is_done(saniti
 
 def test_nor_where_the_code_is_the_same_at_all_levels(sanitized):
     done = _run(sanitized, LEVEL, *OF_ALL_LEVELS)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
+def test_texts_are_read_within_their_memory(sanitized):
+    done = _run(sanitized, LEVEL, *TEXT_TESTS)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
