@@ -83,6 +83,16 @@ def test_a_mark_after_each_character_is_read_as_by_the_definition(embeddings, ma
     assert differences(embeddings, given, "und") == []
 
 
+MARKED = "اأآשIiİéçбक\u064e\u0651\u064b\u0653\u0655\u0670\u0640\u05b8\u05bc"
+MARKED += "\u0301\u0323\u0327\u0332\u0307\u0345\u093c\u200d'·l"
+
+
+@given(given=st.lists(st.text(st.sampled_from(MARKED), min_size=2, max_size=10), min_size=20, max_size=40))
+def test_marks_in_any_order_are_read_as_by_the_definition(embeddings, given):
+    for language in ("und", "ar", "tr", "uk"):
+        assert differences(embeddings, given, language) == []
+
+
 def test_the_letters_of_living_alphabets_are_read_in_c(embeddings):
     covered = {
         "en": "Résumé naïve “quoted” — e-mail 3.5 €, İstanbul 🙂 ﬁ"[:-2],

@@ -89,23 +89,24 @@ static inline bool compose(uint32_t letter, uint32_t mark) {
     return first < sizeof compositions / sizeof *compositions && compositions[first] == wanted;
 }
 
-/* Whether NFC changes a mark or what stands before it: it would be put before the mark there, or make one character with
- * a letter. The dots of i are taken off, so they are not covered either. */
+/* Whether NFC changes a mark or what stands before it, so that it shows: the mark would be put before the one there, or make
+ * one character with a letter. Among marks that are left out the order does not show. The dots of i are taken off, so they
+ * are not covered either. */
 static inline bool is_changed_by_nfc(const struct span *text, const uint8_t *at, struct letter mark) {
     const uint8_t *place = before(text, at), *next;
     if (place == NULL) return false;
     uint32_t code = character_at(place, text->end, &next);
     struct letter letter = letter_of(code);
     if (code == 0x130 || (mark.code == 0x307 && letter.code == 'i')) return true;
-    if (mark.combining && letter.trailing > mark.combining) return true;
-    if (!(mark.flags & COMPOSES)) return false;
-    for (int n = 0; letter.combining; n++) {
+    if ((mark.flags & (REMOVED | COMPOSES)) == REMOVED) return false;
+    for (int n = 0;; n++) {
+        if (n == MOST_IN_A_ROW || (mark.combining && letter.trailing > mark.combining)) return true;
+        if (!letter.combining) break;
         place = before(text, place);
         if (place == NULL) return false;
-        if (n == MOST_IN_A_ROW) return true;
         letter = letter_of(character_at(place, text->end, &next));
     }
-    return (letter.flags & UNCOVERED) || compose(letter.code, mark.code);
+    return mark.flags & COMPOSES && (letter.flags & UNCOVERED || compose(letter.code, mark.code));
 }
 
 /* Whether a zero-width joiner stands within an Indic word, where it is left out; after a mark that is left out it is not
