@@ -21,19 +21,6 @@ _MAX_INFLECTED_TOKENS = 8
 _term_ids: WeakKeyDictionary[Embeddings, dict[str, NDArray[np.int64]]] = WeakKeyDictionary()
 
 
-def guess_languages(texts: Sequence[str], embeddings: Embeddings, preferred: Sequence[str] = ()) -> list[str]:
-    """The language of each text (`guess_language`)."""
-    if len(embeddings.languages) == 1:
-        return [*embeddings.languages] * len(texts)
-    n_known, is_covered = embeddings.reader.known_words(texts, _MAX_TOKENS)
-    most = n_known.max(axis=1, initial=0)
-    is_one = is_covered & (most > 0) & (np.count_nonzero(n_known == most[:, np.newaxis], axis=1) == 1)
-    found = [embeddings.languages[place] for place in n_known.argmax(axis=1).tolist()]
-    for place in np.flatnonzero(~is_one).tolist():
-        found[place] = guess_and_tie(texts[place], embeddings, preferred)[0]
-    return found
-
-
 def guess_language(text: str, embeddings: Embeddings, preferred: Sequence[str] = ()) -> str:
     """The language with the most stop words and known words among the first 100 of the text.
 
@@ -49,28 +36,94 @@ def guess_language(text: str, embeddings: Embeddings, preferred: Sequence[str] =
     return guess_languages([text], embeddings, preferred)[0]
 
 
+def guess_languages(texts: Sequence[str], embeddings: Embeddings, preferred: Sequence[str] = ()) -> list[str]:
+    """The language of each text (`guess_language`)."""
+    return [language for language, _ in _guesses(texts, embeddings, preferred)]
+
+
 def guess_and_tie(text: str, embeddings: Embeddings, preferred: Sequence[str] = ()) -> tuple[str, bool]:
-    """The same, and whether several languages know as many words: only then do preferred ones count."""
-    words = {
-        normalization: letter_tokens(text, normalization, _MAX_TOKENS, with_stop_words=True)
-        for normalization in dict.fromkeys(map(normalization_of, embeddings.languages))
-    }
-    tokens = {language: words[normalization_of(language)] for language in embeddings.languages}
-    n_known = {
-        language: sum(_is_known(token, language, embeddings) for token in own) for language, own in tokens.items()
-    }
+    """The language, and whether several know as many words: only then do preferred ones count."""
+    return _guesses([text], embeddings, preferred)[0]
+
+
+def _guesses(texts: Sequence[str], embeddings: Embeddings, preferred: Sequence[str]) -> list[tuple[str, bool]]:
+    languages = embeddings.languages
+    if len(languages) == 1:
+        return [(languages[0], False)] * len(texts)
+    n_known, is_covered = embeddings.reader.known_words(texts, _MAX_TOKENS)
+    most = n_known.max(axis=1, initial=0)
+    is_one = is_covered & (most > 0) & (np.count_nonzero(n_known == most[:, np.newaxis], axis=1) == 1)
+    found = [(languages[place], False) for place in n_known.argmax(axis=1).tolist()]
+    for place in np.flatnonzero(~is_one).tolist():
+        words = _Words(texts[place], embeddings)
+        counted = dict(zip(languages, n_known[place].tolist(), strict=True)) if is_covered[place] else words.n_known()
+        found[place] = _break_tie(words, counted, preferred)
+    return found
+
+
+def _break_tie(words: _Words, n_known: Mapping[str, int], preferred: Sequence[str]) -> tuple[str, bool]:
+    """As `guess_and_tie`.
+
+    Args:
+        n_known: how many words each language knows.
+    """
     if not any(n_known.values()):
-        n_known = {language: _n_with_stand_ins(own, language, embeddings, 1) for language, own in tokens.items()}
+        n_known = {language: words.n_with_stand_ins(language, 1) for language in n_known}
     best = _most(n_known)
     if len(best) > 1:
-        best = _most({language: _n_with_stand_ins(tokens[language], language, embeddings, 2) for language in best})
+        best = _most({language: words.n_with_stand_ins(language, 2) for language in best})
     if len(best) == 1:
         return best[0], False
     for language in preferred:
         if language in best:
             return language, True
-    rarest = min(best, key=lambda language: sum(_rarity(token, language, embeddings) for token in tokens[language]))
-    return rarest, True
+    return min(best, key=words.rarity), True
+
+
+def _most(numbers: Mapping[str, int]) -> list[str]:
+    """The languages with the largest number."""
+    return [language for language, n in numbers.items() if n == max(numbers.values())]
+
+
+class _Words:
+    """The first words of a text by the rules of each language."""
+
+    def __init__(self, text: str, embeddings: Embeddings) -> None:
+        self._embeddings = embeddings
+        by_rules = {
+            rules: letter_tokens(text, rules, _MAX_TOKENS, with_stop_words=True)
+            for rules in dict.fromkeys(map(normalization_of, embeddings.languages))
+        }
+        self._tokens = {language: by_rules[normalization_of(language)] for language in embeddings.languages}
+
+    def n_known(self) -> dict[str, int]:
+        """How many words each language knows, stop words among them."""
+        term_id = self._embeddings.term_id
+        return {
+            language: sum(is_stop_word(token, language) or term_id(language, token) is not None for token in tokens)
+            for language, tokens in self._tokens.items()
+        }
+
+    def n_with_stand_ins(self, language: str, least: int) -> int:
+        """The number of the first words for which at least so many terms of the language stand."""
+        first = self._tokens[language][:_MAX_INFLECTED_TOKENS]
+        return sum(len(self._embeddings.stand_ins(language, token)) >= least for token in first)
+
+    def rarity(self, language: str) -> float:
+        """The sum over the words of the share of the language's terms that are more common: 0 for a stop word, 1 for an
+        unknown word."""
+        tokens = [token for token in self._tokens[language] if not is_stop_word(token, language)]
+        found = [self._embeddings.term_id(language, token) for token in tokens]
+        known = [term_id for term_id in found if term_id is not None]
+        term_ids = _terms_of(language, self._embeddings)  # ascending, and the most frequent first
+        return len(found) - len(known) + float(np.searchsorted(term_ids, known).sum()) / len(term_ids)
+
+
+def _terms_of(language: str, embeddings: Embeddings) -> NDArray[np.int64]:
+    by_language = _term_ids.setdefault(embeddings, {})
+    if language not in by_language:
+        by_language[language] = embeddings.vocabulary.term_ids(language)
+    return by_language[language]
 
 
 def preferred_languages(
@@ -92,32 +145,3 @@ def preferred_languages(
         )
     by_frequency = sorted(n_documents, key=lambda language: (-n_documents[language], language))
     return tuple(dict.fromkeys([*([query_language] if query_language else ()), *by_frequency]))
-
-
-def _most(numbers: Mapping[str, int]) -> list[str]:
-    """The languages with the largest number."""
-    return [language for language, n in numbers.items() if n == max(numbers.values())]
-
-
-def _is_known(token: str, language: str, embeddings: Embeddings) -> bool:
-    return is_stop_word(token, language) or embeddings.term_id(language, token) is not None
-
-
-def _n_with_stand_ins(tokens: Sequence[str], language: str, embeddings: Embeddings, least: int) -> int:
-    """The number of the first tokens for which at least so many terms of the language stand."""
-    first = tokens[:_MAX_INFLECTED_TOKENS]
-    return sum(len(embeddings.stand_ins(language, token)) >= least for token in first)
-
-
-def _rarity(token: str, language: str, embeddings: Embeddings) -> float:
-    """The share of the language's terms that are more common: 0 for a stop word, 1 for an unknown token."""
-    if is_stop_word(token, language):
-        return 0.0
-    term_id = embeddings.term_id(language, token)
-    if term_id is None:
-        return 1.0
-    by_language = _term_ids.setdefault(embeddings, {})
-    if language not in by_language:
-        by_language[language] = embeddings.vocabulary.term_ids(language)
-    term_ids = by_language[language]  # ascending, and the most frequent first
-    return float(np.searchsorted(term_ids, term_id)) / len(term_ids)
