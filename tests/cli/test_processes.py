@@ -92,8 +92,8 @@ def test_processes_add_up_share_their_memory_are_replaced_when_killed_and_end_wh
     assert counted == n_requests
     # Of a page that n processes have each has 1/n in its proportional size; here they are three, with the first one.
     assert all(0 < proportional <= resident / 2 for resident, proportional in embeddings), embeddings
-    # Imported modules are shared too.
-    assert all(proportional < resident / 2 for resident, proportional in whole), whole
+    # Imported modules are shared too: of each process more than 40 % is.
+    assert all(proportional < 0.6 * resident for resident, proportional in whole), whole
     assert after == [200] * 20
     assert f"server process {workers[0]} ended (signal 9)" in stderr
     assert process.returncode == 0

@@ -90,7 +90,7 @@ def test_without_apt_it_says_what_to_do_and_goes_on_with_the_shipped_texts(first
 def test_in_a_pipe_each_step_is_one_line_on_standard_error_with_its_time(first_run):
     _, done = first_run
 
-    for step in ("training embeddings on", "indexing 48 held-out pages", "compiling"):
+    for step in ("training embeddings on", "indexing 48 held-out pages"):
         assert re.search(rf"^{step}.* … done in \d+ s$", done.stderr, re.MULTILINE)
     assert "\x1b" not in done.stderr
 

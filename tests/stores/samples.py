@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+import urllib3
 
 from reranker.base.errors import NotFound
 from reranker.embeddings.hubness import HubnessSample
@@ -58,6 +59,18 @@ def make_index(store: Store, index: str, description: IndexDescription) -> str:
     version = store.stage(index, description)
     store.promote(index, version)
     return version
+
+
+def install_template(url: str, index: str, n_shards: int) -> None:
+    """Makes an engine's own index template: versions of the index get so many shards."""
+    settings = {"index": {"number_of_shards": n_shards}}
+    body = {"index_patterns": [f"{index}-*"], "priority": 300, "template": {"settings": settings}}
+    answer = urllib3.request("PUT", f"{url}/_index_template/{index}", json=body, timeout=60)
+    assert answer.status == 200, answer.data
+
+
+def remove_template(url: str, index: str) -> None:
+    urllib3.request("DELETE", f"{url}/_index_template/{index}", timeout=60)
 
 
 def write_documents(store: Store, index: str, documents: Iterable[EncodedDocument]) -> Iterator[WriteResult]:

@@ -22,7 +22,17 @@ from reranker.text.documents import Candidate, EncodedDocument
 from reranker.text.exact_text import exact_key
 from reranker.translation.groups import Translation, WordGroup
 from tests.engines.sources import Engine
-from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, make_index, query
+from tests.stores.samples import (
+    ALL,
+    DESCRIPTION,
+    fill,
+    ids,
+    install_template,
+    make_document,
+    make_index,
+    query,
+    remove_template,
+)
 
 IDS = [
     "1",
@@ -54,11 +64,10 @@ def store(engine: Engine) -> Iterator[EngineStore]:
 
 
 @pytest.fixture
-def name(store: EngineStore, new_index: Callable[[], str]) -> Iterator[str]:
+def name(store: EngineStore, engine: Engine, new_index: Callable[[], str]) -> Iterator[str]:
     name = new_index()
     yield name
-    with suppress(NotFound):
-        store.remove_template(name)
+    remove_template(engine.url, name)
     with suppress(NotFound):
         store.drop(name)
 
@@ -101,7 +110,7 @@ def as_read(found: list[Candidate]) -> list[tuple[Read, float, int]]:
 
 def make_old_index(store: EngineStore, engine: Engine, name: str) -> None:
     """An index as it was made before bags had doc values."""
-    definition = store.template(name, DESCRIPTION, {})["template"]
+    definition = store._definition(DESCRIPTION)
     properties = definition["mappings"]["properties"]
     properties["bag"] = {"type": "binary"}
     for field in ADDED_FIELDS:
@@ -129,9 +138,9 @@ def asked(store: EngineStore, monkeypatch: pytest.MonkeyPatch) -> list[Mapping[s
 
 @pytest.mark.parametrize("n_shards", [1, 3])
 def test_candidates_come_from_doc_values_as_the_documents_were_written(
-    store: EngineStore, name: str, n_shards: int, monkeypatch: pytest.MonkeyPatch
+    store: EngineStore, engine: Engine, name: str, n_shards: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store.install_template(name, DESCRIPTION, {"number_of_shards": str(n_shards)})
+    install_template(engine.url, name, n_shards)
     fill(store, name, *documents())
     written = {
         one.document.doc_id: read(
@@ -191,7 +200,7 @@ def test_a_copy_of_a_document_under_another_id_is_found_by_its_own_id(
 
 
 def test_a_document_written_with_a_routing_value_is_found(store: EngineStore, engine: Engine, name: str) -> None:
-    store.install_template(name, DESCRIPTION, {"number_of_shards": "3"})
+    install_template(engine.url, name, 3)
     version = make_index(store, name, DESCRIPTION)
     fill(store, name, *documents())
     for number in range(4):

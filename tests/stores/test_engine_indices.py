@@ -162,9 +162,7 @@ def test_an_index_without_versions_becomes_one_with_its_documents_and_its_idf(
     store: Store, client: opensearchpy.OpenSearch, index: str
 ) -> None:
     assert isinstance(store, EngineStore)
-    store.install_template(index, DESCRIPTION, {})
-    client.indices.create(index=index)
-    store.remove_template(index)
+    client.indices.create(index=index, body=store._definition(DESCRIPTION))
     _put(store, index, "old")
     table = IdfTable({"en": DocumentFrequencies(1, np.array([1], np.int32), np.array([1], np.int32))})
     store.save_idf(index, table)

@@ -18,7 +18,16 @@ from reranker.text.documents import Candidate, EncodedDocument
 from reranker.translation.groups import Translation, WordGroup
 from tests.engines.sources import Engine
 from tests.stores.conftest import new_name
-from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, make_index
+from tests.stores.samples import (
+    ALL,
+    DESCRIPTION,
+    fill,
+    ids,
+    install_template,
+    make_document,
+    make_index,
+    remove_template,
+)
 
 N_DOCUMENTS = 400
 N_QUERIES = 25
@@ -59,14 +68,14 @@ def sharded(engine: Engine) -> Iterator[Sharded]:
     one, five = new_name(), new_name()
     with closing(open_store(engine.url)) as store:
         assert isinstance(store, EngineStore)
-        store.install_template(five, DESCRIPTION, {"number_of_shards": "5"})
+        install_template(engine.url, five, 5)
         try:
             for name in (one, five):
                 make_index(store, name, DESCRIPTION)
                 fill(store, name, *documents())
             yield Sharded(store, one, five)
         finally:
-            store.remove_template(five)
+            remove_template(engine.url, five)
             for name in (one, five):
                 with suppress(NotFound):
                     store.drop(name)
