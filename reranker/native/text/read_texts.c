@@ -48,15 +48,12 @@ static struct key key_of(const struct language *language, const uint8_t *token, 
     return (struct key){token, n, checksum(token, n, language->seed), (int32_t)language->place};
 }
 
-/* The last word; there is room for as many bytes behind it. */
-static bool is_stop_word(const struct language *language, const uint8_t *token, int64_t n, uint8_t *bare) {
-    if (language->has_bare_stop_words) {
-        n = write_bare(token, n, bare);
-        token = bare;
-    }
-    struct key key = key_of(language, token, n);
-    key.place = 0;
-    return find_term(&language->stop_words, &key) >= 0;
+/* Whether the key of a word of a language is that of a stop word. bare: room for as many bytes as the word has. */
+static bool is_stop_word(const struct language *language, const struct key *key, uint8_t *bare) {
+    struct key stop = *key;
+    if (language->has_bare_stop_words) stop = key_of(language, bare, write_bare(key->bytes, key->n, bare));
+    stop.place = 0;
+    return find_term(&language->stop_words, &stop) >= 0;
 }
 
 enum { TOGETHER = 64 }; /* look-ups */
@@ -124,12 +121,13 @@ EXPORT int64_t read_texts(const struct reader *reader, const struct texts *texts
                 word->is_number = kind == NUMBER;
                 word->hash = checksum(token, word->n_bytes, 0);
                 word->term = NONE;
-                if (is_stop_word(language, token, word->n_bytes, words->letters + words->n_letters)) word->term = STOP_WORD;
+                const struct key key = key_of(language, token, word->n_bytes);
+                if (is_stop_word(language, &key, words->letters + words->n_letters)) word->term = STOP_WORD;
                 else if (kind == WORD && language->place >= 0 && language->stand_ins == ALWAYS_ASKED_FOR)
                     word->term = ASKED - (int32_t)n_asked++;
                 else if (kind == WORD && language->place >= 0) {
                     waiting.words[waiting.n] = place;
-                    waiting.keys[waiting.n++] = key_of(language, token, word->n_bytes);
+                    waiting.keys[waiting.n++] = key;
                     if (waiting.n == TOGETHER) look_up_terms(reader, words, &waiting, &n_asked);
                 }
             }
@@ -158,11 +156,11 @@ static void find_languages(const struct reader *reader, struct words *words, int
         if (language->same_rules != rules) continue;
         for (int64_t place = first; place < words->n_words; place++) {
             const struct word *word = &words->words[place];
-            const uint8_t *token = words->letters + word->start;
+            keys[n] = key_of(language, words->letters + word->start, word->n_bytes);
             if (k == rules) memset(known + SETS * place, 0, SETS * sizeof *known);
-            if (is_stop_word(language, token, word->n_bytes, words->letters + words->n_letters))
+            if (is_stop_word(language, &keys[n], words->letters + words->n_letters))
                 known[SETS * place + k / 64] |= (uint64_t)1 << k % 64;
-            else places[n] = place, keys[n++] = key_of(language, token, word->n_bytes);
+            else places[n++] = place;
             if (n < TOGETHER && place + 1 < words->n_words) continue;
             find_terms(&reader->terms, keys, n, found);
             for (int64_t one = 0; one < n; one++)
