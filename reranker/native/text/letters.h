@@ -1,4 +1,4 @@
-/* Letters of a text in UTF-8, as reranker/text/normalization.py makes them: lower case, NFC, letters of one script as one.
+/* Letters of a text in UTF-8, as reranker/text/normalization.py makes them: lower case, NFC, and the rules of scripts.
  *
  * Nothing is composed or put in order here. A text with a character that NFC would change, or of a script that these
  * tables leave out, is not covered: Python reads it. */
@@ -70,7 +70,8 @@ static inline struct letter letter_of(uint32_t code) {
         flags = LETTER | WORDLIKE;
     else if (code >= 0xfe00 && code <= EMOJI_STYLE)
         flags = MARK;
-    else if ((code >= 0xd800 && code <= 0xf8ff) || code == 0xfeff || code == 0xfffd || (code >= 0x1f000 && code <= 0x1faff))
+    else if ((code >= 0xd800 && code <= 0xf8ff) || code == 0xfeff || code == 0xfffd ||
+             (code >= 0x1f000 && code <= 0x1faff))
         flags = 0; /* half pairs, private characters, the byte order mark, emoji */
     return (struct letter){code, flags, 0, 0};
 }
@@ -89,9 +90,9 @@ static inline bool compose(uint32_t letter, uint32_t mark) {
     return first < sizeof compositions / sizeof *compositions && compositions[first] == wanted;
 }
 
-/* Whether NFC changes a mark or what stands before it, so that it shows: the mark would be put before the one there, or make
- * one character with a letter. Among marks that are left out the order does not show. The dots of i are taken off, so they
- * are not covered either. */
+/* Whether NFC changes a mark or what stands before it, so that it shows: the mark would be put before the one there, or
+ * make one character with a letter. Among marks that are left out the order does not show. The dots of i are taken off,
+ * so they are not covered either. */
 static inline bool is_changed_by_nfc(const struct span *text, const uint8_t *at, struct letter mark) {
     const uint8_t *place = before(text, at), *next;
     if (place == NULL) return false;
@@ -109,8 +110,8 @@ static inline bool is_changed_by_nfc(const struct span *text, const uint8_t *at,
     return mark.flags & COMPOSES && (letter.flags & UNCOVERED || compose(letter.code, mark.code));
 }
 
-/* Whether a zero-width joiner stands within an Indic word, where it is left out; after a mark that is left out it is not
- * covered (-1). */
+/* Whether a zero-width joiner stands within an Indic word, where it is left out; after a mark that is left out it is
+ * not covered (-1). */
 static inline int is_left_out_joiner(const struct span *text, const uint8_t *at) {
     const uint8_t *next;
     const uint8_t *place = before(text, at);
@@ -128,7 +129,8 @@ static inline int is_between_letters(const struct span *text, const uint8_t *at,
     if (place == NULL || after == text->end) return 0;
     const struct letter last = letter_of(character_at(place, text->end, &next));
     const struct letter following = letter_of(character_at(after, text->end, &next));
-    if ((last.flags | following.flags) & UNCOVERED || following.code >= TABLES_END || last.code >= TABLES_END) return -1;
+    if ((last.flags | following.flags) & UNCOVERED) return -1;
+    if (following.code >= TABLES_END || last.code >= TABLES_END) return -1;
     return (last.flags & WORDLIKE) && (following.flags & WORDLIKE);
 }
 

@@ -1,5 +1,5 @@
-/* Reads texts: which words they have, which language knows most of them, and bags of words. reranker/native/text/__init__.py
- * declares what is here for ctypes. */
+/* Reads texts: which words they have, which language knows most of them, and bags of words. `__init__.py` beside this
+ * file declares what is here for ctypes. */
 #include "../exported.h"
 #include "spelling.h"
 #include "tokens.h"
@@ -78,7 +78,8 @@ static int32_t find_stand_in(const struct reader *reader, const struct language 
     return nearest_term(&reader->spellings, &reader->terms, key->place, language->spelling_offset, key->bytes, key->n);
 }
 
-static void look_up_terms(const struct reader *reader, struct words *words, struct look_ups *waiting, int64_t *n_asked) {
+static void look_up_terms(const struct reader *reader, struct words *words, struct look_ups *waiting,
+                          int64_t *n_asked) {
     int32_t found[TOGETHER];
     find_terms(&reader->terms, waiting->keys, waiting->n, found);
     for (int64_t k = 0; k < waiting->n; k++) {
@@ -98,8 +99,9 @@ static void look_up_terms(const struct reader *reader, struct words *words, stru
  * token_offsets (n_texts + 1,): where the tokens of each text begin among `tokens`: places of words, in reading order.
  *
  * Returns the number of words that Python is asked for. */
-EXPORT int64_t read_texts(const struct reader *reader, const struct texts *texts, const int32_t *languages, int64_t most,
-                          struct words *words, uint8_t *is_covered, int64_t *token_offsets, int32_t *tokens) {
+EXPORT int64_t read_texts(const struct reader *reader, const struct texts *texts, const int32_t *languages,
+                          int64_t most, struct words *words, uint8_t *is_covered, int64_t *token_offsets,
+                          int32_t *tokens) {
     int64_t n_tokens = 0, n_asked = 0;
     struct look_ups waiting = {.n = 0};
     for (int64_t text = 0; text < texts->n_texts; text++) {
@@ -147,7 +149,8 @@ EXPORT int64_t read_texts(const struct reader *reader, const struct texts *texts
 enum { SETS = 4 }; /* of 64 languages: a vocabulary holds 256 at most */
 
 /* Finds the languages with the same rules that know words: those from `first` on. */
-static void find_languages(const struct reader *reader, struct words *words, int64_t first, int32_t rules, uint64_t *known) {
+static void find_languages(const struct reader *reader, struct words *words, int64_t first, int32_t rules,
+                           uint64_t *known) {
     struct key keys[TOGETHER];
     int32_t found[TOGETHER];
     int64_t places[TOGETHER], n = 0;
@@ -170,8 +173,8 @@ static void find_languages(const struct reader *reader, struct words *words, int
     }
 }
 
-/* Counts the words that each language knows, stop words among them, of the first `most` runs of letters of each text by its
- * rules.
+/* Counts the words that each language knows, stop words among them, of the first `most` runs of letters of each text by
+ * its rules.
  *
  * words: as of `read_texts`.
  * known (most words, 4): room for the languages that know each word.

@@ -57,13 +57,14 @@ static void look_up(struct search *search, uint64_t key) {
         if (search->terms->places[term] != search->place) continue;
         uint32_t letters[LETTERS];
         const int64_t start = search->terms->offsets[term];
-        const int n_letters = letters_of(search->terms->bytes + start, search->terms->offsets[term + 1] - start, letters);
+        const int64_t n_bytes = search->terms->offsets[term + 1] - start;
+        const int n_letters = letters_of(search->terms->bytes + start, n_bytes, letters);
         if (differ_by_one(search->word, search->n_letters, letters, n_letters)) search->nearest = (int32_t)term;
     }
 }
 
-/* The sum of letter_p · GOLDEN · BASE^(p + 1), modulo 2^64, is the hash of a word. Writes those of the word without each of
- * its n letters, and behind them that of the whole word. */
+/* The sum of letter_p · GOLDEN · BASE^(p + 1), modulo 2^64, is the hash of a word. Writes those of the word without each
+ * of its n letters, and behind them that of the whole word. */
 static void write_hashes(const uint32_t *letters, int n, uint64_t offset, uint64_t *hashes) {
     uint64_t powers[LETTERS + 1], before = offset, after = 0; /* letters after the one left out move up by one place */
     powers[0] = GOLDEN;

@@ -11,8 +11,8 @@ struct spellings {
     int64_t n_entries;
 };
 
-/* The term of a language with the lowest id at Levenshtein distance 1 from a word; -1 if there is none, and for words of
- * fewer than 4 or more than 64 letters.
+/* The term of a language with the lowest id at Levenshtein distance 1 from a word; -1 if there is none, and for words
+ * of fewer than 4 or more than 64 letters.
  * offset: of the language's hashes. */
 int32_t nearest_term(const struct spellings *, const struct vocabulary *, int32_t place, uint64_t offset,
                      const uint8_t *word, int64_t n_bytes);

@@ -9,7 +9,9 @@ static const uint8_t plain_letters[256] = { /* A to Z and a to z in lower case *
     ['s'] = 's', ['t'] = 't', ['u'] = 'u', ['v'] = 'v', ['w'] = 'w', ['x'] = 'x', ['y'] = 'y', ['z'] = 'z',
 };
 
-static inline void append(struct scanner *s, uint32_t code) { s->n_bytes += write_character(code, s->token + s->n_bytes); }
+static inline void append(struct scanner *s, uint32_t code) {
+    s->n_bytes += write_character(code, s->token + s->n_bytes);
+}
 
 /* Whether a digit follows a point or comma; -1 where that is not covered. */
 static int is_before_digit(const struct scanner *s, const uint8_t *after) {
@@ -22,12 +24,14 @@ static int is_before_digit(const struct scanner *s, const uint8_t *after) {
 enum folded { FOLDED, LEFT_OUT, UNREADABLE };
 
 /* A character by the rules of its script and language. */
-static enum folded fold(struct scanner *s, const uint8_t *after, uint32_t code, struct letter *letter, uint32_t *second) {
+static enum folded fold(struct scanner *s, const uint8_t *after, uint32_t code, struct letter *letter,
+                        uint32_t *second) {
     const int64_t rules = s->rules->flags;
     *letter = letter_of(rules & UNDOTTED_I && code == 'I' ? 0x131 : code);
     *second = 0;
     if (letter->flags & UNCOVERED) return UNREADABLE;
-    if ((letter->combining || letter->flags & COMPOSES) && is_changed_by_nfc(&s->text, s->at, *letter)) return UNREADABLE;
+    const bool is_mark = letter->combining || letter->flags & COMPOSES;
+    if (is_mark && is_changed_by_nfc(&s->text, s->at, *letter)) return UNREADABLE;
     if (letter->flags & REMOVED) return LEFT_OUT;
     if (code == 0x200c || code == 0x200d) {
         const int found = is_left_out_joiner(&s->text, s->at);
