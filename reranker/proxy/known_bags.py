@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
-
-from cachetools import TTLCache
 
 from reranker.proxy.search import Search
 from reranker.service.text_bags import MAX_AGE_S, Bag
@@ -51,33 +50,44 @@ def document_keys(search: Search, hits: Sequence[Mapping[str, Any]], caller: byt
 
 
 class KnownBag(NamedTuple):
-    """A document's bag and id."""
+    """A document's bag and id, and the time of the clock at which they were read."""
 
     bag: Bag
     doc_id: str
+    read_at: float
 
 
 class KnownBags:
-    """Forgets each bag after `MAX_AGE_S`; safe to share between threads.
+    """Forgets each bag after `MAX_AGE_S`, and the oldest ones where there are too many; safe to share between threads.
+    A window asks for 100 bags at once, which cachetools' TTLCache takes long for.
 
     A document of 100 words takes 4.6 kB with what ranking caches of it (its weights and mean embedding): 46 MB in each
     process.
     """
 
     def __init__(self, n_documents: int = _MAX_DOCUMENTS, clock: Callable[[], float] = time.monotonic) -> None:
-        self._bags: TTLCache[DocumentKey, KnownBag] = TTLCache(n_documents, MAX_AGE_S, clock)
+        self._n_documents = n_documents
+        self._clock = clock
+        self._bags: OrderedDict[DocumentKey | None, KnownBag] = OrderedDict()  # the oldest one first
         self._lock = threading.Lock()
 
     def get(self, keys: Sequence[DocumentKey | None]) -> list[KnownBag | None]:
+        too_old = self._clock() - MAX_AGE_S
         with self._lock:
-            return [None if key is None else self._bags.get(key) for key in keys]
+            while self._bags and next(iter(self._bags.values())).read_at <= too_old:
+                self._bags.popitem(last=False)
+            return list(map(self._bags.get, keys))
 
     def put(self, known: Iterable[tuple[DocumentKey | None, Bag, str]]) -> None:
         """Caches what has just been read."""
+        now = self._clock()
         with self._lock:
             for key, bag, doc_id in known:
                 if key is not None:
-                    self._bags[key] = KnownBag(bag, doc_id)
+                    self._bags.pop(key, None)
+                    self._bags[key] = KnownBag(bag, doc_id, now)
+            while len(self._bags) > self._n_documents:
+                self._bags.popitem(last=False)
 
     def clear(self) -> None:
         with self._lock:
