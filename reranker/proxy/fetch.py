@@ -130,49 +130,42 @@ def fetch(
         raise Misfit(refused)
     if not any(window.is_empty for window in windows):
         return FetchedWindows(fetched, windows, skipped, fetched.took_s)
-    again = _fetch_translated(request, windows, translator, slot)
+    windows, again = _fetch_translated(request, windows, translator, slot)
+    if again is None:
+        return FetchedWindows(fetched, windows, skipped, fetched.took_s)
     # Of a multi-search the first answer stays, with other pieces.
-    base = fetched if request.is_multi or again.fetched is None else again.fetched
-    return FetchedWindows(base, again.windows, skipped, fetched.took_s + again.engine_s)
-
-
-@dataclass(frozen=True, slots=True)
-class _Again:
-    """The windows after some of them were asked for in translation, and the answer to that; None where there is none:
-    no translation, or a failure. Then they keep the answer that they have."""
-
-    windows: Sequence[Window]
-    fetched: Fetched | None = None
-    engine_s: float = 0.0
+    base = fetched if request.is_multi else again
+    return FetchedWindows(base, windows, skipped, fetched.took_s + again.took_s)
 
 
 def _fetch_translated(
-    request: SearchRequest, windows: Sequence[Window], translator: SearchTranslator, slot: Slot
-) -> _Again:
-    """Asks for the empty windows in translation."""
+    request: SearchRequest, windows: list[Window], translator: SearchTranslator, slot: Slot
+) -> tuple[list[Window], Fetched | None]:
+    """Asks for the empty windows in translation. Returns all windows, and the engine's answer; None where there is
+    none: no translation, or a failure. Then windows keep the answer that they have."""
     empty = [window for window in windows if window.is_empty]
     try:
         translations = slot.run(lambda: list(map(translator.when_nothing_is_found, empty)), request.calls.deadline)
     except Fallback as failed:
         slot.succeeded = None  # re-ranking itself did not fail
-        return _Again(_with_failure(windows, empty, failed))
+        return _with_failure(windows, empty, failed), None
     asked = [(window, one) for window, one in zip(empty, translations, strict=True) if one is not None]
     if not asked:
-        return _Again(windows)
+        return windows, None
     bodies = [(window.search.header, window.search.window_body(one, window.kind)) for window, one in asked]
     replaced = _REPLACED[asked[0][0].kind is not None, True]
     try:
         fetched = ask(request, bodies, request.calls.search_again, replaced)
     except Fallback as failed:
-        return _Again(_with_failure(windows, [window for window, _ in asked], failed))
+        return _with_failure(windows, [window for window, _ in asked], failed), None
     refused = Outcome("fallback", "engine_refused", "the engine refused the translated search")
     found = {
-        id(window): replace(window, failure=refused)
+        window: replace(window, failure=refused)
         if answer.hits is None
         else replace(window, translation=translation, answer=answer)
         for (window, translation), answer in zip(asked, fetched.answers, strict=True)
     }
-    return _Again([found.get(id(window), window) for window in windows], fetched, fetched.took_s)
+    return [found.get(window, window) for window in windows], fetched
 
 
 def _with_failure(windows: Sequence[Window], failed: Sequence[Window], why: Fallback) -> list[Window]:

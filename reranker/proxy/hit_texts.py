@@ -27,7 +27,6 @@ from reranker.proxy.window_kinds import (
     STORED_BAGS,
     is_of_one_shard,
     place_of,
-    stored_value,
 )
 from reranker.query_dsl.answer_filters import BAG_FIELD, ID_FIELD, KEY_FIELDS, LANGUAGE_FIELD, is_match
 from reranker.query_dsl.source_texts import field_texts, joined, source_text
@@ -125,12 +124,7 @@ class HitTexts:
 
     def _of_stored(self, windows: Sequence[Window], calls: EngineCalls, look_up: LookUp) -> list[WindowBags | None]:
         """By the doc values of each hit."""
-        found: list[WindowBags | None] = []
-        for window in windows:
-            bags = self._in_doc_values(window) if self._has_stored_bags(window) else None
-            ids = [str(stored_value(hit, ID_FIELD)) for hit in window.hits]
-            found.append(None if bags is None else WindowBags(bags, ids))
-        return found
+        return [self._in_doc_values(window) if self._has_stored_bags(window) else None for window in windows]
 
     def _of_numbers(self, windows: Sequence[Window], calls: EngineCalls, look_up: LookUp) -> list[WindowBags | None]:
         """From the cache; documents that are not in it are fetched, for all windows in one request."""
@@ -176,7 +170,7 @@ class HitTexts:
         for find in (self._cached, self._looked_up, self._by_term_vectors):
             lacking = [one.lacking(own) for one, own in zip(read, bags, strict=True)]
             if not any(one.hits for one in lacking):
-                break
+                return [[bag for bag in own if bag is not None] for own in bags]
             found = find(lacking, calls, look_up)
             for one, own in zip(lacking, found, strict=True):
                 ids = [str(hit.get("_id")) for hit in one.hits]
@@ -216,22 +210,24 @@ class HitTexts:
             found[place] = None if is_lacking and not len(bag[0]) else bag
         return found
 
-    def _in_doc_values(self, window: Window) -> list[Bag] | None:
-        """The bag that each hit has as doc values; None where one is missing."""
+    def _in_doc_values(self, window: Window) -> WindowBags | None:
+        """The bags and ids that the hits have as doc values; None where one is missing."""
         key_names = _key_names(window.search.read_fields)
-        found: list[Bag] = []
+        bags: list[Bag] = []
+        ids: list[str] = []
         for hit in window.hits:
             values: Mapping[str, Sequence[Any]] = hit.get("fields") or {}
             try:
-                (packed,), (language,), (_,) = values[BAG_FIELD], values[LANGUAGE_FIELD], values[ID_FIELD]
+                (packed,), (language,), (doc_id,) = values[BAG_FIELD], values[LANGUAGE_FIELD], values[ID_FIELD]
             except (KeyError, ValueError):  # one is missing, or there are several
                 return None
             keys = [one[0] for name in key_names if len(one := values.get(name, ())) == 1]
             bag = self._unpacked(packed, language, *keys)
             if bag is None:
                 return None
-            found.append(bag)
-        return found
+            bags.append(bag)
+            ids.append(str(doc_id))
+        return WindowBags(bags, ids)
 
     def packed_bag(self, source: Mapping[str, Any], key_names: Sequence[str] = ()) -> Bag | None:
         """The bag in a `_source` of an index of ours; None where there is none.
