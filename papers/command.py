@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from papers.base.options import Directions
+
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
 
 
@@ -22,13 +24,7 @@ def measure(
     systems: Annotated[
         str | None, typer.Option(metavar="NAME,…", help="Systems to measure, see docs/systems.md; default: all.")
     ] = None,
-    directions: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FROM-TO,…",
-            help="Languages of queries and documents; default: English to each other language and back.",
-        ),
-    ] = None,
+    directions: Directions = None,
     output_folder: Annotated[
         Path | None,
         typer.Option(

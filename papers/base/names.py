@@ -22,8 +22,8 @@ def check_name(name: str, known: Sequence[str], what: str) -> None:
         raise WrongParameter(f"{name!r} is not {what}; {hint}")
 
 
-def parse_names(names: Iterable[str], known: Sequence[str], what: str) -> tuple[str, ...]:
-    """Checks names and removes repetitions; `all` stands for all of them.
+def known_names(names: Iterable[str], known: Sequence[str], what: str) -> tuple[str, ...]:
+    """The names that were given, checked and without repetitions; `all` stands for all of them.
 
     Raises:
         WrongParameter: one is unknown; the message suggests the nearest.

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from ingest.progress import Progress
-from papers.base.names import parse_names
+from papers.base.names import known_names
+from papers.base.options import Directions
 from papers.corpora.tasks import DEFAULT_LIMIT, DEFAULT_QUERY_KINDS, Direction, default_directions
 from papers.held_out import report as reports
 from papers.held_out.experiment import DEFAULT_METHODS, Plan, fit_systems, parse_methods, run_plan
@@ -19,7 +20,7 @@ from reranker.base.errors import WrongParameter
 from reranker.embeddings import Embeddings, check_rule
 from reranker.service.settings import Settings
 from sinkrank.console import options, output
-from sinkrank.console.parsing import parse_names as names_in
+from sinkrank.console.parsing import parse_names
 from sinkrank.console.resources import open_embeddings
 from sinkrank.demo import Corpus
 from sinkrank.demo.trained import open_trained, train_on
@@ -38,13 +39,7 @@ def measure(
             "with apt-get; or texts (shipped; too few to say much)."
         ),
     ] = "libreoffice",
-    directions: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FROM-TO,…",
-            help="Languages of queries and documents; default: English to each other language and back.",
-        ),
-    ] = None,
+    directions: Directions = None,
     queries: Annotated[
         str, typer.Option(metavar="KIND,…", help="Kinds of query: first3, first8, first20, first60, pages, halves.")
     ] = ",".join(DEFAULT_QUERY_KINDS),
@@ -100,13 +95,13 @@ def measure(
         )
     plan = Plan(
         directions=_directions(corpus, directions),
-        query_kinds=tuple(names_in(queries)),
-        methods=parse_methods(names_in(methods)),
+        query_kinds=tuple(parse_names(queries)),
+        methods=parse_methods(parse_names(methods)),
         limit=limit or None,
         depth=settings.depth,
         everything=everything,
         unknown_words=check_rule(unknown_words),
-        systems=parse_names(names_in(systems), SYSTEM_NAMES, "a system to measure beside"),
+        systems=known_names(parse_names(systems), SYSTEM_NAMES, "a system to measure beside"),
     )
     given = Surroundings(plan.directions, settings.home, settings.n_threads)
     others = [make_system(name, given) for name in plan.systems]
@@ -132,7 +127,7 @@ def _directions(corpus: str, listed: str | None) -> tuple[Direction, ...]:
     languages = LANGUAGES[corpus]
     if listed is None:
         return tuple(default_directions(languages))
-    chosen = tuple(Direction.parse(name) for name in names_in(listed))
+    chosen = tuple(Direction.parse(name) for name in parse_names(listed))
     for language in (code for each in chosen for code in (each.query_language, each.document_language)):
         if language not in languages:
             raise WrongParameter(f"the corpus {corpus} has no pages in {language!r}; it has {', '.join(languages)}")

@@ -62,10 +62,7 @@ def measure(
         str | None,
         typer.Option(metavar="CODE|FROM-TO", help="Language of queries and documents, en or en-de; default: detected."),
     ] = None,
-    output_folder: Annotated[
-        Path | None,
-        typer.Option("--output", metavar="DIR", help="Folder for the report in JSON and the TREC runs."),
-    ] = None,
+    output_folder: options.ReportFolder = None,
     json_: options.Json = False,
 ) -> None:
     """Measure methods and other systems on a judged collection: as `sinkrank evaluate --collection` does, with CPU

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ingest.progress import Progress, no_progress
-from papers.base.names import parse_names
+from papers.base.names import known_names
 from papers.base.stopwatch import Stopwatch
 from papers.judged.encoders import ENCODERS, Encoder
 from papers.systems.vectors import VectorCache
@@ -64,7 +64,7 @@ def parse_comparators(names: Sequence[str]) -> tuple[str, ...]:
     Raises:
         WrongParameter: one is unknown; the message suggests the nearest.
     """
-    return parse_names(names, COMPARATORS, "a system to compare with on a collection")
+    return known_names(names, COMPARATORS, "a system to compare with on a collection")
 
 
 def bm25_scores(

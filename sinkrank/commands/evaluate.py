@@ -43,10 +43,7 @@ def evaluate(
             help="With --collection: language of queries and documents, en or en-de; default: detected over all texts.",
         ),
     ] = None,
-    output_folder: Annotated[
-        Path | None,
-        typer.Option("--output", metavar="DIR", help="Folder for the report in JSON and the TREC runs."),
-    ] = None,
+    output_folder: options.ReportFolder = None,
     json_: options.Json = False,
 ) -> None:
     """Compare the methods with the first stage alone on an index with relevance judgments, with tests of significance.

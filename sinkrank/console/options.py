@@ -104,6 +104,10 @@ Config = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document.")]
+ReportFolder = Annotated[
+    Path | None,
+    typer.Option("--output", metavar="DIR", help="Folder for the report in JSON and the TREC runs."),
+]
 QueryLanguage = Annotated[
     str | None, typer.Option("--lang", metavar="CODE", help="Language of the query; default: detected.")
 ]
