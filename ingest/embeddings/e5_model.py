@@ -23,7 +23,6 @@ _HEAD = b"E5S1\x01\0\0\0"
 _BLOCK = np.dtype([("scale", "<f2"), ("nibbles", "u1", 16)])
 BLOCK_NUMBERS = 32
 """Numbers with one scale."""
-_UNKNOWN_PENALTY = 10.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,10 +44,6 @@ class Pieces:
     end: int
     unknown: int
     max_letters: int
-
-    @property
-    def unknown_score(self) -> float:
-        return float(self.scores.min()) - _UNKNOWN_PENALTY
 
 
 @dataclass(frozen=True, slots=True, eq=False)

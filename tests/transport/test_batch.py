@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
 
 from reranker.base.errors import BadInput
 from reranker.native import transport as loops
@@ -17,7 +16,7 @@ from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import METHODS, Parameters, candidate_costs, distances, threads
 from reranker.transport.methods import solve_problem
 from reranker.transport.problem import checked_problem
-from reranker.transport.threads import one_blas_thread, run, together, worthwhile
+from reranker.transport.threads import run, together, worthwhile
 from tests.transport.conftest import bag
 
 EVERY_KERNEL = [
@@ -173,22 +172,6 @@ def test_the_caller_works_too_and_does_not_wait_for_helpers_that_have_nothing_to
     assert seen == {threading.get_ident()}
 
 
-def n_blas_threads():
-    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
-
-
-def test_blas_is_held_to_one_thread_and_let_go_by_the_last_of_several_callers():
-    before = n_blas_threads()
-    first, second = one_blas_thread(), one_blas_thread()
-    first.__enter__()
-    second.__enter__()
-    assert set(n_blas_threads()) == {1}
-    first.__exit__(None, None, None)
-    assert set(n_blas_threads()) == {1}
-    second.__exit__(None, None, None)
-    assert n_blas_threads() == before
-
-
 def test_eight_callers_at_once_get_what_one_gets(table, random_bag, documents):
     queries = [random_bag(5 + 3 * k) for k in range(8)]
     alone = [distances(query, documents, table, "sinkhorn", n_threads=2).values for query in queries]
@@ -204,26 +187,23 @@ def test_eight_callers_at_once_get_what_one_gets(table, random_bag, documents):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_gets_what_its_parent_gets(table, random_bag, documents):
-    """Even one forked while other threads of the parent were at work: the child has neither them nor their limit."""
+    """The child does not have the parent's threads."""
     query = random_bag(9)
     expected = distances(query, documents, table, "sinkhorn", n_threads=2).values
-    n_before = n_blas_threads()
     reader, writer = multiprocessing.get_context("fork").Pipe(duplex=False)
-    with one_blas_thread(), threads._blas_limit._lock:
-        child = os.fork()
-        if child == 0:
-            try:
-                writer.send((n_blas_threads(), distances(query, documents, table, "sinkhorn", n_threads=2).values))
-            finally:
-                os._exit(0)
+    child = os.fork()
+    if child == 0:
+        try:
+            writer.send(distances(query, documents, table, "sinkhorn", n_threads=2).values)
+        finally:
+            os._exit(0)
     try:
         assert reader.poll(60)
-        n_in_child, found = reader.recv()
+        found = reader.recv()
     finally:
         os.kill(child, signal.SIGKILL)  # one that hangs would keep the test run's output open
         os.waitpid(child, 0)
     np.testing.assert_array_equal(found, expected)
-    assert n_in_child == n_before
 
 
 def test_embeddings_may_be_a_read_only_memory_map_and_bags_read_only(table, random_bag, documents, tmp_path):

@@ -17,7 +17,7 @@ _READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 # Last parts of paths to which a POST changes nothing, or nothing more the second time.
 _READING_POSTS = frozenset({"_search", "_mget", "_count", "_analyze", "_refresh", "_pit", "point_in_time", "explain"})
 # Parts of paths to which a PUT may be sent twice. A PUT that makes an index may not.
-_REPEATABLE_PUTS = frozenset({"_mapping", "_alias", "_doc", "_settings", "_index_template", "pipeline"})
+_REPEATABLE_PUTS = frozenset({"_mapping", "_alias", "_doc", "_settings", "pipeline"})
 # They make a write depend on the current state, which the first try may have changed.
 _CONDITIONS = frozenset({"op_type", "if_seq_no"})
 # What may stand in a target; opensearch-py has escaped all that a name must not hold.
