@@ -219,6 +219,30 @@ def connector_and_pipeline(client: opensearchpy.OpenSearch, index: str) -> tuple
     return {key: found[key] for key in ("name", "protocol", "client_config", "actions")}, pipeline
 
 
+def test_what_the_cluster_still_holds_in_use_is_deleted_when_it_is_free() -> None:
+    """OpenSearch 2.19 answers so while a model's nodes deploy or undeploy it."""
+    deployed = "Model cannot be deleted in deploying or deployed state. Try undeploy model first then delete"
+    refusals = {
+        "/_plugins/_ml/models/m": (400, {"error": {"type": "status_exception", "reason": deployed}, "status": 400}),
+        "/_plugins/_ml/connectors/c": (409, {"error": {"type": "status_exception", "reason": "1 models"}}),
+    }
+    deleted: list[str] = []
+
+    def answer(method: str, path: str, body: str) -> tuple[int, Any]:
+        if path.endswith("/_search"):
+            ids = {"models": ["m"], "connectors": ["c"]}.get(path.split("/")[3], [])
+            return 200, {"hits": {"hits": [{"_id": one} for one in ids]}}
+        if method == "DELETE" and path in refusals:
+            return refusals.pop(path)
+        if method == "DELETE":
+            deleted.append(path)
+        return 200, {}
+
+    with serve_fake(answer) as fake, opened(fake.address) as pipelines:
+        assert pipelines.remove("pets")["model"] == 1
+    assert deleted[1:] == ["/_plugins/_ml/models/m", "/_plugins/_ml/connectors/c"]
+
+
 def test_as_the_default_it_leaves_searches_without_a_query_text_alone(
     client: opensearchpy.OpenSearch, pipelines: EnginePipelines, request_: PipelineRequest
 ) -> None:

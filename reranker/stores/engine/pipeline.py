@@ -36,8 +36,9 @@ _DEFAULT_PIPELINE = "index.search.default_pipeline"
 _LEAST_TIMEOUT_S = 60.0
 # An interrupted run leaves one or two objects with a name.
 _MAX_FOUND = 1_000
-# The cluster sees for a second that a deleted model uses a connector.
+# Ten seconds for a cluster to see that nothing uses what is deleted.
 _DELETE_TRIES = 20
+_BETWEEN_TRIES_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,17 +188,26 @@ class EnginePipelines:
 
     def _delete(self, models: Sequence[str], connectors: Sequence[str]) -> None:
         for model in models:
-            self._call("POST", f"{_ML}/models/{model}/_undeploy")
-            self._call("DELETE", f"{_ML}/models/{model}")
+            self._delete_unused(f"{_ML}/models/{model}", before=f"{_ML}/models/{model}/_undeploy")
         for connector in connectors:
-            for tries_left in reversed(range(_DELETE_TRIES)):
-                try:
-                    self._call("DELETE", f"{_ML}/connectors/{connector}")
-                    break
-                except exceptions.ConflictError:
-                    if not tries_left:
-                        raise
-                    time.sleep(0.5)
+            self._delete_unused(f"{_ML}/connectors/{connector}")
+
+    def _delete_unused(self, path: str, before: str | None = None) -> None:
+        """Deletes a model or a connector. The cluster sees for a second that it is in use: a model by the nodes that
+        deploy or undeploy it (status 400), a connector by a model that was deleted (409)."""
+        for tries_left in reversed(range(_DELETE_TRIES)):
+            try:
+                if before is not None:
+                    self._call("POST", before)
+                self._call("DELETE", path)
+                return
+            except exceptions.NotFoundError:
+                return
+            except exceptions.TransportError as error:
+                in_use = error.status_code == 409 or "deployed state" in failure_reason(error)
+                if not in_use or not tries_left:
+                    raise
+                time.sleep(_BETWEEN_TRIES_S)
 
     def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         params = {"request_timeout": self._timeout_s}
