@@ -84,8 +84,8 @@ campaign: .venv/.dev ## Kills, hostile input, failing engines, for an hour; repo
 	@mkdir -p build
 	@$(BIN)/python -m campaign --report build/campaign.md $(CAMPAIGN)
 
-# tests/groups.py: tests of one engine stay in one process, so that it is started once, and long groups come first.
-# tests/collection.py: the processes share the bytecode that they write, also where the shell tells Python to write none.
+# tests/support/groups.py: tests of one engine stay in one process, so that it is started once, and long groups come first.
+# tests/support/collection.py: the processes share the bytecode that they write, also where the shell tells Python to write none.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q --dist loadscope --no-loadscope-reorder -n
 
 # mypy compares the sources themselves: a fresh clone is checked in seconds by what was kept of another.

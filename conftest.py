@@ -10,14 +10,16 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.engines.nodes import folder_in_memory
+from tests.support.engines.nodes import folder_in_memory
 
 pytest_plugins = [
-    "tests.engines.fixtures",
-    "tests.browser.fixtures",
-    "tests.tiers",
-    "tests.collection",
-    "tests.groups",
+    "tests.support.commands",
+    "tests.support.service",
+    "tests.support.engines.fixtures",
+    "tests.support.browser.fixtures",
+    "tests.support.tiers",
+    "tests.support.collection",
+    "tests.support.groups",
 ]
 
 # Stores and files are synced to the disk again and again, which a busy machine lets wait.

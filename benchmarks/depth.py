@@ -162,7 +162,7 @@ def store_address(name: str, folder: Path) -> Iterator[str]:
     elif "://" in name:
         yield name
     else:
-        from tests.engines.nodes import start_node
+        from tests.support.engines.nodes import start_node
 
         with start_node(name, heap="1g", java_options=["-XX:TieredStopAtLevel=4"]) as node:
             yield node.url

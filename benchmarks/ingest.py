@@ -155,7 +155,7 @@ def main() -> None:
     parser.add_argument("--engine", default="opensearch-2.19.1", help="engine that the test suite can start")
     parser.add_argument("--url", help="URL of a running engine, instead of starting one")
     options = parser.parse_args()
-    from tests.engines.nodes import start_node
+    from tests.support.engines.nodes import start_node
 
     embeddings = Embeddings.open(options.home / "embeddings")
     with tempfile.TemporaryDirectory(prefix="sinkrank-bench-") as name:

@@ -358,7 +358,7 @@ def node(address: str | None, name: str) -> Iterator[str]:
     if address is not None:
         yield address
         return
-    from tests.engines.nodes import start_node
+    from tests.support.engines.nodes import start_node
 
     with start_node(name) as started:
         yield started.url.replace("http://", "elasticsearch://" if "elasticsearch" in name else "opensearch://")

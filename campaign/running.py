@@ -20,7 +20,7 @@ from campaign.report import Result
 from campaign.tools.processes import TOKEN, end_all, wait_until, with_token
 from campaign.tools.service import ROOT
 from campaign.trials import find_trial
-from tests.engines.nodes import folder_in_memory
+from tests.support.engines.nodes import folder_in_memory
 
 # The start of a node and a service takes as long at any scale.
 FIXED_S = 600.0

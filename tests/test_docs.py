@@ -12,7 +12,7 @@ from reranker.api.app import create_app
 from reranker.service.settings import Settings
 from reranker.transport import METHODS
 from sinkrank.commands.app import app as command_line
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import urllib3
 
-from tests.engines.sources import Engine, chosen_engines, is_assembled
+from tests.support.engines.sources import Engine, chosen_engines, is_assembled
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -31,7 +31,7 @@ def test_a_node_is_gone_after_its_parent_was_killed(tmp_path: Path) -> None:
     if not is_assembled(name):
         pytest.skip(f"{name} comes from a URL or from Docker here, so no node of ours is used")
     script = (
-        "import time\nfrom tests.engines.nodes import start_node\n"
+        "import time\nfrom tests.support.engines.nodes import start_node\n"
         f"with start_node({name!r}) as node:\n    print(node.pid, flush=True)\n    time.sleep(600)\n"
     )
     # What the killed process leaves in its temporary folder goes with the test's.

@@ -23,7 +23,7 @@ def test_of_a_file(n):
 def test_all_tests_of_a_file_run_in_one_process_and_another_process_runs_those_of_another(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / f"test_{name}.py").write_text(TESTS)
-    options = ["-p", "xdist", "-p", "tests.groups", "-n", "2", "--dist", "loadscope", "--no-loadscope-reorder"]
+    options = ["-p", "xdist", "-p", "tests.support.groups", "-n", "2", "--dist", "loadscope", "--no-loadscope-reorder"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", tmp_path, *options, tmp_path],
         env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(Path(__file__).parents[1])},

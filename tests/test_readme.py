@@ -20,10 +20,10 @@ import regex
 import urllib3
 
 from sinkrank.demo.shipped import load_parallel_texts
-from tests.cli.conftest import write_rows
-from tests.engines.assemble import cache_folder
-from tests.engines.sources import Engine
-from tests.service.proxy.calls import make_index
+from tests.support.calls import make_index
+from tests.support.commands import write_rows
+from tests.support.engines.assemble import cache_folder
+from tests.support.engines.sources import Engine
 from tests.test_docs_code import ROOT, code_blocks
 
 # The machine may do much else: these end what hangs.

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.engines.sources import chosen_engines, repeated_engines
-from tests.tiers import MARKERS
+from tests.support.engines.sources import chosen_engines, repeated_engines
+from tests.support.tiers import MARKERS
 
 ROOT = Path(__file__).resolve().parents[1]
 

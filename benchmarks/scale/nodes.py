@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from tests.engines.nodes import Node, Setting, start_node
+from tests.support.engines.nodes import Node, Setting, start_node
 
 _POLL_S = 1.0
 # The engines' defaults: full compilation, and the G1 collector.

@@ -21,7 +21,7 @@ class Context:
     Attributes:
         scale: 1 is the whole trial; 0.1 does a tenth of it.
         folder: empty at the start, deleted after the trial. It is also the folder of temporary files.
-        engine: name of the engine to start (`tests.engines.recipes`).
+        engine: name of the engine to start (`tests.support.engines.recipes`).
         older: Git revision of the older version; None to choose one.
         seconds: length of `soak` at scale 1.
         figures: rows of the trial's section in the report.

@@ -14,7 +14,7 @@ from typing import Any
 import urllib3
 
 from campaign.tools.processes import wait_until
-from tests.engines.nodes import CLOSE_LIMIT_S, START_LIMIT_S, Node, cluster_answers, free_ports, start_node
+from tests.support.engines.nodes import CLOSE_LIMIT_S, START_LIMIT_S, Node, cluster_answers, free_ports, start_node
 
 HEAP = "384m"
 

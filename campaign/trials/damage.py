@@ -16,7 +16,7 @@ from campaign.tools.service import command, serving
 from reranker.embeddings import Embeddings
 from reranker.stores.embedded.file import FILE_NAME
 from reranker.stores.embedded.store import EmbeddedStore
-from tests.damage import (
+from tests.support.damage import (
     Damage,
     Outcome,
     Wrong,

@@ -12,7 +12,7 @@ from reranker.text.bags import unpack
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from sinkrank.demo.pages import Corpus
 from tests.demo.small_pages import page
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 FR_EN = Direction("fr", "en")
 

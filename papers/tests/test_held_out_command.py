@@ -13,7 +13,7 @@ from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from sinkrank.demo import load_parallel_texts
 from sinkrank.demo.trained import open_trained, train_on
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from papers.held_out.experiment import MethodResult, Plan, TaskResult, run_plan
 from papers.held_out.remarks import bars, remarks
 from papers.tests.test_spelling_evaluation import PAGES, SHARES
 from papers.tests.test_tasks_runs import corpus
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 
 def task(direction, everything=None, **mrr):

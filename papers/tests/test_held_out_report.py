@@ -12,7 +12,7 @@ from papers.held_out.identical_spellings import StrippedResult
 from papers.held_out.report import Report, markdown, tables, write
 from sinkrank.demo.pages import Corpus
 from tests.demo.small_pages import page
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 FR_EN = Direction("fr", "en")
 HALF = {"MRR": 0.5, "P@1": 0.25, "P@10": 0.075, "nDCG@10": 0.625}

@@ -15,7 +15,7 @@ from papers.judged import command
 from papers.judged.command import app
 from reranker.base.errors import WrongParameter
 from tests.evaluation.judged_collections import write_collection
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 LANG = ("--lang", "fr-en")
 

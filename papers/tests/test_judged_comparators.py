@@ -18,7 +18,7 @@ from papers.systems.encoder import E5Encoder
 from reranker.base.errors import BadInput, FetchFailed, NotFound, WrongParameter
 from reranker.embeddings.onnx_session import OnnxSession
 from sinkrank.evaluation.judgments import JudgedQuery
-from tests.onnx_model import embedding_model, tokenizer
+from tests.support.onnx_model import embedding_model, tokenizer
 
 TEXTS = {"a": "left", "b": "right", "c": "both"}
 # Cosines with the query `up`: 0.6, 0.8, 1.

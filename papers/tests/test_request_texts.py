@@ -1,4 +1,4 @@
-"""Texts that come with a request, with BM25 of them and without (tests/tiny.py)."""
+"""Texts that come with a request, with BM25 of them and without (tests/support/tiny.py)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from papers.studies.request_texts import main, rows
 from sinkrank.evaluation.beir import read_beir
 from tests.evaluation.judged_collections import write_collection
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 # Both words of the query against words near to them: BM25 has the first before the second, transport the second.
 DOCUMENTS = [

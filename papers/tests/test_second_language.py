@@ -11,8 +11,8 @@ import urllib3
 from papers.studies.second_language import QUERIES_IN, judged_queries, main, row, write
 from sinkrank.evaluation.beir import read_beir
 from sinkrank.evaluation.comparison import Run, Way
-from tests.engines.sources import Engine
-from tests.tiny import tiny_embeddings
+from tests.support.engines.sources import Engine
+from tests.support.tiny import tiny_embeddings
 
 PAGES = [
     {"id": "gnome/files-disc-write", "title": "Write files", "text": "burn disc"},

@@ -1,4 +1,4 @@
-"""What was tried, over a task of five pages in the words of `tests.tiny`."""
+"""What was tried, over a task of five pages in the words of `tests.support.tiny`."""
 
 import re
 from dataclasses import replace
@@ -13,7 +13,7 @@ from papers.systems.runs import method_distances
 from papers.tests.test_tasks_runs import corpus
 from reranker.transport import Parameters, distances
 from tests.demo.small_pages import page
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 RECORD = Path(__file__).parents[2] / "docs" / "evaluation.md"
 

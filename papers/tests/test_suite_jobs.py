@@ -10,7 +10,7 @@ from papers.suite.jobs import Job, Workshop, is_asked, longest_first, needs
 from papers.suite.questions import Question, translations
 from papers.suite.suite import EPSILONS, Suite
 from sinkrank.demo import load_parallel_texts
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 EN_FR, FR_EN = Direction("en", "fr"), Direction("fr", "en")
 

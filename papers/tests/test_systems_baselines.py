@@ -19,7 +19,7 @@ from papers.systems.translated_bm25 import Index, TranslatedBM25, load_dictionar
 from papers.systems.transport import Transport
 from papers.tests.small_tasks import FR_EN, small_task
 from reranker.base.errors import BadInput
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 # tf-idf
 

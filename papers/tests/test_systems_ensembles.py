@@ -21,7 +21,7 @@ from papers.tests.small_tasks import EN_EN, FR_EN, small_task
 from reranker.base.errors import BadInput, WrongParameter
 from sinkrank.demo.pages import Page
 from tests.demo.small_pages import page
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 INF = np.inf
 MONOLINGUAL = {"bm25", "lsi", "lda", "msda", "ccg"}

@@ -25,7 +25,7 @@ from papers.systems.translated_bm25 import TranslatedBM25
 from reranker.embeddings import Embeddings
 from sinkrank.demo.pages import Corpus, Page
 from tests.demo.small_pages import page
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 FR_EN = Direction("fr", "en")
 TEXTS = {

@@ -24,7 +24,7 @@ from reranker.embeddings import Embeddings
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Distances, Parameters, distances
 from tests.demo.small_pages import page
-from tests.tiny import POSITIONS, TRANSLATION_COST, tiny_embeddings
+from tests.support.tiny import POSITIONS, TRANSLATION_COST, tiny_embeddings
 
 WORDS = list(POSITIONS["en"])
 

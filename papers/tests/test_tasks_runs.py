@@ -1,4 +1,4 @@
-"""Runs over a task of five pages in the words of `tests.tiny`."""
+"""Runs over a task of five pages in the words of `tests.support.tiny`."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ from reranker.base.errors import BadInput
 from reranker.transport import Parameters
 from sinkrank.demo.pages import Corpus
 from tests.demo.small_pages import page
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 TRANSLATIONS = {"cat": "chat", "dog": "chien", "water": "eau", "bread": "pain", "car": "voiture"}
 TEXTS = {

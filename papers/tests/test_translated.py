@@ -1,4 +1,4 @@
-"""The default order across languages on a task of hand-placed words (tests/tiny.py)."""
+"""The default order across languages on a task of hand-placed words (tests/support/tiny.py)."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from ir_measures import Qrel
 from papers.corpora.tasks import Direction, Task
 from papers.held_out.translated import by_evidence, translated_scores, with_default_candidates
 from papers.systems.runs import encode
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from reranker.ranking.ranked import Reranking
 from reranker.ranking.reranker import Reranker
-from tests.tiny import TRANSLATION_DISTANCE, tiny_embeddings
+from tests.support.tiny import TRANSLATION_DISTANCE, tiny_embeddings
 
 TEXTS = ["une voiture", "un chat", "un chien", "zzz"]
 # Cosines with cat: chat 0.96, chien 0.6, voiture 0.28; zzz is not known.

@@ -9,7 +9,7 @@ from benchmarks.depth import Work, measure, spread, table
 from reranker.search.searcher import Searcher
 from reranker.stores import open_store
 from sinkrank.evaluation.beir import read_beir
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 TEXTS = {"1": "cat", "2": "dog", "3": "water", "4": "bread"}
 

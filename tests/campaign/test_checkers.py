@@ -34,7 +34,7 @@ from ingest.pipeline import Options, ingest
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
 from reranker.stores.base.protocol import Store
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 ROWS = [
     {"id": "1", "lang": "en", "title": "", "text": "cat"},

@@ -13,8 +13,8 @@ from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from reranker.stores import open_store
-from tests.service.conftest import serving
-from tests.tiny import tiny_embeddings
+from tests.support.service import serving
+from tests.support.tiny import tiny_embeddings
 
 Proxying = Callable[[str], AbstractContextManager[str]]
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engines.assemble import cache_folder, only_one_builder
+from tests.support.engines.assemble import cache_folder, only_one_builder
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCK = Path(__file__).resolve().parent / "frameworks" / "requirements.lock"

@@ -17,8 +17,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.clients.frameworks_environment import environment_python
-from tests.engines.assemble import cache_folder, only_one_builder
-from tests.engines.errors import EngineUnavailable
+from tests.support.engines.assemble import cache_folder, only_one_builder
+from tests.support.engines.errors import EngineUnavailable
 
 LOCK = Path(__file__).resolve().parent / "haystack" / "requirements.lock"
 _NAME, _VERSION = "opensearch-haystack", "9.0.0"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engines.assemble import cache_folder, only_one_builder
+from tests.support.engines.assemble import cache_folder, only_one_builder
 
 SCRIPTS = Path(__file__).resolve().parent / "javascript"
 _MIN_NODE = 18

@@ -14,7 +14,7 @@ import urllib3
 from tests.clients.recording import Exchange, send_recorded
 from tests.clients.rest_steps import Steps
 from tests.clients.rest_suite import RestSuite, RestTest
-from tests.engines.nodes import Node
+from tests.support.engines.nodes import Node
 
 # Paths that show that a test leaves more than indices behind, and how it is removed.
 _LEFT_OVER = {

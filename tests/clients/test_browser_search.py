@@ -18,8 +18,8 @@ from playwright.sync_api import Browser, Page, Response
 from tests.clients.conftest import Proxying
 from tests.clients.javascript_packages import installed_packages, run_node
 from tests.clients.recording import differences, send_recorded
-from tests.engines.sources import Engine
-from tests.service.proxy.calls import make_index
+from tests.support.calls import make_index
+from tests.support.engines.sources import Engine
 
 pytestmark = [pytest.mark.conformance, pytest.mark.engine]
 

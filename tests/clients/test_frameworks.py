@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.frameworks_environment import run_tests
-from tests.engines.sources import ENGINES_VARIABLE, URL_VARIABLES, Engine
+from tests.support.engines.sources import ENGINES_VARIABLE, URL_VARIABLES, Engine
 
 # They fetch much: `make check` is to be quick.
 pytestmark = [pytest.mark.conformance, pytest.mark.engine]
@@ -22,7 +22,7 @@ STORES = {
 
 
 def test_adapters_and_rerank_classes_work_with_the_frameworks(tmp_path: Path) -> None:
-    paths = ["tests/adapters", "tests/service/test_rerank_clients.py"]
+    paths = ["tests/adapters", "tests/api/test_rerank_clients.py"]
     assert run_tests(paths, tmp_path, {}) > len(paths)
 
 

@@ -9,9 +9,9 @@ import pytest
 import regex
 import urllib3
 
-from tests.cli.test_serve import serving
 from tests.clients.haystack_suite import haystack_sources, run_integration_tests
 from tests.clients.word_embeddings import word_embeddings
+from tests.commands.test_serve import serving
 
 pytestmark = pytest.mark.conformance
 

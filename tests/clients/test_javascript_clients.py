@@ -11,7 +11,7 @@ import urllib3
 from tests.clients.conftest import Proxying
 from tests.clients.javascript_packages import installed_packages, run_node
 from tests.clients.recording import Exchange, differences, timeless
-from tests.engines.sources import Engine
+from tests.support.engines.sources import Engine
 
 pytestmark = [pytest.mark.conformance, pytest.mark.engine]
 

@@ -19,7 +19,7 @@ from elastic_transport import Urllib3HttpNode
 from tests.clients.conftest import Proxying
 from tests.clients.python_calls import CALLS, COPY, HELPERS, INDEX, N_DOCUMENTS, PREPARATION, Call
 from tests.clients.recording import Exchange, Recording, differences, timeless
-from tests.engines.sources import Engine
+from tests.support.engines.sources import Engine
 
 pytestmark = [
     pytest.mark.engine,

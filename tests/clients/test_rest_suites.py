@@ -28,11 +28,11 @@ from tests.clients.rest_runner import RestRunner
 from tests.clients.rest_steps import is_for
 from tests.clients.rest_suite import PUBLISHED, RestSuite, RestTest, read_suite
 from tests.clients.word_embeddings import word_embeddings
-from tests.engines.artifacts import fetched_artifact
-from tests.engines.errors import EngineUnavailable
-from tests.engines.nodes import Node, folder_in_memory, start_node
-from tests.engines.sources import chosen_engines
-from tests.service.conftest import serving
+from tests.support.engines.artifacts import fetched_artifact
+from tests.support.engines.errors import EngineUnavailable
+from tests.support.engines.nodes import Node, folder_in_memory, start_node
+from tests.support.engines.sources import chosen_engines
+from tests.support.service import serving
 
 pytestmark = pytest.mark.engine
 

@@ -24,7 +24,7 @@ from reranker.stores.base.filters import Filters
 from sinkrank.commands.demo_run import run_demo
 from sinkrank.console.steps import Steps
 from tests.stores.samples import make_index
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 pytestmark = pytest.mark.slow
 

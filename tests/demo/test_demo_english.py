@@ -12,8 +12,8 @@ from reranker.search.searcher import Searcher
 from reranker.stores import open_store
 from reranker.text.documents import Document
 from sinkrank.actions.demo_english import show_english
-from tests.service.conftest import fill
-from tests.tiny import tiny_embeddings
+from tests.support.service import fill
+from tests.support.tiny import tiny_embeddings
 
 
 def test_both_orders_stand_side_by_side_with_a_mark_at_the_page_that_answers(tmp_path: Path) -> None:

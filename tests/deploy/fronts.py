@@ -20,9 +20,9 @@ from pathlib import Path
 
 from ingest.fetching.debian import Archive
 from reranker.base.errors import FetchFailed
-from tests.engines.assemble import cache_folder, only_one_builder
-from tests.engines.nodes import free_ports
-from tests.tls_server import make_authority
+from tests.support.engines.assemble import cache_folder, only_one_builder
+from tests.support.engines.nodes import free_ports
+from tests.support.tls_server import make_authority
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"

@@ -13,7 +13,7 @@ from reranker.ranking.word_places import word_places
 from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from reranker.translation import Translator
-from tests.tiny import write_embeddings, write_words
+from tests.support.tiny import write_embeddings, write_words
 
 TEXTS = {
     # `bau` is in the most frequent twentieth, and `dia` and `log` are not.

@@ -1,4 +1,4 @@
-"""Guessing the language of a text with the hand-placed vocabulary (tests/tiny.py)."""
+"""Guessing the language of a text with the hand-placed vocabulary (tests/support/tiny.py)."""
 
 import tracemalloc
 
@@ -11,7 +11,7 @@ from reranker.embeddings.detection import guess_language, preferred_languages
 from reranker.text.tokens import is_stop_word, letter_tokens
 from sinkrank.demo.shipped import load_parallel_texts
 from sinkrank.demo.trained import train_on
-from tests.tiny import POSITIONS, tiny_embeddings, write_words
+from tests.support.tiny import POSITIONS, tiny_embeddings, write_words
 
 WORDS = [*POSITIONS["en"], *POSITIONS["fr"], "the", "le", "et", "zzz", "café"]
 

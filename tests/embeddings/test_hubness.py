@@ -10,7 +10,7 @@ from reranker.embeddings.hubness import SAMPLE_QUERIES, Hubness, HubnessSample, 
 from reranker.text.bags import unpack
 from reranker.text.documents import id_hash
 from reranker.text.idf import IdfTable
-from tests.tiny import POSITIONS, tiny_embeddings
+from tests.support.tiny import POSITIONS, tiny_embeddings
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Queries encoded by the sentence encoder of an embedding store; vectors worked by hand from tests/query_encoder.py."""
+"""Queries encoded by the sentence encoder of an embedding store; vectors by hand from support/query_encoder.py."""
 
 import json
 import logging
@@ -14,8 +14,8 @@ from reranker.base.errors import BadEmbeddings
 from reranker.embeddings import Embeddings
 from reranker.embeddings.manifest import digest_of_meta
 from reranker.embeddings.query_encoder import QueryModel
-from tests.query_encoder import encoder_files, encoding_embeddings
-from tests.tiny import tiny_embeddings
+from tests.support.query_encoder import encoder_files, encoding_embeddings
+from tests.support.tiny import tiny_embeddings
 
 pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
 pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[prepare]'")

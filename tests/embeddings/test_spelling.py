@@ -18,7 +18,7 @@ from reranker.embeddings import UNKNOWN_WORDS_RULES, Embeddings
 from reranker.embeddings.spelling import MAX_LETTERS, MIN_LETTERS, SPELLINGS, Spellings, spelling_entries
 from reranker.embeddings.vocabulary import LANGUAGES as PLACES
 from reranker.embeddings.vocabulary import SLOTS, TERM_BYTES, TERM_OFFSETS, Vocabulary, VocabularyBuilder
-from tests.tiny import tiny_embeddings, write_words
+from tests.support.tiny import tiny_embeddings, write_words
 
 WORDS = {
     "en": ["printer", "painter", "pointed", "house", "mouse", "horse", "cat", "at", "transition", "table"],

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from reranker.embeddings import Embeddings
-from tests.tiny import write_words
+from tests.support.tiny import write_words
 
 ENGLISH = ["runs", "cat", "running", "cats", "run", "catalogue"]
 FRENCH = ["chats", "chat", "runs"]

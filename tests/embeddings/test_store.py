@@ -21,7 +21,7 @@ from reranker.base.errors import (
 )
 from reranker.embeddings import Embeddings, EmbeddingsWriter, manifest
 from reranker.text.bags import WeightedBag
-from tests.tiny import POSITIONS, tiny_embeddings, write_embeddings
+from tests.support.tiny import POSITIONS, tiny_embeddings, write_embeddings
 
 
 @pytest.fixture

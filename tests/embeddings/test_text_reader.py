@@ -21,7 +21,7 @@ from reranker.embeddings.unknown import UNKNOWN_WORDS_RULES, StandIns
 from reranker.text import unassigned, unicode_tables
 from reranker.text.bags import unknown_hash
 from reranker.text.tokens import BARE_STOP_WORDS, has_digit, stop_words, tokenize
-from tests.tiny import write_words
+from tests.support.tiny import write_words
 
 WORDS = {
     "en": ["cat", "water", "bread", "hotel", "the", "café", "it's"],

@@ -20,7 +20,7 @@ from sinkrank.evaluation.indexing import indexed
 from sinkrank.evaluation.languages import languages_of
 from sinkrank.evaluation.sources import opened_collection
 from tests.evaluation.judged_collections import write_collection
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 
 @pytest.fixture

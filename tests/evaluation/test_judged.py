@@ -19,8 +19,8 @@ from reranker.text.documents import Document
 from sinkrank.evaluation.comparison import Run, Way, by_gain, differences, query_moves, run_way
 from sinkrank.evaluation.judgments import JudgedQuery, read_judged_queries
 from sinkrank.evaluation.tuning import halves, tune
-from tests.service.conftest import fill
-from tests.tiny import tiny_embeddings
+from tests.support.service import fill
+from tests.support.tiny import tiny_embeddings
 
 
 def query(query_id: str, text: str, **relevance: int) -> JudgedQuery:

@@ -19,8 +19,8 @@ from sinkrank.evaluation.comparison import Way
 from sinkrank.evaluation.judgments import JudgedQuery
 from sinkrank.evaluation.proxy_way import FIRST_STAGE, ProxySearches
 from sinkrank.evaluation.query_template import QueryTemplate
-from tests.service.proxy.fake_engine import FakeEngine, Received, fake_engine, ok
-from tests.tiny import tiny_embeddings
+from tests.support.fake_engine import FakeEngine, Received, fake_engine, ok
+from tests.support.tiny import tiny_embeddings
 
 TEXTS = ["bread", "car", "dog", "cat"]
 TEMPLATE = QueryTemplate({"query": {"match": {"body": "{{text}}"}}, "from": 3, "size": 1})

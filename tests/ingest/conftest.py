@@ -12,7 +12,7 @@ from reranker.stores.base.protocol import Store
 from reranker.stores.embedded.store import EmbeddedStore
 from tests.ingest.runs import N_DOCUMENTS, N_MANY, Pages, Runs, write_documents
 from tests.stores.conftest import index, new_index, store, store_address, store_kind
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 __all__ = ["index", "new_index", "store", "store_address", "store_kind"]
 

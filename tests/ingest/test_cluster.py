@@ -17,12 +17,12 @@ from reranker.stores import open_store
 from reranker.stores.base.protocol import Store
 from reranker.stores.base.writing import Writable, WriteResult
 from reranker.stores.engine.store import EngineStore
-from tests.engines.clusters import kill, start_cluster, store_address
-from tests.engines.nodes import Node
-from tests.engines.recipes import ELASTICSEARCH_8, OPENSEARCH_2, OPENSEARCH_3
-from tests.engines.sources import chosen_engines, is_assembled
 from tests.ingest.runs import N_DOCUMENTS, Runs, Wrapped
-from tests.service.conftest import DOCUMENTS, fill
+from tests.support.engines.clusters import kill, start_cluster, store_address
+from tests.support.engines.nodes import Node
+from tests.support.engines.recipes import ELASTICSEARCH_8, OPENSEARCH_2, OPENSEARCH_3
+from tests.support.engines.sources import chosen_engines, is_assembled
+from tests.support.service import DOCUMENTS, fill
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow, pytest.mark.conformance]  # each starts three nodes
 

@@ -22,10 +22,10 @@ from reranker.base.retries import Backoff
 from reranker.embeddings import Embeddings
 from reranker.stores.embedded.store import EmbeddedStore
 from reranker.stores.engine import scan
-from tests.engines.sources import Engine
 from tests.ingest.faulty_proxy import faulty_proxy, is_read
 from tests.ingest.runs import dropped
 from tests.stores.samples import fill, make_document
+from tests.support.engines.sources import Engine
 
 pytestmark = pytest.mark.any_engine
 

@@ -20,7 +20,6 @@ from reranker.base.retries import Backoff
 from reranker.stores import open_store
 from reranker.stores.base.protocol import Store
 from reranker.stores.embedded.store import EmbeddedStore
-from tests.engines.sources import Engine
 from tests.ingest.faulty_proxy import Fault, faulty_proxy
 from tests.ingest.runs import (
     N_DOCUMENTS,
@@ -33,6 +32,7 @@ from tests.ingest.runs import (
     write_rows,
     written,
 )
+from tests.support.engines.sources import Engine
 
 pytestmark = [pytest.mark.any_engine, pytest.mark.slow]
 

@@ -25,11 +25,11 @@ from reranker.stores import open_store
 from reranker.stores.base.protocol import Store
 from reranker.stores.embedded.store import EmbeddedStore
 from sinkrank.commands.app import app
-from tests.engines.nodes import Node, start_node
-from tests.engines.sources import Engine, chosen_engines, is_assembled
 from tests.ingest.faulty_proxy import Fault, faulty_proxy, is_bulk
 from tests.ingest.runs import N_DOCUMENTS, Runs, Stopping, through_faults, write_rows
 from tests.stores.test_claims import n_claims
+from tests.support.engines.nodes import Node, start_node
+from tests.support.engines.sources import Engine, chosen_engines, is_assembled
 
 pytestmark = pytest.mark.any_engine
 

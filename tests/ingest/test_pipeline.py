@@ -28,7 +28,7 @@ from reranker.stores.base.writing import Writable, WriteResult
 from reranker.stores.embedded.store import EmbeddedStore
 from tests.ingest.runs import Pages, Wrapped, source
 from tests.stores.samples import make_index
-from tests.tiny import write_words
+from tests.support.tiny import write_words
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def frequencies(store: EmbeddedStore, language: str) -> tuple[int, dict[int, int
     return found.n_documents, dict(zip(found.term_ids.tolist(), found.counts.tolist(), strict=True))
 
 
-CHAT, CHIEN, EAU = 5, 6, 7  # term ids of `tests.tiny`
+CHAT, CHIEN, EAU = 5, 6, 7  # term ids of `tests.support.tiny`
 
 
 def test_documents_come_into_a_new_index_with_their_document_frequencies(pages: Pages) -> None:

@@ -13,7 +13,7 @@ import pytest
 from ingest.ray_address import check_ray_address
 from ingest.ray_workers import RayWorkers
 from reranker.base.errors import BadInput
-from tests.engines.nodes import free_ports
+from tests.support.engines.nodes import free_ports
 
 
 @pytest.fixture

@@ -18,9 +18,9 @@ from ingest.ray_workers import RayWorkers
 from reranker.base.errors import BadInput
 from reranker.stores import open_store
 from reranker.stores.base.protocol import Store
-from tests.engines.sources import Engine
 from tests.ingest.faulty_proxy import Fault, faulty_proxy
 from tests.ingest.runs import N_MANY, Runs, assert_equal, start, written
+from tests.support.engines.sources import Engine
 
 ON_RAY = ("--engine", "ray", "--workers", "2")
 

@@ -16,9 +16,9 @@ from reranker.embeddings import Embeddings
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.engine import bulk
 from sinkrank.commands.app import app
-from tests.engines.sources import Engine
 from tests.ingest.faulty_proxy import Fault
 from tests.ingest.runs import N_MANY, Runs, dropped, through_faults
+from tests.support.engines.sources import Engine
 
 _PER_NODE = "index.routing.allocation.total_shards_per_node"
 

@@ -12,7 +12,7 @@ import pytest
 from ingest.refresh import Refreshed
 from reranker.base.errors import VersionMismatch
 from tests.ingest.runs import Pages, Wrapped
-from tests.tiny import POSITIONS, write_words
+from tests.support.tiny import POSITIONS, write_words
 
 pytestmark = pytest.mark.any_engine
 

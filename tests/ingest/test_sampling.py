@@ -11,7 +11,7 @@ from reranker.stores.embedded.store import EmbeddedStore
 from reranker.text.bags import unpack
 from reranker.text.documents import id_hash
 from tests.ingest.runs import Pages, Runs, write_rows
-from tests.tiny import POSITIONS
+from tests.support.tiny import POSITIONS
 
 pytestmark = pytest.mark.any_engine
 

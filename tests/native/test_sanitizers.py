@@ -28,7 +28,7 @@ OF_EACH_LEVEL = (
 )
 OF_ALL_LEVELS = (
     "tests/embeddings/test_text_reader.py",
-    "tests/ingest/test_sparse_rows.py",
+    "tests/ingest/embeddings/test_sparse_rows.py",
     "tests/ranking/test_feedback.py",
     "tests/ranking/test_neighbours.py",
     # A text of megabytes, which takes minutes.

@@ -1,4 +1,4 @@
-"""The rules of `filter_path`; tests/service/proxy/test_rules_engines.py compares them with the engines' own."""
+"""The rules of `filter_path`; tests/proxy/test_rules_engines.py compares them with the engines' own."""
 
 from __future__ import annotations
 

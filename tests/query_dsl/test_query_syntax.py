@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reranker.query_dsl.syntax import MAX_SYNTAX_CHARS, SyntaxKind, SyntaxTerm, read_lucene_syntax, read_simple_syntax
-from tests.engines.sources import Engine
+from tests.support.engines.sources import Engine
 
 READERS: list[Callable[[str], list[SyntaxTerm] | None]] = [read_lucene_syntax, read_simple_syntax]
 

@@ -12,7 +12,7 @@ from reranker.query_dsl.scoring import FieldType
 from reranker.query_dsl.translated_query import TranslatedText, translated_query
 from reranker.translation import Translation, WordGroup
 from reranker.translation.engine_query import WordRarity
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 
 class Types:

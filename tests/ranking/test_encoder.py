@@ -1,7 +1,7 @@
 """The sentence encoder among the evidence, and as the query of kNN.
 
-By tests/query_encoder.py the query `cat` is encoded as (0.8, 0.6) less (0.6, 0): its direction is (0.2, 0.6). The
-products with `cat`, `dog` and `water` (tests/tiny.py) are 0.2, 0.52 and 0.36, so it is likest to the dog, and to the
+By support/query_encoder.py the query `cat` is encoded as (0.8, 0.6) less (0.6, 0): its direction is (0.2, 0.6). The
+products with `cat`, `dog` and `water` (support/tiny.py) are 0.2, 0.52 and 0.36, so it is likest to the dog, and to the
 water half as much more than to the cat.
 """
 
@@ -17,8 +17,8 @@ from reranker.stores import open_store
 from reranker.stores.base.description import IndexDescription
 from reranker.text.documents import Document
 from reranker.text.idf import IdfTable
-from tests.query_encoder import encoder_files, encoding_embeddings
 from tests.stores.samples import make_index, write_documents
+from tests.support.query_encoder import encoder_files, encoding_embeddings
 
 pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
 pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[prepare]'")

@@ -1,4 +1,4 @@
-"""Explanations with the hand-placed vocabulary (tests/tiny.py)."""
+"""Explanations with the hand-placed vocabulary (tests/support/tiny.py)."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from reranker.base.errors import BadInput
 from reranker.embeddings import EmbeddingsWriter
 from reranker.ranking.explanation import explain, telling_pairs
 from reranker.text.bags import WeightedBag
-from tests.tiny import TRANSLATION_COST, tiny_embeddings
+from tests.support.tiny import TRANSLATION_COST, tiny_embeddings
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 from reranker.embeddings.hubness import HubnessSampleBuilder
 from reranker.ranking.reranker import Reranker
 from reranker.text.idf import DocumentFrequencies, IdfTable
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 TEXTS = ["bread water", "cat dog", "cat", "dog dog water", "car", "zzz", "bread cat car"]
 

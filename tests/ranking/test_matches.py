@@ -5,7 +5,7 @@ import pytest
 
 from reranker import Reranker
 from reranker.ranking.matches import find_matches
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 
 @pytest.fixture(scope="module")

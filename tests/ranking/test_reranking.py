@@ -1,4 +1,4 @@
-"""Re-ranking texts and bags with the hand-placed vocabulary (tests/tiny.py)."""
+"""Re-ranking texts and bags with the hand-placed vocabulary (tests/support/tiny.py)."""
 
 import math
 from dataclasses import replace
@@ -12,7 +12,7 @@ from reranker.embeddings.detection import guess_language
 from reranker.embeddings.hubness import HubnessSampleBuilder
 from reranker.ranking.scores import score_of
 from reranker.text.idf import DocumentFrequencies, IdfTable
-from tests.tiny import TRANSLATION_COST, tiny_embeddings
+from tests.support.tiny import TRANSLATION_COST, tiny_embeddings
 
 
 @pytest.fixture(scope="module")

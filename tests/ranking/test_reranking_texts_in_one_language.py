@@ -1,4 +1,4 @@
-"""Texts in the query's language: `auto` adds BM25 to transport (tests/tiny.py)."""
+"""Texts in the query's language: `auto` adds BM25 to transport (tests/support/tiny.py)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from reranker import Reranker
 from reranker.ranking.ranked import Reranking
 from reranker.text.idf import DocumentFrequencies, IdfTable
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 # Of all words dog is the nearest to cat, so by transport alone the first comes first; the second holds the word itself.
 TEXTS = ["dog", "cat bread bread bread"]

@@ -1,6 +1,6 @@
 """What the parts of a score came from, worked out by hand and by NumPy from the vectors alone.
 
-By tests/query_encoder.py the query `cat` is encoded as (0.8, 0.6) less (0.6, 0), of length 1: (0.2, 0.6) / sqrt(0.4).
+By support/query_encoder.py the query `cat` is encoded as (0.8, 0.6) less (0.6, 0), of length 1: (0.2, 0.6) / sqrt(0.4).
 """
 
 from dataclasses import replace
@@ -12,8 +12,8 @@ import pytest
 from reranker import Reranker
 from reranker.ranking.sources import N_DOCUMENTS, N_ENCODER_WORDS, N_GAINED_WORDS
 from reranker.text.bags import BagOfWords
-from tests.query_encoder import encoding_embeddings
-from tests.tiny import POSITIONS, tiny_embeddings, write_embeddings
+from tests.support.query_encoder import encoding_embeddings
+from tests.support.tiny import POSITIONS, tiny_embeddings, write_embeddings
 
 ABOVE_FLOOR = 0.98
 ENCODED = np.array([0.2, 0.6]) / sqrt(0.4)

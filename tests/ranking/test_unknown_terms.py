@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from reranker.ranking.unknown_terms import lacking_terms
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 
 @pytest.fixture(scope="module")

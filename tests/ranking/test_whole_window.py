@@ -5,7 +5,7 @@ import pytest
 
 from reranker.ranking.reranker import Reranker
 from reranker.text.idf import DocumentFrequencies, IdfTable
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 WORDS = ["cat", "dog", "car", "bread", "water", "zzz"]
 NAN = float("nan")

@@ -1,4 +1,4 @@
-"""Two-stage search over the embedded store with the hand-placed vocabulary (tests/tiny.py)."""
+"""Two-stage search over the embedded store with the hand-placed vocabulary (tests/support/tiny.py)."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from reranker.stores.base.filters import Filters
 from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from tests.stores.samples import make_index, write_documents
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 TEXTS = {
     "e1": ("en", "cat", {"kind": "pet"}),

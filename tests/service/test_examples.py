@@ -20,7 +20,7 @@ from reranker.service.settings import Settings
 from reranker.stores import open_store
 from reranker.stores.base.protocol import Store
 from reranker.text.documents import Document
-from tests.service.conftest import fill
+from tests.support.service import fill
 
 
 def same_order(example: Example) -> list[int]:

@@ -18,8 +18,8 @@ from reranker.service.metrics import Metrics
 from reranker.service.service import EXTENSION, Service
 from reranker.service.settings import Settings
 from reranker.stores import open_store
-from tests.service.conftest import DOCUMENTS, fill
-from tests.tiny import tiny_embeddings
+from tests.support.service import DOCUMENTS, fill
+from tests.support.tiny import tiny_embeddings
 
 
 def flip(path: Path, place: int) -> None:

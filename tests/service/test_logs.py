@@ -20,8 +20,8 @@ from reranker.service.logs import set_up_logs
 from reranker.service.settings import Settings
 from reranker.stores import open_store
 from reranker.stores.base.protocol import Store
-from tests.service.conftest import MakeProxy
-from tests.service.proxy.fake_engine import FakeEngine, ok
+from tests.support.fake_engine import FakeEngine, ok
+from tests.support.service import MakeProxy
 
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 TRACEPARENT = f"00-{TRACE_ID}-b7ad6b7169203331-01"

@@ -13,8 +13,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from reranker.proxy import PROXY_EXTENSION
 from reranker.service.metrics import Metrics
 from reranker.service.service import EXTENSION
-from tests.service.conftest import MakeProxy
-from tests.service.proxy.fake_engine import FakeEngine, ok
+from tests.support.fake_engine import FakeEngine, ok
+from tests.support.service import MakeProxy
 
 DOCUMENTATION = Path(__file__).resolve().parents[2] / "docs" / "operations.md"
 

@@ -21,8 +21,8 @@ from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from reranker.service.tracing import start_tracing, stop_tracing
 from reranker.stores import open_store
-from tests.service.conftest import MakeProxy
-from tests.service.proxy.fake_engine import FakeEngine, ok
+from tests.support.fake_engine import FakeEngine, ok
+from tests.support.service import MakeProxy
 
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 SPAN_ID = "b7ad6b7169203331"

@@ -17,9 +17,9 @@ from reranker.service.missing_embeddings import prepare_command
 from reranker.service.opened import LOOK_SECONDS, Opening
 from reranker.service.service import EXTENSION
 from reranker.service.settings import Settings
-from tests.service.proxy.calls import outcomes
-from tests.service.proxy.fake_engine import FakeEngine, Received, ok
-from tests.tiny import tiny_embeddings
+from tests.support.calls import outcomes
+from tests.support.fake_engine import FakeEngine, Received, ok
+from tests.support.tiny import tiny_embeddings
 
 HITS = [
     {"_index": "i", "_id": text, "_score": 9.5 - n, "_source": {"t": text}} for n, text in enumerate(["car", "cat"])

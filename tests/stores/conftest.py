@@ -13,8 +13,8 @@ import pytest
 from reranker.stores import open_store
 from reranker.stores.base.protocol import Store
 from reranker.text.documents import EncodedDocument
-from tests.engines.sources import EnginePool, chosen_engines
 from tests.stores.samples import fill
+from tests.support.engines.sources import EnginePool, chosen_engines
 
 EMBEDDED = "embedded"
 

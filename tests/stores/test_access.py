@@ -18,7 +18,7 @@ from reranker.upstream.addresses import EngineAddress, read_address
 from reranker.upstream.rights import Rights
 from tests.stores.fake_engine import serve
 from tests.stores.samples import MAPPING
-from tests.tls_server import certificates, demanding_client
+from tests.support.tls_server import certificates, demanding_client
 
 __all__ = ["certificates"]
 

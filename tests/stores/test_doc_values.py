@@ -21,7 +21,6 @@ from reranker.text.bags import MAX_UNKNOWN_HASHES, BagOfWords
 from reranker.text.documents import Candidate, EncodedDocument
 from reranker.text.exact_text import exact_key
 from reranker.translation.groups import Translation, WordGroup
-from tests.engines.sources import Engine
 from tests.stores.samples import (
     ALL,
     DESCRIPTION,
@@ -33,6 +32,7 @@ from tests.stores.samples import (
     query,
     remove_template,
 )
+from tests.support.engines.sources import Engine
 
 IDS = [
     "1",

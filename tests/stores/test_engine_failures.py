@@ -26,10 +26,10 @@ from reranker.stores.engine.store import EngineStore
 from reranker.stores.engine.writer import BatchSize
 from reranker.upstream.addresses import EngineAddress, read_address
 from reranker.upstream.nodes import Upstream
-from tests.service.proxy.fake_engine import fake_engine, ok
 from tests.stores.fake_engine import serve
 from tests.stores.samples import ALL, DESCRIPTION, MAPPING, make_document, query, write_documents
-from tests.tls_server import certificates
+from tests.support.fake_engine import fake_engine, ok
+from tests.support.tls_server import certificates
 
 __all__ = ["certificates"]
 ROOT = {"version": {"distribution": "opensearch", "number": "2.19.1"}}

@@ -17,8 +17,8 @@ from reranker.stores.base.writing import WriteResult
 from reranker.stores.engine.idf import IDF_INDEX
 from reranker.stores.engine.store import EngineStore
 from reranker.text.idf import DocumentFrequencies, IdfTable
-from tests.engines.sources import Engine
 from tests.stores.samples import ALL, DESCRIPTION, calls, fill, ids, make_document, make_index, query, write_documents
+from tests.support.engines.sources import Engine
 
 TABLE = IdfTable({"en": DocumentFrequencies(3, np.array([1], np.int32), np.array([2], np.int32))})
 

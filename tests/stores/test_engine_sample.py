@@ -14,8 +14,8 @@ from reranker.stores import open_store
 from reranker.stores.engine import sample
 from reranker.stores.engine.fields import VECTOR_TYPES, fields_of_types, mapped_fields, text_fields
 from reranker.stores.engine.store import EngineStore
-from tests.engines.sources import Engine
-from tests.service.proxy.calls import make_index
+from tests.support.calls import make_index
+from tests.support.engines.sources import Engine
 
 _numbers = itertools.count(1)
 

@@ -16,7 +16,6 @@ from reranker.stores.engine.queries import id_hash
 from reranker.stores.engine.store import EngineStore
 from reranker.text.documents import Candidate, EncodedDocument
 from reranker.translation.groups import Translation, WordGroup
-from tests.engines.sources import Engine
 from tests.stores.conftest import new_name
 from tests.stores.samples import (
     ALL,
@@ -28,6 +27,7 @@ from tests.stores.samples import (
     make_index,
     remove_template,
 )
+from tests.support.engines.sources import Engine
 
 N_DOCUMENTS = 400
 N_QUERIES = 25

@@ -10,8 +10,8 @@ import urllib3
 
 from reranker.stores.engine.store import EngineStore
 from reranker.upstream.addresses import EngineAddress, read_address
-from tests.engines.sources import Engine
 from tests.stores.samples import ALL, DESCRIPTION, ids, make_document, make_index, query, write_documents
+from tests.support.engines.sources import Engine
 
 
 def ask(url: str, method: str, path: str, body: object = None) -> Any:

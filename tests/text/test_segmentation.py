@@ -12,7 +12,7 @@ from reranker.embeddings import Embeddings
 from reranker.text import segmentation
 from reranker.text.segmentation import can_split, split_words
 from reranker.text.tokens import is_word, letter_tokens, tokenize
-from tests.tiny import tiny_embeddings, write_words
+from tests.support.tiny import tiny_embeddings, write_words
 
 # Words that dictionaries of these languages have, put one after another by hand.
 SENTENCES = {

@@ -11,7 +11,7 @@ from reranker.ranking.explanation import explain
 from reranker.text.documents import Document
 from reranker.text.token_places import token_places
 from reranker.text.tokens import tokenize
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 WORDS = {
     "tr": ["İSTANBUL", "ISPARTA", "I\u0307zmir"],

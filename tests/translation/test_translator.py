@@ -1,4 +1,4 @@
-"""Word groups on the hand-placed vocabulary (tests/tiny.py): a French word has cosine 0.96 with its translation."""
+"""Word groups on the hand-placed vocabulary (support/tiny.py): a French word has cosine 0.96 with its translation."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.ranking.reranker import Reranker
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from reranker.translation import Translation, Translator
-from tests.tiny import tiny_embeddings
+from tests.support.tiny import tiny_embeddings
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ import pytest
 from reranker.upstream.addresses import EngineAddress, read_address
 from reranker.upstream.node_order import REST_S
 from reranker.upstream.nodes import EngineUnreachable, Passing, Upstream
-from tests.listening import listening
+from tests.support.listening import listening
 
 
 @dataclass

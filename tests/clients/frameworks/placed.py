@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.tiny import POSITIONS
+from tests.support.tiny import POSITIONS
 
 TEXTS = ["any bread", "any car", "any water", "any dog", "any cat"]
 QUERY = "any chat"

@@ -13,7 +13,7 @@ from langchain_community.retrievers import ElasticSearchBM25Retriever
 
 from tests.clients.conftest import Proxying
 from tests.clients.frameworks.placed import BY_WORDS, QUERY, TEXTS
-from tests.engines.sources import Engine
+from tests.support.engines.sources import Engine
 
 pytestmark = [pytest.mark.engine, pytest.mark.filterwarnings("ignore")]
 

@@ -13,7 +13,7 @@ from langchain_core.embeddings import Embeddings
 
 from tests.clients.conftest import Proxying
 from tests.clients.frameworks.placed import BY_VECTORS, BY_WORDS, QUERY, TEXTS, vector
-from tests.engines.sources import Engine
+from tests.support.engines.sources import Engine
 
 pytestmark = [pytest.mark.engine, pytest.mark.filterwarnings("ignore")]
 

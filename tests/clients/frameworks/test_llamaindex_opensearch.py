@@ -17,7 +17,7 @@ from llama_index.vector_stores.opensearch import OpensearchVectorClient, Opensea
 
 from tests.clients.conftest import Proxying
 from tests.clients.frameworks.placed import BY_VECTORS, BY_WORDS, QUERY, TEXTS, vector
-from tests.engines.sources import Engine
+from tests.support.engines.sources import Engine
 
 pytestmark = [pytest.mark.engine, pytest.mark.filterwarnings("ignore")]
 

@@ -1,0 +1,65 @@
+"""What is answered ahead of Flask: the same refusals, and nothing of ours on what is passed on."""
+
+from __future__ import annotations
+
+from urllib.parse import unquote
+
+import pytest
+
+from tests.support.fake_engine import FakeEngine
+from tests.support.service import MakeProxy
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "status"),
+    [
+        ("GET", "/-/nothing", 404),
+        ("GET", "/-/live", 200),
+        ("GET", "/v1/search", 405),
+        ("GET", "/rerank", 405),
+        ("GET", "//-/live", 200),
+        ("GET", "/%2Fv1/search", 405),
+        ("GET", "/v1%2Fsearch", 405),
+        ("PROPFIND", "/pages", 405),
+    ],
+)
+def test_what_is_not_for_the_engine_does_not_reach_it(
+    fake: FakeEngine, make_proxy: MakeProxy, method: str, target: str, status: int
+) -> None:
+    # The test client would take `//pages` for a host.
+    overrides = {"REQUEST_URI": target, "PATH_INFO": unquote(target)}
+    answer = make_proxy().test_client().open(method=method, environ_overrides=overrides)
+    assert answer.status_code == status
+    assert answer.headers["X-Opaque-Id"]
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert fake.received == []
+
+
+@pytest.mark.parametrize(
+    "target", ["/", "/pages", "//pages/_doc/1", "/v1x/_search", "/_search?v1", "/pages/v1", "/a?//b"]
+)
+def test_what_is_for_the_engine_comes_back_without_headers_of_ours(
+    fake: FakeEngine, make_proxy: MakeProxy, target: str
+) -> None:
+    overrides = {"REQUEST_URI": target, "PATH_INFO": target.partition("?")[0]}
+    answer = make_proxy().test_client().get(headers={"X-Opaque-Id": "7"}, environ_overrides=overrides)
+    assert answer.status_code == 200
+    assert "X-Opaque-Id" not in answer.headers
+    assert "X-Content-Type-Options" not in answer.headers
+    assert len(fake.received) == 1
+
+
+def test_a_host_that_is_not_ours_is_refused_once_and_counted_once(fake: FakeEngine, make_proxy: MakeProxy) -> None:
+    client = make_proxy(allowed_hosts=["search.example"]).test_client()
+    answer = client.get("/pages", headers={"Host": "evil.example"})
+    assert (answer.status_code, answer.get_json()["code"]) == (421, "host_not_allowed")
+    assert fake.received == []
+    counted = client.get("/-/metrics", headers={"Host": "search.example"}).text
+    assert 'sinkrank_http_requests_total{method="GET",route="engine",status="421"} 1.0' in counted
+
+
+def test_an_error_of_the_engines_paths_is_in_its_shape(make_proxy: MakeProxy) -> None:
+    answer = make_proxy(proxy_max_body_bytes=1_000).test_client().put("/pages", data=b"a" * 1_001)
+    assert answer.status_code == 413
+    assert answer.get_json()["error"]["type"] == "request_entity_too_large"
+    assert "X-Content-Type-Options" not in answer.headers

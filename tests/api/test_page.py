@@ -1,0 +1,439 @@
+"""The page in a real browser, as people use it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import urllib3
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from reranker.embeddings import Embeddings
+from reranker.text.documents import Document
+from tests.support.browser.pages import OpenPage, ids, judge, open_expert_settings, opened_pages, searched
+from tests.support.service import serving_page
+
+MARKUP = "<b>cat</b> <img src=x onerror=alert(1)>"
+# 25 documents: three pages. The first stage likes pure texts, the transport those that hold the query's words.
+DOCUMENTS = [
+    Document("markup", MARKUP, "en", title="Markup <i>title</i>"),
+    *(Document(f"d{i:02}", f"{'cat ' * (i % 4)}{'dog ' * (i % 3)}bread {'water ' * (i % 5)}", "en") for i in range(22)),
+    Document("unknown", "zzz qqq", "en", title="Nothing known"),
+    Document("titled", "Water: here a cat sleeps", "en", title="Water"),
+]
+IN_TWO_LANGUAGES = [
+    Document("en", "See: a cat sleeps", "en", title="A cat"),
+    Document("fr", "Voici un chat", "fr", title="Le chat"),
+]
+INDICES = {"pages": DOCUMENTS, "both": IN_TWO_LANGUAGES}
+
+
+@pytest.fixture(scope="module")
+def address(embeddings: Embeddings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    home = tmp_path_factory.mktemp("page")
+    with serving_page(embeddings, home, INDICES, index="pages", first_stage="hybrid") as url:
+        yield url
+
+
+@pytest.fixture
+def open_page(browser: Browser, address: str) -> Iterator[OpenPage]:
+    with opened_pages(browser, address) as opened:
+        yield opened
+
+
+def asked(address: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    with urllib3.PoolManager() as http:
+        return http.request("POST", f"{address}{path}", json=body).json()
+
+
+def test_both_orders_stand_side_by_side_with_a_line_for_each_hit(open_page: OpenPage, address: str) -> None:
+    page = open_page()
+    searched(page, "cat water")
+    hits = asked(address, "/v1/search", {"query": "cat water", "size": 100})["hits"]
+    before = sorted(hits, key=lambda hit: hit["first_stage_rank"])
+    assert ids(page, "after") == [hit["id"] for hit in hits[:10]]
+    assert ids(page, "before") == [hit["id"] for hit in before[:10]]
+    assert page.locator("#moves path").count() == len({*ids(page, "before"), *ids(page, "after")})
+    risen = next(hit for hit in hits[:10] if hit["rank"] < hit["first_stage_rank"])
+    item = page.locator(f"#after li[data-id='{risen['id']}']")
+    assert f"▲ {risen['first_stage_rank'] - risen['rank']}" in item.inner_text()
+
+
+def test_an_example_searches_when_it_is_clicked(open_page: OpenPage) -> None:
+    page = open_page()
+    expect(page.locator("#examples button")).to_have_count(5)
+    example = page.locator("#examples button").first
+    query = example.inner_text()
+    example.click()
+    expect(page.get_by_label("Query", exact=True)).to_have_value(query)
+    expect(page.locator("#after li").first).to_be_visible()
+    assert ids(page, "after") != ids(page, "before")
+
+
+def test_the_examples_are_those_of_the_chosen_index(open_page: OpenPage) -> None:
+    page = open_page("?index=both")
+    expect(page.locator("#examples button").first).to_be_visible()
+    assert set(page.locator("#examples button").all_inner_texts()) == {"A cat", "Le chat"}
+    page.get_by_label("Index").select_option("pages")
+    expect(page.locator("#examples button")).to_have_count(5)
+
+
+def test_lines_end_where_the_hits_stand(open_page: OpenPage) -> None:
+    page = open_page("?query=cat+water")
+    expect(page.locator("#after mark").first).to_be_visible()  # they are put in last
+    both = next(hit for hit in ids(page, "after") if hit in ids(page, "before"))
+    line = page.locator(f"#moves path[data-id='{both}']").get_attribute("d")
+    assert line is not None
+    start, end = re.match(r"M0,([\d.]+) .* [\d.]+,([\d.]+)$", line).groups()  # type: ignore[union-attr]
+    top = page.locator("#moves").bounding_box()["y"]  # type: ignore[index]
+    for column, height in (("before", start), ("after", end)):
+        box = page.locator(f"#{column} li[data-id='{both}']").bounding_box()
+        assert box is not None
+        assert float(height) == pytest.approx(box["y"] + box["height"] / 2 - top, abs=1.5)
+
+
+def test_a_hit_opens_into_its_transport(open_page: OpenPage, address: str) -> None:
+    page = open_page("?query=cat+water&method=sinkhorn&hit=d11")
+    explained = asked(address, "/v1/explain", {"query": "cat water", "id": "d11", "method": "sinkhorn"})
+    bands = page.locator(".transport .band")
+    expect(bands.first).to_be_attached()
+    pairs = [pair for word in explained["words"] for pair in word["pairs"]]
+    assert bands.count() == len(pairs)
+    for pair in pairs:
+        band = page.locator(f".band[data-query='{pair['query_word']}'][data-document='{pair['document_word']}']")
+        assert float(band.get_attribute("stroke-width") or 0) == pytest.approx(max(0.75, 420 * pair["mass"]), abs=0.01)
+        assert f"distance {pair['cost']:.3f}" in (band.text_content() or "")
+    rows = page.locator(".pairs tbody tr")
+    assert rows.count() == len(pairs)
+    assert f"{explained['distance']:.4f}" in page.locator(".sums").inner_text()
+
+
+def test_near_words_have_another_colour_than_far_ones(open_page: OpenPage) -> None:
+    page = open_page("?query=cat&method=sinkhorn&hit=d11")
+    colour = "band => getComputedStyle(band).stroke"
+    near = page.locator(".band[data-document='cat']").evaluate(colour)
+    far = page.locator(".band[data-document='water']").evaluate(colour)
+    assert near != far
+
+
+def test_the_words_of_the_document_are_shaded_by_their_mass(open_page: OpenPage, address: str) -> None:
+    page = open_page("?query=cat+water&method=sinkhorn&hit=d11")
+    expect(page.locator(".document mark").first).to_be_visible()
+    text = next(document.text for document in DOCUMENTS if document.doc_id == "d11")
+    assert page.locator(".document mark").all_inner_texts() == text.split()
+    words = asked(address, "/v1/explain", {"query": "cat water", "id": "d11", "method": "sinkhorn"})["document_words"]
+    most = max(word["mass"] for word in words)
+    strong = {word["word"] for word in words if word["mass"] > 0.8 * most}
+    assert set(page.locator(".mass-5").all_inner_texts()) == strong < set(text.split())
+
+
+def test_markup_in_a_document_is_text(open_page: OpenPage) -> None:
+    page = open_page("?query=cat&first_stage=knn")
+    item = page.locator("#after li[data-id='markup']")
+    expect(item).to_contain_text(MARKUP)
+    item.get_by_role("button", name="Why").click()
+    expect(page.locator(".document-text")).to_have_text(MARKUP)
+    assert page.locator("img").count() == 0
+
+
+def test_a_slider_ranks_anew_at_once(open_page: OpenPage) -> None:
+    page = open_page("?query=cat+water&method=relaxed")
+    expect(page.locator("#after li").first).to_be_visible()
+    open_expert_settings(page)
+    for name, value, sent in (
+        ("Smoothing", "-0.8", {"epsilon": 0.16}),
+        ("other words", "0.65", {"epsilon": 0.16, "tau": 0.3}),
+    ):
+        with page.expect_request("**/v1/search") as request:
+            page.get_by_label(re.compile(name)).fill(value)
+        body = json.loads(request.value.post_data or "")
+        assert {key: body[key] for key in sent} == sent
+    expect(page).to_have_url(re.compile("epsilon=0.16&tau=0.3"))
+    with page.expect_request("**/v1/search") as request:
+        page.get_by_role("button", name="Defaults").click()
+    assert "epsilon" not in json.loads(request.value.post_data or "")
+
+
+def test_a_slider_that_the_method_does_not_have_is_off(open_page: OpenPage) -> None:
+    page = open_page("?query=cat&method=emd")
+    open_expert_settings(page)
+    expect(page.get_by_label(re.compile("Smoothing"))).to_be_disabled()
+    expect(page.locator("#expert .slider").first).to_contain_text("not used by emd")
+    expect(page.get_by_label(re.compile("own score counts"))).to_be_disabled()
+
+
+def test_a_link_keeps_the_whole_state(open_page: OpenPage) -> None:
+    page = open_page()
+    open_expert_settings(page)
+    chosen = {"method": "relaxed", "first_stage": "bm25", "depth": "20", "language": "en", "target": "en"}
+    for name, value in chosen.items():
+        page.locator(f"select[name={name}]").select_option(value)
+    page.get_by_label(re.compile("Smoothing")).fill("-1.3")
+    page.get_by_label(re.compile("other words")).fill("0.2")
+    searched(page, "cat water")
+    page.get_by_role("button", name="Next").click()
+    page.locator("#after li").first.get_by_role("button", name="Why").click()
+    title = page.locator("#why-name").inner_text()
+    expect(page.locator(".transport")).to_be_visible()
+    again = open_page(page.url.removeprefix(page.url.split("?")[0]))
+    expect(again.locator(".transport")).to_be_visible()
+    assert again.locator("#why-name").inner_text() == title
+    assert ids(again, "after") == ids(page, "after")
+    for field in ("query", "language", "target", "first_stage", "depth", "method", "index", "epsilon", "tau"):
+        value = "form => form.elements[name].value".replace("name", json.dumps(field))
+        assert again.locator("#search").evaluate(value) == page.locator("#search").evaluate(value)
+
+
+def test_the_link_of_the_slow_query_log_searches(open_page: OpenPage) -> None:
+    page = open_page("?query=cat&language=en&index=pages&method=sinkhorn&first_stage=knn")
+    expect(page.locator("#after li").first).to_be_visible()
+    expect(page.locator("#status")).to_contain_text("found by meaning (knn), re-ranked (sinkhorn)")
+
+
+def test_an_address_with_nonsense_is_read_over(open_page: OpenPage) -> None:
+    page = open_page("?query=cat&method=%3Cb%3E&depth=abc&epsilon=-1&page=0&hit=none&first_stage=x")
+    expect(page.locator("#after li").first).to_be_visible()
+    expect(page.locator("select[name=method]")).to_have_value("auto")
+
+
+def test_pages_turn_within_the_window(open_page: OpenPage) -> None:
+    page = open_page("?query=cat+water")
+    expect(page.locator("#after li").first).to_be_visible()
+    seen = ids(page, "after")
+    for _ in range(2):
+        page.get_by_role("button", name="Next").click()
+        seen += ids(page, "after")
+    assert len(seen) == len(set(seen)) > 20
+    assert page.get_by_role("button", name="Next").is_disabled()
+    page.get_by_role("button", name="Previous").click()
+    assert ids(page, "after") == seen[10:20]
+
+
+def test_a_slider_moves_by_the_keyboard(open_page: OpenPage) -> None:
+    page = open_page("?query=cat&method=relaxed")
+    expect(page.locator("#after li").first).to_be_visible()
+    open_expert_settings(page)
+    with page.expect_request("**/v1/search") as request:
+        page.get_by_label(re.compile("Smoothing")).press("ArrowRight")
+    assert json.loads(request.value.post_data or "")["epsilon"] == 0.11
+
+
+def test_the_keyboard_is_enough(open_page: OpenPage) -> None:
+    page = open_page()
+    expect(page.get_by_label("Query", exact=True)).to_be_focused()
+    page.keyboard.type("cat water")
+    page.keyboard.press("Enter")
+    expect(page.locator("#after li").first).to_be_visible()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if "Why" in page.evaluate("document.activeElement.textContent"):
+            break
+    page.keyboard.press("Enter")
+    expect(page.locator("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog")).to_be_hidden()
+    assert page.evaluate("document.activeElement.textContent") == "Why?"
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.name") == "query"
+
+
+def test_a_narrow_screen_shows_all_without_scrolling_sideways(open_page: OpenPage) -> None:
+    page = open_page("?query=cat+water", viewport={"width": 360, "height": 740})
+    expect(page.locator("#after li").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.get_by_role("button", name="Why").first.click()
+    expect(page.locator(".transport")).to_be_visible()
+    assert page.locator("dialog").evaluate("dialog => dialog.scrollWidth - dialog.clientWidth") <= 0
+
+
+def test_judgments_are_saved_as_qrels_with_their_queries(open_page: OpenPage, tmp_path: Path) -> None:
+    page = open_page("?query=cat&language=en")
+    expect(page.locator("#after li").first).to_be_visible()
+    good, bad, dropped = ids(page, "after")[:3]
+    judge(page, good, "relevant")
+    judge(page, bad, "not relevant")
+    judge(page, dropped, "relevant")
+    judge(page, dropped, "relevant")  # taken back
+    searched(page, "water dog")
+    other = ids(page, "after")[0]
+    judge(page, other, "relevant")
+    expect(page.locator("#judged")).to_have_text("3 hits judged for 2 queries.")
+    page.reload()
+    expect(page.locator("#judged")).to_have_text("3 hits judged for 2 queries.")
+    expect(page.locator(f"#after li[data-id='{other}'] [aria-pressed=true]")).to_have_text("Relevant")
+    saved = {}
+    for name in ("qrels", "queries"):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=f"Save {name}").click()
+        download.value.save_as(tmp_path / name)
+        saved[name] = (tmp_path / name).read_text(encoding="utf-8")
+    assert saved["qrels"] == f"q1 0 {good} 1\nq1 0 {bad} 0\nq2 0 {other} 1\n"
+    assert [json.loads(line) for line in saved["queries"].splitlines()] == [
+        {"query_id": "q1", "query": "cat", "language": "en", "index": "pages"},
+        {"query_id": "q2", "query": "water dog", "language": "en", "index": "pages"},
+    ]
+    page.get_by_role("button", name="Forget all").click()
+    expect(page.locator("#judgments")).to_be_hidden()
+
+
+def test_nothing_found_says_what_to_do(open_page: OpenPage) -> None:
+    page = open_page("?query=cat&target=fr")
+    expect(page.locator("#status")).to_have_text("No document found.")
+    expect(page.locator("#advice")).to_contain_text("Try fewer or other words")
+    expect(page.locator("#advice")).to_contain_text("documents of all languages")
+    expect(page.locator("#results")).to_be_hidden()
+    page.get_by_label("Documents in").select_option("")
+    expect(page.locator("#after li").first).to_be_visible()
+    expect(page.locator("#advice")).to_be_hidden()
+
+
+def test_a_query_in_a_language_without_embeddings_names_the_command_that_adds_it(open_page: OpenPage) -> None:
+    page = open_page("?query=tulostimessa+paperitukos&first_stage=hybrid")
+    expect(page.locator("#advice li").first).to_contain_text("seems to be in Finnish")
+    expect(page.locator("#advice code")).to_contain_text("--queries-in en,fr,fi --replace")
+    searched(page, "cat")
+    expect(page.locator("#advice")).to_be_hidden()
+
+
+def test_a_hit_without_a_known_word_says_so(open_page: OpenPage) -> None:
+    page = open_page("?query=cat+zzz&language=en&first_stage=bm25")
+    expect(page.locator("#after li[data-id='unknown']")).to_contain_text("no word of it is known")
+
+
+def test_errors_say_what_to_do(open_page: OpenPage) -> None:
+    page = open_page("?first_stage=knn")
+    page.route("**/v1/search", lambda route: route.abort())
+    page.get_by_label("Query", exact=True).fill("cat")
+    page.keyboard.press("Enter")
+    expect(page.locator("#status")).to_contain_text("Start it with: sinkrank serve")
+    page.unroute("**/v1/search")
+    page.get_by_label("Query", exact=True).fill("qqq")
+    page.keyboard.press("Enter")
+    expect(page.locator("#status")).to_contain_text("qqq")
+    expect(page.locator("#status")).to_have_class("wrong")
+
+
+def test_the_share_of_the_first_stages_score_is_one_slider_and_stays_in_the_link(open_page: OpenPage) -> None:
+    page = open_page("?query=cat+water&first_stage=bm25")
+    expect(page.locator("#after li").first).to_be_visible()
+    slider = page.get_by_label(re.compile("own score counts"))
+    expect(page.locator("output[name=share_shown]")).to_have_text("as recommended")
+    with page.expect_request("**/v1/search") as request:
+        slider.fill("1")
+    assert json.loads(request.value.post_data or "")["first_stage_share"] == 1
+    expect(page).to_have_url(re.compile("share=1"))
+    expect(page.locator("output[name=share_shown]")).to_have_text("100 %")
+    assert ids(page, "after") == ids(page, "before")
+    page.reload()
+    expect(page.locator("#after li").first).to_be_visible()
+    expect(page.locator("output[name=share_shown]")).to_have_text("100 %")
+    with page.expect_request("**/v1/search") as request:
+        page.get_by_role("button", name="Defaults").click()
+    assert "first_stage_share" not in json.loads(request.value.post_data or "")
+
+
+def test_the_querys_words_and_their_nearest_are_marked_and_the_title_is_not_repeated(open_page: OpenPage) -> None:
+    """The text begins with its title; dog is at a cosine of 0.8 from cat, less than 0.85 of 1."""
+    page = open_page("?query=chat+eau&language=fr&first_stage=knn")
+    hit = page.locator("#after li[data-id='titled']")
+    expect(hit.locator(".snippet mark")).to_have_text(["cat"])
+    expect(hit.locator(".snippet mark")).to_have_class("near")
+    expect(hit.locator(".snippet")).to_have_text("here a cat sleeps")
+    page = open_page("?query=cat+sleeps&language=en&first_stage=bm25")
+    hit = page.locator("#after li[data-id='titled']")
+    expect(hit.locator(".snippet mark.same")).to_have_text(["cat", "sleeps"])
+
+
+def test_languages_are_named(open_page: OpenPage) -> None:
+    page = open_page()
+    expect(page.get_by_label("Query language").locator("option")).to_have_text(
+        ["detected", "English (en)", "French (fr)"]
+    )
+
+
+def broken_rules(page: Page) -> list[tuple[str, str]]:
+    """(rule, element) of what axe finds."""
+    found = Axe().run(page).response["violations"]
+    return [(rule["id"], node["html"]) for rule in found for node in rule["nodes"]]
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (1280, "light"),
+        (400, "dark"),
+        pytest.param(1280, "dark", marks=pytest.mark.conformance),
+        pytest.param(400, "light", marks=pytest.mark.conformance),
+    ],
+)
+def test_no_rule_of_accessibility_is_broken(open_page: OpenPage, width: int, scheme: str) -> None:
+    page = open_page(color_scheme=scheme, viewport={"width": width, "height": 900})
+    expect(page.locator("#examples button").first).to_be_visible()
+    assert broken_rules(page) == []
+    open_expert_settings(page)
+    searched(page, "cat water")
+    expect(page.locator("#after mark").first).to_be_visible()
+    page.locator("#after li").first.get_by_role("button", name=": relevant").click()
+    page.get_by_text("Add queries", exact=True).click()
+    page.get_by_label("One query a line").fill("cat\ndog")
+    page.get_by_role("button", name="Add these").click()
+    expect(page.locator(".measures")).to_be_visible()
+    assert broken_rules(page) == []
+    page.get_by_role("button", name="Why").first.click()
+    expect(page.locator(".transport")).to_be_visible()
+    assert broken_rules(page) == []
+
+
+def test_on_a_narrow_screen_the_results_come_right_after_the_search_box(open_page: OpenPage) -> None:
+    page = open_page("?query=cat+water", viewport={"width": 400, "height": 800})
+    expect(page.locator("#after li").first).to_be_in_viewport()
+    tops = [page.locator(name).bounding_box()["y"] for name in ("#search", "#after", "#options", "#list")]  # type: ignore[index]
+    assert tops == sorted(tops)
+
+
+def test_on_a_narrow_screen_either_order_is_one_press_away_wherever_one_is(open_page: OpenPage) -> None:
+    page = open_page("?query=cat+water", viewport={"width": 400, "height": 800})
+    page.locator("#after li").last.scroll_into_view_if_needed()
+    expect(page.locator("#before")).to_be_hidden()
+    expect(page.get_by_role("radio", name="Before re-ranking")).to_be_in_viewport()
+    page.get_by_role("radio", name="Before re-ranking").check()
+    expect(page.locator("#before li").first).to_be_visible()
+    expect(page.locator("#after")).to_be_hidden()
+    wide = open_page("?query=cat+water")
+    expect(wide.locator("#before li").first).to_be_visible()
+    expect(wide.locator("#orders")).to_be_hidden()
+
+
+def test_numbers_stay_on_one_line_on_a_narrow_screen(open_page: OpenPage) -> None:
+    page = open_page("?query=cat+water&hit=d11&first_stage=bm25", viewport={"width": 360, "height": 740})
+    expect(page.locator(".parts .number").first).to_be_visible()
+    lines = """cells => cells.map((cell) => {
+      const range = document.createRange();
+      range.selectNodeContents(cell);
+      return range.getClientRects().length;
+    })"""
+    assert set(page.locator("dialog .number").evaluate_all(lines)) == {1}
+    assert set(page.locator(".parts th").evaluate_all(lines)) == {1}
+
+
+@pytest.mark.parametrize("place", [".title", ".snippet"])
+def test_own_and_similar_words_are_underlined_in_two_ways(open_page: OpenPage, place: str) -> None:
+    """chat is the query's own word, cat has a cosine of 0.96 with it."""
+    page = open_page("?query=chat&language=fr&first_stage=knn&index=both")
+    line = "mark => getComputedStyle(mark).textDecorationStyle"
+    for name, style in (("same", "solid"), ("near", "dotted")):
+        for mark in (page.locator(f"#after {place} mark.{name}").first, page.locator(f"#results > .legend .{name}")):
+            assert mark.evaluate(line) == style
+
+
+def test_a_hit_names_its_language_only_where_hits_differ_in_it(open_page: OpenPage) -> None:
+    page = open_page("?query=cat&language=en&index=both")
+    expect(page.locator("#after .code").filter(visible=True)).to_have_text(["en", "fr"])
+    page.get_by_label("Documents in").select_option("fr")
+    expect(page.locator("#after li")).to_have_count(1)
+    expect(page.locator("#after .code")).to_be_hidden()

@@ -1,0 +1,181 @@
+from math import sqrt
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from reranker.service.settings import Settings
+from tests.support.tiny import TRANSLATION_COST
+
+
+def search(client: FlaskClient, **body: Any) -> dict[str, Any]:
+    response = client.post("/v1/search", json=body)
+    assert response.status_code == 200, response.text
+    return response.get_json()
+
+
+def error(client: FlaskClient, path: str, status: int, **body: Any) -> dict[str, str]:
+    response = client.post(path, json=body)
+    assert response.status_code == status, response.text
+    return response.get_json()
+
+
+def test_a_french_query_finds_english_documents(client: FlaskClient) -> None:
+    answer = search(client, query="chat", language="fr", languages=["en"], method="emd")
+    hits = answer["hits"]
+    assert [hit["id"] for hit in hits] == ["cat-en", "car-en"]
+    assert answer["language"] == "fr"
+    assert answer["method"] == "emd"
+    # "A cat" and "cat dog": two of three words are cats; chat to dog has cosine 0.96 · 0.8 + 0.28 · 0.6 = 0.936. The
+    # idf of cat and dog in the three English documents is the same.
+    distance = 2 / 3 * TRANSLATION_COST + 1 / 3 * sqrt(2 - 2 * 0.936)
+    assert hits[0]["distance"] == pytest.approx(distance, abs=1e-5)
+    assert hits[0]["score"] == pytest.approx(1 / (1 + distance), abs=1e-5)
+    assert (hits[0]["title"], hits[0]["language"], hits[0]["metadata"]["tag"]) == ("A cat", "en", ["pet", "home"])
+
+
+def test_a_size_of_null_is_the_default(client: FlaskClient) -> None:
+    assert search(client, query="cat", size=None)["hits"] == search(client, query="cat")["hits"]
+
+
+def test_a_hit_without_a_known_word_is_marked_and_has_the_share_of_bm25_alone(client: FlaskClient) -> None:
+    """`zzz` is found by BM25 in the one document of unknown words."""
+    hits = {hit["id"]: hit for hit in search(client, query="cat zzz", language="en", first_stage="hybrid")["hits"]}
+    marked = hits.pop("unknown")
+    assert marked["without_known_word"]
+    assert marked["distance"] is None
+    assert marked["score_parts"]["first_stage"] > 0
+    assert marked["score_parts"]["words"] == 0
+    assert not any(hit["without_known_word"] for hit in hits.values())
+
+
+def test_a_search_and_its_explanation_may_say_how_much_the_first_stage_counts(client: FlaskClient) -> None:
+    """BM25 finds `cat` in one English document alone: its share is all that this document has of the first stage."""
+    body = {"query": "cat", "language": "en", "languages": ["en"], "first_stage": "hybrid", "first_stage_share": 0.25}
+    hits = {hit["id"]: hit for hit in search(client, **body)["hits"]}
+    assert hits["cat-en"]["score_parts"]["first_stage"] == pytest.approx(0.98 * 0.25, abs=1e-6)
+    explained = client.post("/v1/explain", json={**body, "id": "cat-en"}).get_json()
+    assert explained["score_parts"] == hits["cat-en"]["score_parts"]
+
+
+def test_a_hit_behind_the_window_is_not_marked(client: FlaskClient) -> None:
+    hits = search(client, query="cat", depth=2)["hits"]
+    assert [hit["distance"] is None for hit in hits] == [False, False, True, True]
+    assert not any(hit["without_known_word"] for hit in hits)
+
+
+@pytest.mark.parametrize(("epsilon", "precision"), [(0.1, "float32"), (0.02, "float64")])
+def test_the_precision_is_that_of_the_epsilon(client: FlaskClient, epsilon: float, precision: str) -> None:
+    assert search(client, query="cat", method="sinkhorn", epsilon=epsilon)["precision"] == precision
+
+
+def test_filters_reach_the_store(client: FlaskClient) -> None:
+    hits = search(client, query="cat", filters={"year": {"gte": 2000}})["hits"]
+    assert {hit["id"] for hit in hits} == {"cat-en", "bread-fr"}
+
+
+@pytest.mark.parametrize("method", ["auto", "nbow", "emd", "sinkhorn"])
+def test_each_part_of_an_explanation_sums_to_what_it_says(client: FlaskClient, method: str) -> None:
+    body = {"query": "chat chien zzz", "language": "fr", "id": "cat-en", "method": method}
+    explained = client.post("/v1/explain", json=body).get_json()
+    pairs = [pair for word in explained["words"] for pair in word["pairs"]]
+    paid = sum(pair["mass"] * pair["cost"] for pair in pairs) + sum(
+        word["rest_distance"] for word in explained["words"]
+    )
+    assert paid == pytest.approx(explained["distance"], abs=1e-9)
+    assert sum(explained["order_parts"].values()) == pytest.approx(explained["order_distance"], abs=1e-9)
+    if method == "auto":
+        assert sum(explained["score_parts"].values()) == pytest.approx(explained["score"], abs=1e-6)
+    else:
+        assert explained["score_parts"] is None
+        assert explained["score"] == pytest.approx(1 / (1 + explained["order_distance"]), abs=1e-6)
+    assert explained["unknown_words"] == ["zzz"]
+    # By auto the unknown third of the query counts, by the others the distance alone.
+    assert explained["unknown_share"] == pytest.approx(1 / 3 if method == "auto" else 0)
+    assert all(0 <= pair["cost"] <= 2 for pair in pairs)
+    assert ("the whole texts" in explained["cost_meaning"]) == (method in ("auto", "nbow"))
+    assert explained["precision"] == "float64"
+
+
+def test_an_explanation_by_nbow_has_no_cost_below_0_and_no_share_over_1(client: FlaskClient) -> None:
+    """The mean of the query is near to that of "cat", "cat" and "dog", and both are shorter than a word's vector: a
+    pair's part of their cosine is more than its own cosine."""
+    body = {"query": "cat water dog", "language": "en", "id": "cat-en", "method": "nbow"}
+    explained = client.post("/v1/explain", json=body).get_json()
+    pairs = [pair for word in explained["words"] for pair in word["pairs"]]
+    assert min(pair["cost"] for pair in pairs) >= 0
+    assert max(pair["share"] for pair in pairs) <= 1
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code", "words"),
+    [
+        ({"query": "cat", "langauge": "en"}, 400, "bad_body", "did you mean 'language'? The keys are query, index"),
+        ({"query": "cat", "zzz": "en"}, 400, "bad_body", "'zzz' is not a key of this request. The keys are query,"),
+        ({"query": "cat", "size": "10"}, 400, "bad_body", "'size'"),
+        ({"query": "cat", "size": True}, 400, "bad_body", "'size'"),
+        ({"query": 7}, 400, "bad_body", "'query'"),
+        ({"query": "c" * 100_001}, 413, "request_entity_too_large", "20000 bytes"),
+        ({}, 400, "bad_body", "'query' is missing"),
+        ({"query": "  "}, 400, "empty_query", "no word"),
+        ({"query": "xxyy", "language": "en"}, 422, "unknown_words", "xxyy"),
+        ({"query": "cat", "language": "xx"}, 400, "unknown_language", "'xx'"),
+        ({"query": "cat", "languages": ["klingon"]}, 400, "unknown_language", "'klingon'"),
+        ({"query": "cat", "method": "sinkhron"}, 400, "bad_input", "did you mean 'sinkhorn'"),
+        ({"query": "cat", "epsilon": -1}, 400, "bad_input", "epsilon"),
+        ({"query": "cat", "first_stage": "magic"}, 400, "bad_input", "hybrid"),
+        ({"query": "cat", "depth": 0}, 400, "bad_input", "depth"),
+        ({"query": "cat", "first_stage_share": 1.5}, 400, "bad_input", "give 0 to 1"),
+        ({"query": "cat", "from": -1}, 400, "bad_input", "from"),
+        ({"query": "cat", "filters": {"year": {"above": 3}}}, 400, "bad_input", "gte"),
+        ({"query": "cat", "filters": {"tag": "\ud83d"}}, 400, "bad_body", "Unicode"),
+        ({"query": "cat \ud83d"}, 400, "bad_body", "'query'"),
+        ({"query": "cat", "index": "../etc"}, 400, "bad_input", "cannot be an index"),
+        ({"query": "cat", "index": "missing"}, 404, "not_found", "missing"),
+    ],
+)
+def test_bad_searches_say_what_is_wrong(
+    client: FlaskClient, body: dict[str, Any], status: int, code: str, words: str
+) -> None:
+    answer = error(client, "/v1/search", status, **body)
+    assert answer["code"] == code
+    assert words in answer["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        ({"query": "cat"}, 400, "bad_body"),
+        ({"query": "cat", "id": "nowhere"}, 404, "not_found"),
+        ({"query": "cat", "id": "unknown"}, 400, "bad_input"),
+        ({"query": "", "id": "cat-en"}, 400, "empty_query"),
+    ],
+)
+def test_bad_explanations_say_what_is_wrong(client: FlaskClient, body: dict[str, Any], status: int, code: str) -> None:
+    assert error(client, "/v1/explain", status, **body)["code"] == code
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[1]", b'"text"', b"[" * 100_000])
+def test_a_body_that_is_no_json_object_is_refused(client: FlaskClient, settings: Settings, data: bytes) -> None:
+    response = client.post("/v1/search", data=data[: settings.max_body_bytes])
+    assert response.status_code == 400
+    assert response.get_json()["code"] in ("not_json", "bad_body")
+
+
+def test_the_content_type_does_not_matter(client: FlaskClient) -> None:
+    response = client.post("/v1/search", data=b'{"query": "cat"}', content_type="text/plain")
+    assert response.status_code == 200
+
+
+def test_a_service_without_a_store_says_so(make_app: Any, settings: Settings) -> None:
+    client = make_app(settings, None).test_client()
+    assert "--store" in error(client, "/v1/search", 503, query="cat")["detail"]
+
+
+@pytest.mark.parametrize("filters", [{"tag": ["a"] * 10_001}, {f"field-{number}": 1 for number in range(101)}])
+def test_more_filters_than_a_store_takes_are_refused(app: Flask, filters: dict[str, Any]) -> None:
+    app.config["MAX_CONTENT_LENGTH"] = 1_000_000
+    refused = error(app.test_client(), "/v1/search", 400, query="cat", filters=filters)
+    assert refused["code"] == "bad_input"
+    assert "at most 100 fields and 10000 values" in refused["detail"]

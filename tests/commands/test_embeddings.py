@@ -1,0 +1,139 @@
+"""`sinkrank embeddings`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sinkrank.console.vocabulary_options import named_file
+from tests.support.commands import Run
+
+STORE = ".sinkrank/embeddings"
+VECTORS = {"en": "3 2\ncat 1 0\ndog 0.8 0.6\ncar 0 -1\n", "fr": "2 2\nchat 0.96 0.28\nvoiture 0.28 -0.96\n"}
+
+
+@pytest.fixture
+def files(empty_home: Path) -> list[str]:
+    """Two word2vec text files, each named with its language as the command takes it."""
+    for language, text in VECTORS.items():
+        (empty_home / f"{language}.vec").write_text(text)
+    return [f"{language}={language}.vec" for language in VECTORS]
+
+
+def test_show_tells_what_a_store_holds(home: Path, run: Run) -> None:
+    shown = json.loads(run("embeddings", "show", "--json").stdout)
+    assert (shown["n_terms"], shown["dim"], shown["languages"]) == (10, 2, {"en": 5, "fr": 5})
+    assert "10 terms of 2 dimensions: en 5, fr 5" in run("embeddings", "show", STORE).stdout
+
+
+def test_the_nearest_words_are_ordered_by_cosine(home: Path, run: Run) -> None:
+    result = run("embeddings", "show", STORE, "CAT", "--lang", "en", "--to", "fr", "-n", "3", "--json")
+    (shown,) = json.loads(result.stdout)["words"]
+    assert (shown["word"], shown["language"]) == ("CAT", "en")
+    assert [other["word"] for other in shown["nearest"]] == ["chat", "chien", "voiture"]
+    assert [other["cosine"] for other in shown["nearest"]] == pytest.approx([0.96, 0.6, 0.28], abs=1e-6)
+
+
+def test_several_words_are_shown_each_in_its_own_language(home: Path, run: Run) -> None:
+    lines = [line.split() for line in run("embeddings", "show", STORE, "cat", "chat", "-n", "1").stdout.splitlines()]
+    assert ["nearest", "to", "cat", "(en)"] in lines
+    assert ["chat", "fr", "0.9600"] in lines
+    assert ["nearest", "to", "chat", "(fr)"] in lines
+    assert ["cat", "en", "0.9600"] in lines
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "message"),
+    [
+        ([STORE, "catt"], 1, "no embedding in en, fr; similar words with one: 'cat'"),
+        ([STORE, "catt", "--lang", "en"], 1, "no embedding in language 'en'; similar words with one: 'cat'"),
+        ([STORE, "cat", "--lang", "fi"], 2, "only en, fr"),
+        ([STORE, "cat", "--lang", "english"], 2, "is not a language code"),
+        ([STORE, "--to", "fr"], 2, "it needs a WORD after the STORE"),
+        (["cat"], 2, "sinkrank embeddings show .sinkrank/embeddings cat"),
+        (["none", "cat"], 1, "there are no embeddings at none"),
+    ],
+)
+def test_what_cannot_be_shown_is_an_error(
+    home: Path, run: Run, arguments: list[str], exit_code: int, message: str
+) -> None:
+    assert message in " ".join(run("embeddings", "show", *arguments, exits=exit_code).stderr.split())
+
+
+def test_files_are_imported_with_the_languages_in_front_of_them(empty_home: Path, run: Run, files: list[str]) -> None:
+    assert json.loads(run("embeddings", "import", *files, "--json").stdout)["languages"] == {"en": 3, "fr": 2}
+    shown = json.loads(run("embeddings", "show", STORE, "cat", "--to", "fr", "-n", "1", "--json").stdout)
+    assert shown["words"][0]["nearest"][0]["word"] == "chat"
+
+
+def test_a_store_that_is_there_is_replaced_only_when_asked(empty_home: Path, run: Run, files: list[str]) -> None:
+    run("embeddings", "import", files[0], "--output", "mine")
+    assert "--replace" in run("embeddings", "import", files[1], "--output", "mine", exits=1).stderr
+
+    run("embeddings", "import", files[1], "--output", "mine", "--replace")
+    shown = json.loads(run("embeddings", "show", "mine", "--json").stdout)
+    assert shown["languages"] == {"fr": 2}
+
+
+def test_a_broken_file_leaves_no_store(empty_home: Path, run: Run) -> None:
+    (empty_home / "bad.vec").write_text("2 2\ncat 1 0\ndog nan 0.6\n")
+    result = run("embeddings", "import", "en=bad.vec", exits=1)
+    assert "bad.vec" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not (empty_home / ".sinkrank" / "embeddings").exists()
+
+
+def test_a_name_with_an_equals_sign_is_a_path_where_such_a_file_is(empty_home: Path) -> None:
+    assert named_file("fr=a.vec", None) == (Path("a.vec"), "fr")
+    assert named_file("a.vec", "fr") == (Path("a.vec"), "fr")
+    (empty_home / "fr=a.vec").touch()
+    assert named_file("fr=a.vec", None) == (Path("fr=a.vec"), None)
+
+
+@pytest.fixture
+def dictionary(empty_home: Path) -> str:
+    """A dictionary as the option takes it."""
+    pairs = {"cat": "chat", "dog": "chien", "car": "voiture", "sun": "soleil"}
+    (empty_home / "pairs.tsv").write_text("".join(f"{one}\t{other}\n" for one, other in pairs.items()))
+    return "en-fr=pairs.tsv"
+
+
+def test_a_dictionary_is_trained_on_without_any_text(run: Run, dictionary: str) -> None:
+    result = run("embeddings", "train", "--dictionary", dictionary, "--dim", "4", "--json")
+    assert json.loads(result.stdout)["languages"] == {"en": 4, "fr": 4}
+    shown = json.loads(run("embeddings", "show", "--verify", "--json").stdout)
+    assert shown["source"] == ["en-fr pairs.tsv"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "message"),
+    [
+        (["train", "--dictionary", "en-xx=a.tsv"], 2, "is not a language code"),
+        (["train", "--dictionary", "fr-zh"], 1, "FreeDict has no dictionary fr-zh; it has fr-bg"),
+        (["train", "--dictionary", "en-fr=none.tsv"], 1, "no file 'none.tsv'"),
+        (["train"], 2, "name at least one file of documents"),
+        (["import", "en=en.vec", "--min-count", "2"], 1, "give a vocabulary"),
+        (["import", "en=en.vec", "--vocabulary", "words"], 2, "fr=words"),
+        (["train", "x.jsonl", "--dim", "0"], 2, "--dim"),
+        (["import", "x.vec", "--max-terms", "0"], 2, "--max-terms"),
+    ],
+)
+def test_what_cannot_be_made_is_refused_with_the_cure(
+    run: Run, files: list[str], arguments: list[str], exit_code: int, message: str
+) -> None:
+    assert message in run("embeddings", *arguments, exits=exit_code).stderr
+
+
+def test_a_damaged_store_does_not_verify(home: Path, run: Run) -> None:
+    path = home / ".sinkrank" / "embeddings" / "slots.npy"
+    path.write_bytes(path.read_bytes()[:-1] + b"\x01")
+    result = run("embeddings", "show", "--verify", exits=1)
+    assert "slots.npy is not what the store was made with" in result.stderr
+
+
+def test_a_vocabulary_with_counts_cuts_an_import(empty_home: Path, run: Run, files: list[str]) -> None:
+    (empty_home / "counts").write_text("cat 9\ndog 2\ncar 7\n")
+    result = run("embeddings", "import", *files, "--vocabulary", "en=counts", "--min-count", "5", "--json")
+    assert json.loads(result.stdout)["languages"] == {"en": 2, "fr": 2}

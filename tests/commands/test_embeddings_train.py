@@ -1,0 +1,190 @@
+"""`sinkrank embeddings train` learns from the documents that `sinkrank ingest` takes."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reranker.embeddings import Embeddings
+from tests.support.commands import MakeForeign, Run, write_rows
+from tests.support.engines.sources import Engine
+
+# Two topics that share no word: a word's nearest neighbours must be of its own topic.
+PETS = ("cat", "dog", "fur", "paw", "leash")
+FOOD = ("bread", "soup", "salt", "oven", "butter")
+
+
+def articles(language: str | None = "en") -> list[dict[str, Any]]:
+    """Ten documents of each topic, each with a title and a text of three words; JSON has no language if None."""
+    rows = []
+    for topic in (PETS, FOOD):
+        for n in range(10):
+            words = [topic[(n + k) % 5] for k in (0, 1, 3)]
+            row = {"id": f"{topic[0]}-{n}", "title": words[0], "text": f"{words[1]} {words[2]}"}
+            rows.append(row if language is None else row | {"language": language})
+    return rows
+
+
+def store(home: Path) -> Embeddings:
+    return Embeddings.open(home / ".sinkrank" / "embeddings")
+
+
+def nearest(home: Path, word: str, n: int = 4) -> set[str]:
+    return {term for _, term, _ in store(home).nearest(word, "en", "en", n)}
+
+
+def as_jsonl_gz(folder: Path, rows: Sequence[Mapping[str, Any]]) -> str:
+    (folder / "a.jsonl.gz").write_bytes(gzip.compress("".join(f"{json.dumps(row)}\n" for row in rows).encode()))
+    return "a.jsonl.gz"
+
+
+def as_csv(folder: Path, rows: Sequence[Mapping[str, Any]]) -> str:
+    with (folder / "a.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return "a.csv"
+
+
+def as_html(folder: Path, rows: Sequence[Mapping[str, Any]]) -> str:
+    (folder / "pages").mkdir()
+    for row in rows:
+        page = f"<html><head><title>{row['title']}</title></head><body><p>{row['text']}</p></body></html>"
+        (folder / "pages" / f"{row['id']}.html").write_text(page)
+    return "pages"
+
+
+@pytest.mark.parametrize("write", [as_jsonl_gz, as_csv, as_html], ids=lambda write: write.__name__)
+def test_documents_of_one_language_train_in_the_formats_of_ingest_and_topics_separate(
+    empty_home: Path, run: Run, write: Callable[[Path, Sequence[Mapping[str, Any]]], str]
+) -> None:
+    name = write(empty_home, articles(None))
+    result = run("embeddings", "train", name, "--lang", "en", "--json")
+    assert json.loads(result.stdout)["languages"] == {"en": 10}  # of which each title is one
+    for topic in (PETS, FOOD):
+        for word in topic:
+            assert nearest(empty_home, word) == set(topic) - {word}
+    assert store(empty_home).idf.languages["en"].n_documents == 20
+
+
+def test_documents_without_a_language_are_told_of_the_option(empty_home: Path, run: Run) -> None:
+    write_rows(empty_home / "a.jsonl", articles(None))
+    result = run("embeddings", "train", "a.jsonl", exits=1)
+    assert "20 of the documents cannot be trained on: a.jsonl, line 1: no field 'language'" in result.stderr
+    assert "(and 17 more)" in result.stderr
+    assert "--lang" in result.stderr
+    assert "at least 2 languages" not in result.stderr
+    assert not (empty_home / ".sinkrank" / "embeddings").exists()
+
+
+def test_fields_of_other_names_are_read_where_they_are_named(empty_home: Path, run: Run) -> None:
+    rows = [{"head": row["title"], "article": row["text"], "tongue": "en"} for row in articles()]
+    write_rows(empty_home / "a.jsonl", rows)
+    assert "--text-field" in run("embeddings", "train", "a.jsonl", "--lang", "en", exits=1).stderr
+    fields = ["--title-field", "head", "--text-field", "article", "--language-field", "tongue"]
+    run("embeddings", "train", "a.jsonl", *fields)
+    assert nearest(empty_home, "cat") == set(PETS) - {"cat"}
+
+
+def test_a_language_is_detected_where_it_is_asked_for(empty_home: Path, run: Run) -> None:
+    english = "The committee has decided that the library of the university will be open on Sunday"
+    texts = [english, f"{english} morning", f"{english} evening for all of the students"]
+    write_rows(empty_home / "a.jsonl", [{"text": text} for text in texts] + [{"text": "12345"}])
+    result = run("embeddings", "train", "a.jsonl", "--lang", "auto", "--json")
+    summary = json.loads(result.stdout)
+    assert list(summary["languages"]) == ["en"]
+    assert summary["skipped"]["documents that cannot be trained on"] == 1
+    assert "its language is unknown" in result.stderr
+
+
+def test_rows_that_are_no_documents_are_counted_and_named(empty_home: Path, run: Run) -> None:
+    bad = ["{", {"language": "en", "text": 5}, {"language": "xx", "text": "cat"}, {"language": "en", "text": " "}]
+    write_rows(empty_home / "a.jsonl", [*articles(), *bad, {"group": [1], "language": "en", "text": "cat"}])
+    result = run("embeddings", "train", "a.jsonl", "--json")
+    assert json.loads(result.stdout)["skipped"] == {"documents that cannot be trained on": 5}
+    assert "a.jsonl, line 21: not JSON" in result.stderr
+    assert "a.jsonl, line 22: field 'text' is a number" in result.stderr
+    assert "(and 2 more)" in result.stderr
+
+
+@pytest.mark.parametrize(("field", "options"), [("group", []), ("page", ["--group-field", "page"])])
+def test_documents_of_one_group_are_translations(
+    empty_home: Path, run: Run, field: str, options: Sequence[str]
+) -> None:
+    rows = [
+        {"id": f"{language}{n}", field: n, "language": language, "text": f"{word} {word}x{n % 3}"}
+        for language, words in (("en", PETS + FOOD), ("fr", tuple(word[::-1] for word in PETS + FOOD)))
+        for n, word in enumerate(words)
+    ]
+    write_rows(empty_home / "a.jsonl", rows)
+    run("embeddings", "train", "a.jsonl", *options)
+    for word in PETS + FOOD:
+        assert store(empty_home).nearest(word, "en", "fr", 1)[0][:2] == ("fr", word[::-1])
+
+
+def test_the_ids_of_documents_can_be_their_groups(empty_home: Path, run: Run) -> None:
+    rows = articles() + [row | {"language": "fr"} for row in articles()]
+    write_rows(empty_home / "a.jsonl", rows)
+    run("embeddings", "train", "a.jsonl", "--group-field", "id")
+    assert store(empty_home).languages == ("en", "fr")
+
+
+def test_a_group_field_that_no_document_has_is_an_error(empty_home: Path, run: Run) -> None:
+    write_rows(empty_home / "a.jsonl", articles())
+    result = run("embeddings", "train", "a.jsonl", "--group-field", "page", exits=1)
+    assert "none of the 20 documents has a field 'page'" in result.stderr
+    assert "--group-field" in result.stderr
+
+
+def test_languages_without_translations_are_an_error_that_names_both_cures(empty_home: Path, run: Run) -> None:
+    french = [{"id": f"f{n}", "language": "fr", "text": f"chat {n}"} for n in range(3)]
+    write_rows(empty_home / "a.jsonl", articles() + french)
+    result = run("embeddings", "train", "a.jsonl", exits=1)
+    assert "2 languages (en 20, fr 3)" in result.stderr
+    for cure in ("--group-field", "--lang", "embeddings prepare"):
+        assert cure in result.stderr
+    run("embeddings", "train", "a.jsonl", "--lang", "en")
+    assert store(empty_home).languages == ("en",)
+
+
+def test_a_few_documents_in_another_language_are_left_out_with_a_warning(empty_home: Path, run: Run) -> None:
+    write_rows(empty_home / "a.jsonl", [*articles(), {"id": "f", "language": "fr", "text": "chat noir"}])
+    result = run("embeddings", "train", "a.jsonl", "--json")
+    assert json.loads(result.stdout)["skipped"]["texts in other languages"] == 1
+    assert "trained on 'en' alone: the texts are in 2 languages (en 20, fr 1)" in result.stderr
+    assert "--group-field" in result.stderr
+
+
+def test_a_file_that_is_not_there_or_of_no_known_format_is_an_error(empty_home: Path, run: Run) -> None:
+    assert "there is no file 'none.jsonl'" in run("embeddings", "train", "none.jsonl", exits=1).stderr
+    (empty_home / "a.bin").write_bytes(b"\x00")
+    assert "does not say its format" in run("embeddings", "train", "a.bin", exits=1).stderr
+
+
+@pytest.mark.any_engine
+@pytest.mark.engine
+def test_the_documents_may_be_those_of_an_index(
+    engine: Engine, make_foreign: MakeForeign, empty_home: Path, run: Run
+) -> None:
+    fields = {"lang": {"type": "keyword"}, "page": {"properties": {"group": {"type": "keyword"}}}}
+    english = [
+        {"lang": "en", "headline": row["title"], "article": row["text"], "page": {"group": row["id"]}}
+        for row in articles()
+    ]
+    # Each word is written backwards.
+    french = [
+        row | {"lang": "fr", "headline": row["headline"][::-1], "article": row["article"][::-1]} for row in english
+    ]
+    index = make_foreign(fields | {"headline": {"type": "text"}, "article": {"type": "text"}}, [*english, *french])
+    options = ["--text-field", "article", "--group-field", "page.group", "--json"]
+    result = run("embeddings", "train", f"{engine.url}/{index}", *options)
+    assert json.loads(result.stdout)["languages"] == {"en": 10, "fr": 10}
+    nearest_to_cat = {term for _, term, _ in store(empty_home).nearest("cat", "en", "fr", 5)}
+    assert nearest_to_cat == {word[::-1] for word in PETS}
+    assert list((empty_home / ".sinkrank" / "collections").iterdir()) == []

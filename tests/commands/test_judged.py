@@ -1,0 +1,135 @@
+"""`sinkrank evaluate --qrels` and `sinkrank tune` on a small index."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from reranker.transport import Parameters
+from sinkrank.actions.tuned import present
+from sinkrank.evaluation.comparison import Run, Way
+from sinkrank.evaluation.measures import MEASURES
+from sinkrank.evaluation.tuning import Tuning
+from tests.support.commands import Run as RunCommand
+
+pytestmark = pytest.mark.usefixtures("indexed")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    lines = [
+        json.dumps({"query_id": f"q{i}", "query": text, "language": "en"})
+        for i, text in enumerate(["cat", "dog", *(f"cat{' dog' * n}" for n in range(2, 25))])
+    ]
+    (tmp_path / "queries.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    judged = [f"q{i} 0 fr/animaux 1" for i in range(len(lines))]
+    (tmp_path / "qrels.txt").write_text("\n".join(judged), encoding="utf-8")
+    return ["--queries", str(tmp_path / "queries.jsonl"), "--qrels", str(tmp_path / "qrels.txt")]
+
+
+def test_methods_are_compared_with_the_first_stage(run: RunCommand, files: list[str], tmp_path: Path) -> None:
+    result = run("evaluate", *files, "--methods", "relaxed,emd", "--output", str(tmp_path / "out"), "--json")
+    report = json.loads(result.stdout)
+    assert list(report["methods"]) == ["none", "relaxed", "emd"]
+    assert report["methods"]["none"]["difference"] is None
+    assert 0 <= report["methods"]["emd"]["difference"]["p_value"] <= 1
+    assert len(report["queries"]) == 25
+    lines = (tmp_path / "out" / "emd.run").read_text(encoding="utf-8").splitlines()
+    query, _, _, rank, score, name = lines[0].split()
+    assert (query, rank, name, float(score)) == ("q0", "1", "emd", 1.0)
+    assert (
+        report["queries"][0]["ranks"]["fr/animaux"]["emd"]
+        == [line.split()[2] for line in lines if line.startswith("q0 ")].index("fr/animaux") + 1
+    )
+
+
+def test_ratings_in_csv_need_no_file_of_queries(run: RunCommand, tmp_path: Path) -> None:
+    (tmp_path / "ratings.csv").write_text("query,docid,rating\nchat,fr/chat,2\nchien,fr/animaux,1\n", encoding="utf-8")
+    report = json.loads(run("evaluate", "--qrels", str(tmp_path / "ratings.csv"), "--methods", "auto", "--json").stdout)
+    assert [(one["query_id"], one["query"]) for one in report["queries"]] == [("1", "chat"), ("2", "chien")]
+    assert report["methods"]["auto"]["means"]["MRR"] == 1.0  # chat alone before chat with chien
+
+
+def test_tune_needs_judgments(run: RunCommand) -> None:
+    assert "give the judgments of your index" in run("tune", exits=2).stderr
+
+
+def test_a_person_sees_a_table_and_the_queries_that_moved(run: RunCommand, files: list[str]) -> None:
+    result = run("evaluate", *files, "--methods", "auto")
+    assert "25 queries; p: paired randomisation test of nDCG@10 against none" in result.stdout
+    assert "auto" in result.stdout
+
+
+def test_a_narrow_terminal_cuts_no_measure(run: RunCommand, files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sinkrank.console.output.results", lambda: Console(highlight=False, width=80))
+    shown = run("evaluate", *files, "--methods", "auto").stdout
+    assert "…" not in shown
+    assert [line.split()[1:] for line in shown.splitlines() if line.split()[:1] == ["method"]] == [
+        ["nDCG@10", "MRR", "P@1", "P@10", "R@100", "judged@10"],
+        ["95", "%", "difference", "p", "better", "/", "worse", "worse", "by", ".1"],
+    ]
+
+
+def test_qrels_without_queries_say_what_is_missing(run: RunCommand, files: list[str]) -> None:
+    assert "--queries" in run("evaluate", *files[2:], exits=2).stderr
+
+
+def test_an_unknown_method_is_named_before_anything_is_read(run: RunCommand) -> None:
+    result = run("evaluate", "--queries", "gone", "--qrels", "gone", "--methods", "relxed", exits=2)
+    assert "relaxed" in result.stderr
+
+
+def test_tune_says_to_keep_what_is_set_and_prints_no_settings(run: RunCommand, files: list[str]) -> None:
+    """Two documents are all that a query can find: no way is better than another."""
+    result = run("tune", *files, "--method", "relaxed", "--first-stage", "hybrid")
+    assert "on the other" in result.stdout
+    assert "Nothing was better than what is set." in result.stdout
+    assert "epsilon" not in result.stdout
+    as_json = json.loads(run("tune", *files, "--method", "emd", "--json").stdout)
+    assert as_json["n_choosing"] + as_json["n_reporting"] == 25
+    assert as_json["chosen"]["method"] == "emd"
+    assert as_json["is_better"] is False
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_shown"),
+    [
+        ([0.2] * 20, [0.8] * 20, True),
+        ([0.8] * 20, [0.2] * 20, False),
+        # Ten gain what ten lose: a difference of 0.
+        ([0.2, 0.8] * 10, [0.8, 0.2] * 10, False),
+    ],
+)
+def test_tune_prints_lines_of_settings_only_where_they_are_better_by_more_than_chance(
+    before: list[float], after: list[float], is_shown: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ways = Way("before", "auto"), Way("after", "auto", parameters=Parameters(epsilon=0.2))
+    runs = [
+        Run(
+            way,
+            {f"q{i}": [] for i in range(20)},
+            {name: {f"q{i}": v for i, v in enumerate(values)} for name in MEASURES},
+        )
+        for way, values in zip(ways, (before, after), strict=True)
+    ]
+    present(Tuning("nDCG@10", ((ways[1], 0.8),), ways[1], *runs, n_choosing=20), as_json=False)
+    shown = capsys.readouterr().out
+    assert ("epsilon = 0.2" in shown.splitlines()) == is_shown
+    assert ("keep what is set" in shown) == (not is_shown)
+
+
+def test_too_few_judgments_are_refused(run: RunCommand, tmp_path: Path) -> None:
+    (tmp_path / "queries").write_text("q\tcat\n", encoding="utf-8")
+    (tmp_path / "qrels").write_text("q 0 fr/animaux 1\n", encoding="utf-8")
+    result = run("tune", "--queries", str(tmp_path / "queries"), "--qrels", str(tmp_path / "qrels"), exits=1)
+    assert "judge more" in result.stderr
+
+
+@pytest.mark.parametrize(("name", "what"), [("queries.jsonl", "query"), ("qrels.txt", "judgment")])
+def test_an_empty_file_is_named(run: RunCommand, files: list[str], tmp_path: Path, name: str, what: str) -> None:
+    (tmp_path / name).write_text("", encoding="utf-8")
+    result = run("evaluate", *files, "--methods", "auto", exits=1)
+    assert result.stderr == f"sinkrank: {tmp_path / name} is empty; give a file with a line for each {what}\n"

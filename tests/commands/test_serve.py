@@ -1,0 +1,196 @@
+"""`sinkrank serve`: the settings it shows, and how it starts and ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+import urllib3
+from flask import Flask
+
+from reranker.base.errors import BadInput
+from reranker.service.settings import Settings
+from sinkrank.serving.server import address_of, bind, serve_until_stopped
+from tests.support.commands import Run
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_print_settings_shows_each_value_and_where_it_came_from(
+    empty_home: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (empty_home / "sinkrank.toml").write_text("depth = 50\nmax_documents = 5\n")
+    monkeypatch.setenv("SINKRANK_MAX_DOCUMENTS", "7")
+
+    settings = json.loads(run("serve", "--print-settings", "--json", "--port", "0").stdout)
+    assert settings["depth"] == {"value": 50, "from": "sinkrank.toml"}
+    assert settings["max_documents"] == {"value": 7, "from": "environment"}
+    assert settings["port"] == {"value": 0, "from": "flag"}
+    assert settings["method"] == {"value": "auto", "from": "default"}
+    assert set(settings) == set(Settings.model_fields)
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_print_settings_shows_no_secret(
+    empty_home: Path, run: Run, monkeypatch: pytest.MonkeyPatch, form: list[str]
+) -> None:
+    monkeypatch.setenv("SINKRANK_STORE_PASSWORD", "geheim1")
+    result = run("serve", "--print-settings", "--store", "https://me:geheim2@a.example:9200,b:9200", *form)
+    assert "geheim" not in result.output
+    assert "***" in result.stdout
+    assert "https://***@a.example:9200,b:9200" in result.stdout
+    wrong = run("serve", "--print-settings", "--store", "https://me:geheim2@a,me:geheim3@b", *form)
+    assert "geheim" not in wrong.output
+
+
+def test_an_unknown_setting_is_named_with_the_nearest(empty_home: Path, run: Run) -> None:
+    (empty_home / "sinkrank.toml").write_text("dept = 50\n")
+    assert "did you mean 'depth'?" in run("serve", "--print-settings", exits=2).stderr
+
+
+def test_json_without_print_settings_is_wrong_use(empty_home: Path, run: Run) -> None:
+    run("serve", "--json", exits=2)
+
+
+def test_without_embeddings_and_without_an_engine_it_ends_with_the_command_that_helps(
+    empty_home: Path, run: Run
+) -> None:
+    assert "sinkrank embeddings prepare FILE" in run("serve", "--port", "0", exits=1).stderr
+
+
+def test_a_port_that_is_taken_is_an_error_with_the_cure() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(BadInput, match=r"cannot listen at .*--port"):
+        bind("127.0.0.1", taken.getsockname()[1])
+
+
+@contextmanager
+def serving(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A real process of `sinkrank serve` in a process group of its own, and its address once it is ready."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sinkrank", "serve", "--port", "0", *arguments],
+        cwd=home,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        process_group=0,
+    )
+    assert process.stderr is not None
+    try:
+        for line in process.stderr:
+            if found := re.search(r"sinkrank serves (http://\S+)", line):
+                yield process, found.group(1)
+                break
+        else:
+            pytest.fail("the service ended before it was ready")
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stop", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.conformance)])
+def test_the_service_answers_drains_and_ends_with_code_0_when_told_to(
+    indexed: Path, stop: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SINKRANK_DRAIN_S", "2")
+    with serving(indexed) as (process, address):
+        ready = urllib3.request("GET", f"{address}/-/ready", timeout=60)
+        process.send_signal(stop)
+        while (draining := urllib3.request("GET", f"{address}/-/ready", timeout=60)).status == 200:
+            time.sleep(0.02)
+        found = urllib3.request("POST", f"{address}/v1/search", json={"query": "cat", "language": "en"}, timeout=60)
+        stdout, stderr = process.communicate(timeout=120)
+
+    assert ready.status == 200
+    assert draining.status == 503
+    assert [name for name, check in draining.json()["checks"].items() if not check["ready"]] == ["running"]
+    assert found.json()["hits"][0]["id"] == "fr/chat"
+    assert process.returncode == 0
+    assert stdout == ""
+    assert stderr.endswith("stopped\n")
+
+
+def test_an_engine_that_is_down_is_said_before_the_first_search(
+    home: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # and does not listen
+        address = f"opensearch://127.0.0.1:{nobody.getsockname()[1]}"
+        monkeypatch.setattr("sinkrank.commands.serve.run_service", lambda settings, store: None)
+        result = run("serve", "--port", "0", "--store", address)
+    assert f"nothing answers at {address}" in result.stderr
+    assert "/-/ready says 503 until it answers" in result.stderr
+
+
+def test_a_store_that_answers_is_not_talked_about(indexed: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sinkrank.commands.serve.run_service", lambda settings, store: None)
+    assert run("serve", "--port", "0").stderr == ""
+
+
+def stopped_meanwhile(handle: Callable[[], str], grace_s: float) -> list[bytes]:
+    """Serves one route, asks it, sends SIGTERM while it works, and returns the answers after the server has ended."""
+    begun = threading.Event()
+    answers: list[bytes] = []
+    app = Flask(__name__)
+
+    @app.get("/")
+    def route() -> str:
+        begun.set()
+        return handle()
+
+    def ask(address: str) -> None:
+        with suppress(urllib3.exceptions.HTTPError):
+            answers.append(urllib3.request("GET", address, timeout=60, retries=False).data)
+
+    def stop() -> None:
+        begun.wait(60)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with bind("127.0.0.1", 0) as listener:
+        threads = [threading.Thread(target=ask, args=[address_of(listener)]), threading.Thread(target=stop)]
+
+        def start() -> None:
+            for thread in threads:
+                thread.start()
+
+        serve_until_stopped(app, Settings(grace_s=grace_s), listener, start)
+    for thread in threads:
+        thread.join()
+    return answers
+
+
+def test_a_running_request_is_answered_after_the_signal() -> None:
+    def slow() -> str:
+        time.sleep(2)  # longer than waitress itself waits
+        return "whole"
+
+    answers = stopped_meanwhile(slow, grace_s=10)
+
+    assert answers == [b"whole"]
+
+
+def test_a_request_that_does_not_end_is_not_waited_for_longer_than_the_grace() -> None:
+    release = threading.Event()
+
+    def stuck() -> str:
+        release.wait()
+        return "late"
+
+    # It would wait for ever otherwise.
+    answers = stopped_meanwhile(stuck, grace_s=0.5)
+    release.set()
+
+    assert answers == []

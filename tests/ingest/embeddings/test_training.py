@@ -1,0 +1,350 @@
+"""Aligned texts into cross-lingual embeddings: the arithmetic by hand, and a language of a few words."""
+
+import gzip
+from math import log
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.decomposition import TruncatedSVD
+
+from ingest.embeddings.sparse_rows import SparseRows
+from ingest.embeddings.spectral import ppmi, truncated_svd
+from ingest.embeddings.spelling import ngrams, smooth, spelling_matrix
+from ingest.embeddings.training import train
+from ingest.embeddings.unit_counts import UnitCounter, count_units
+from ingest.embeddings.units import read_units
+from reranker.base.errors import BadInput, NotFound
+from reranker.embeddings import Embeddings
+from tests.ingest.embeddings.test_dictionaries import WORDS, texts
+from tests.ingest.runs import write_rows
+
+
+def unit(group, language, text, **more):
+    return {"group": group, "language": language, "text": text, **more}
+
+
+def sparse_rows(dense):
+    found = sparse.csr_matrix(np.asarray(dense, dtype=np.float32))
+    return SparseRows(found.data, found.indices, found.indptr.astype(np.int64), found.shape[1])
+
+
+def test_ppmi_of_two_words_and_two_units_by_hand():
+    # cat stands in both units, dog in the second: 3 pairs in all.
+    #   cat, unit 1: p = 1/3; cat 2/3, unit 1/3: log((1/3) / (2/9)) = log(3/2)
+    #   cat, unit 2: p = 1/3; cat 2/3, unit 2/3: log((1/3) / (4/9)) = log(3/4) < 0
+    #   dog, unit 2: p = 1/3; dog 1/3, unit 2/3: log(3/2)
+    presence = sparse_rows([[1, 1], [0, 1]])
+    assert ppmi(presence).dense() == pytest.approx(np.array([[log(3 / 2), 0], [0, log(3 / 2)]]))
+
+
+@pytest.mark.parametrize("shape", [(60, 40), (12, 9)], ids=["randomised", "exact"])
+def test_the_svd_finds_a_matrix_of_low_rank_again(shape):
+    rng = np.random.default_rng(3)
+    left, _ = np.linalg.qr(rng.standard_normal((shape[0], 3)))
+    right, _ = np.linalg.qr(rng.standard_normal((shape[1], 3)))
+    matrix = sparse_rows((left * [5, 3, 2]) @ right.T)
+    found, values = truncated_svd(matrix, 8, seed=1)
+    assert values == pytest.approx([5, 3, 2], rel=1e-4)  # the rank is 3, though 8 were asked for
+    assert np.abs(np.sum(found * left, axis=0)) == pytest.approx([1, 1, 1], abs=1e-4)
+
+
+def test_ngrams_have_three_to_six_letters_and_know_the_ends_of_a_word():
+    assert ngrams("abc") == {"<ab", "abc", "bc>", "<abc", "abc>", "<abc>"}
+
+
+def test_terms_of_like_spelling_are_like_each_other_and_others_are_not():
+    matrix = spelling_matrix(["kirjasto", "kirjastossa", "vene"]).dense()
+    likeness = matrix @ matrix.T
+    assert likeness[0, 1] > 0.5
+    assert likeness[0, 2] == 0
+    assert likeness[0, 0] == pytest.approx(1)
+
+
+def test_smoothing_moves_the_rare_term_most_and_leaves_the_term_without_kin():
+    vectors = np.array([[1, 0], [0, 1], [-1, 0]], dtype=np.float32)
+    terms = ["kirjasto", "kirjastossa", "vene"]
+    spelling = spelling_matrix(terms).dense()
+    moved = smooth(vectors, terms, np.array([1000, 1, 1]))
+    assert moved[2].tolist() == [-1, 0]
+    assert moved[0] == pytest.approx([1, 0], abs=0.02)  # a thousand units speak for themselves
+    # One unit does not: 2 · 20 / (20 + 1) times the likeness times 1000 / (1000 + 5) of the other's vector is added.
+    likeness = float((spelling @ spelling.T)[0, 1])
+    assert moved[1, 0] / moved[1, 1] == pytest.approx(2 * 20 / 21 * likeness * 1000 / 1005)
+    assert np.linalg.norm(moved, axis=1) == pytest.approx([1, 1, 1])
+
+
+def test_smoothing_gives_a_vector_to_a_term_of_which_nothing_else_is_known():
+    moved = smooth(
+        np.array([[1, 0], [0, 0], [0, 0]], np.float32), ["kirjasto", "kirjastossa", "vene"], np.array([9, 0, 0])
+    )
+    assert moved.tolist() == [[1, 0], [1, 0], [0, 0]]
+
+
+def test_a_word_lies_nearest_to_its_translation(tmp_path):
+    summary = train(texts(), tmp_path / "store", dim=6)
+    store = Embeddings.open(tmp_path / "store")
+    for english, french in WORDS.items():
+        assert store.nearest(english, "en", "fr", 1)[0][:2] == ("fr", french)
+        assert store.nearest(french, "fr", "en", 1)[0][:2] == ("en", english)
+    assert (summary.languages, summary.warnings) == ({"en": 6, "fr": 6}, ())
+    assert (summary.version, summary.dim) == (store.version, store.dim)
+
+
+def test_a_file_gives_what_the_same_rows_give_plain_or_gzipped(tmp_path):
+    file = write_rows(tmp_path / "toy.jsonl", texts())
+    packed = tmp_path / "toy.jsonl.gz"
+    packed.write_bytes(gzip.compress(file.read_bytes()))
+    same = (file, packed, list(texts()))
+    versions = {train(units, tmp_path / "store", dim=6, replace=True).version for units in same}
+    assert len(versions) == 1
+    assert Embeddings.open(tmp_path / "store").meta["source"] == "aligned texts"
+
+
+def test_rows_are_in_order_of_frequency_and_then_of_the_alphabet(tmp_path):
+    units = [
+        unit(1, "en", "dog cat cat zebra"),
+        unit(1, "fr", "chien chat"),
+        unit(2, "en", "cat bread"),
+        unit(2, "fr", "pain"),
+    ]
+    train(units, tmp_path / "store", dim=2)
+    store = Embeddings.open(tmp_path / "store")
+    assert [term for _, term in store.vocabulary.terms("en")] == ["cat", "bread", "dog", "zebra"]
+
+
+def test_document_frequencies_are_counted_over_documents_where_they_are_named(tmp_path):
+    units = [
+        unit("a1", "en", "cat dog", document="a"),
+        unit("a1", "fr", "chat chien", document="a"),
+        unit("a2", "en", "cat bread", document="a"),
+        unit("a2", "fr", "pain", document="a"),
+        unit("b1", "en", "cat water", document="b"),
+        unit("b1", "fr", "eau chat", document="b"),
+    ]
+    counts = count_units(read_units(units)).result().languages
+    english = dict(zip(counts["en"].terms, counts["en"].document_frequencies.tolist(), strict=True))
+    assert english == {"cat": 2, "dog": 1, "bread": 1, "water": 1}
+    assert counts["en"].n_documents == 2
+    without = count_units(read_units([{**row, "document": row["group"]} for row in units])).result().languages["en"]
+    assert (without.n_documents, without.document_frequencies[0]) == (3, 3)
+    train(units, tmp_path / "store", dim=3)
+    store = Embeddings.open(tmp_path / "store")
+    french = store.idf.languages["fr"]
+    # chat stands in both documents: log(3 / 3) = 0; eau in one: log(3 / 2)
+    ids = np.array([store.term_id("fr", "chat"), store.term_id("fr", "eau")], np.int32)
+    assert french.idf(ids) == pytest.approx([0, log(3 / 2)])
+
+
+def test_a_group_is_one_unit_however_often_a_word_stands_in_it():
+    units = [
+        unit(1, "en", "cat cat"),
+        unit(1, "en", "cat"),
+        unit(1, "fr", "chat"),
+        unit(2, "en", "dog"),
+        unit(2, "fr", "x"),
+    ]
+    counts = count_units(read_units(units)).result().languages["en"]
+    assert counts.units.dense().tolist() == [[1, 0], [0, 1]]
+
+
+def test_unaligned_units_and_rare_terms_beyond_the_limit_are_skipped_and_counted(tmp_path, monkeypatch):
+    n_terms = len({word for each in texts() for word in each["text"].split() if each["language"] == "en"})
+    monkeypatch.setattr("ingest.embeddings.unit_counts.MAX_TERMS", n_terms + 1)
+    more = [unit("lonely", "en", "cat unicorn unicorn"), unit("cat-dog", "en", "hapax")]
+    summary = train([*texts(), *more], tmp_path / "store", dim=6)
+    store = Embeddings.open(tmp_path / "store")
+    assert (store.term_id("en", "hapax"), store.term_id("en", "unicorn")) == (None, None)
+    assert summary.skipped == {
+        "rare terms beyond the limit": 1,
+        "terms in none of the texts for training, or in nearly all": 1,
+        "texts of groups in one language only": 1,
+    }
+
+
+def test_stop_words_and_numbers_are_no_terms(tmp_path):
+    train([*texts(), unit("cat-dog", "en", "the 2018")], tmp_path / "store", dim=6)
+    assert Embeddings.open(tmp_path / "store").term_id("en", "the") is None
+
+
+def test_too_little_text_for_the_dimensions_is_warned_of(tmp_path):
+    summary = train(texts(), tmp_path / "store")
+    assert summary.dim < 300
+    assert "dimensions instead of 300, since 15 texts allow no more" in summary.warnings[0]
+
+
+def test_a_language_that_nothing_ties_to_the_others_is_warned_of(tmp_path):
+    summary = train([*texts(), unit("alone", "de", "Katze")], tmp_path / "store", dim=6)
+    assert "no text in language 'de' has a translation" in summary.warnings[0]
+    assert Embeddings.open(tmp_path / "store").languages == ("en", "fr")
+
+
+def test_the_same_texts_and_seed_give_the_same_store(tmp_path):
+    rng = np.random.default_rng(1)
+    units = []
+    for group in range(80):  # enough for the randomised SVD
+        words = rng.choice(60, 5)
+        units += [unit(group, "en", " ".join(f"e{chr(97 + w // 26)}{chr(97 + w % 26)}" for w in words))]
+        units += [unit(group, "fr", " ".join(f"f{chr(97 + w // 26)}{chr(97 + w % 26)}" for w in words))]
+    first, second, other = (
+        train(units, tmp_path / "store", dim=20, seed=seed, replace=True).version for seed in (1, 1, 2)
+    )
+    assert first == second != other
+
+
+BAD_LINES = {
+    "not JSON": ('{"group": ', r"not JSON"),
+    "not an object": ("[1]", r"a list, not an object"),
+    "no text": ({"group": "a", "language": "en"}, r'no "text"; a line is'),
+    "no group": ({"text": "a", "language": "en"}, r'no "group"; a line is'),
+    "a number for a text": (unit("a", "en", 5), r'"text" is a number'),
+    "a list for a group": (unit(["a"], "en", "x"), r'"group" is a list'),
+    "an empty group": (unit("", "en", "x"), r"non-empty"),
+    "a list for a document": (unit("a", "en", "x", document=[1]), r'"document" must be'),
+    "an unknown language": (unit("a", "xx", "x"), r"'xx' is not a language code"),
+}
+
+
+@pytest.mark.parametrize(("line", "message"), BAD_LINES.values(), ids=BAD_LINES)
+def test_a_bad_line_is_named_and_leaves_nothing(tmp_path, line, message):
+    file = write_rows(tmp_path / "units.jsonl", [*list(texts())[:4], line])
+    with pytest.raises(BadInput, match=rf"units.jsonl, line 5: .*{message}"):
+        train(file, tmp_path / "store")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["units.jsonl"]
+
+
+def test_a_bad_row_in_memory_is_named_by_its_number(tmp_path):
+    with pytest.raises(BadInput, match="unit 2: no"):
+        train([unit("a", "en", "cat"), {"group": "a"}], tmp_path / "store")
+
+
+@pytest.mark.parametrize(
+    ("units", "message"),
+    [
+        ([], "there is no text to train on"),
+        (
+            [unit(1, "en", "cat"), unit(2, "fr", "chat")],
+            r"2 languages \(en 1, fr 1\), but have 0 groups.*--group-field",
+        ),
+        ([unit(1, "en", "cat"), unit(1, "fr", "chat"), unit(2, "en", "dog")], r"\(en 2, fr 1\), but have 1 groups"),
+        ([unit(1, "en", "cat")], "1 of the texts are in 'en'"),
+        ([unit(g, lang, "same") for g in (1, 2) for lang in ("de", "fr")], "words cannot be told apart"),
+    ],
+    ids=["nothing", "no translations", "one aligned group", "one text", "one word everywhere"],
+)
+def test_texts_that_teach_nothing_are_refused_with_the_cure(tmp_path, units, message):
+    with pytest.raises(BadInput, match=message) as caught:
+        train(units, tmp_path / "store")
+    assert "give" in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_language_is_trained_on_without_translations(tmp_path):
+    english = [unit(n, "en", text) for n, text in enumerate(["cat dog", "dog cat", "bread water", "water bread car"])]
+    others = [unit(n, "fr", "chat chien") for n in range(3)]
+    summary = train([*english, *others], tmp_path / "both", language="en")
+    found = Embeddings.open(tmp_path / "both")
+    assert summary.languages == {"en": 5}
+    assert [found.nearest(word, "en", "en", 1)[0][1] for word in ("cat", "bread")] == ["dog", "water"]
+    assert found.idf.languages["en"].n_documents == 4
+    train(english, tmp_path / "alone", language="en")
+    assert Embeddings.open(tmp_path / "alone").version == found.version
+
+
+def test_the_vectors_of_one_language_are_those_of_scikit_learns_svd_of_ppmi_by_numpy(tmp_path):
+    """Five words, no two of which are spelled alike, so that nothing is smoothed.
+
+    The PPMI of text 1 and cat by hand: 11 pairs, cat in 3 texts, text 1 with 2 terms: log(11 / (3 · 2)).
+    """
+    lines = ["cat dog", "cat dog dog", "cat bread", "bread salt", "salt bread jug"]
+    terms = ["bread", "cat", "dog", "salt", "jug"]
+    presence = np.array([[term in text.split() for text in lines] for term in terms], dtype=float)
+    assert presence.sum() == 11
+    p = presence / 11
+    with np.errstate(divide="ignore"):
+        expected = np.maximum(0, np.log(p / (p.sum(axis=1, keepdims=True) * p.sum(axis=0))))
+    assert expected[1, 0] == pytest.approx(log(11 / (3 * 2)))
+    svd = TruncatedSVD(3, algorithm="arpack", random_state=0)
+    rows = svd.fit_transform(expected) / np.sqrt(svd.singular_values_)  # U·S / S^0.5
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    train([unit(n, "en", text) for n, text in enumerate(lines)], tmp_path / "store", dim=3)
+    store = Embeddings.open(tmp_path / "store")
+    found = np.array([store.vectors[store.term_id("en", term)] for term in terms])
+    assert found @ found.T == pytest.approx(rows @ rows.T, abs=1e-5)  # an SVD leaves signs open
+    assert store.idf.languages["en"].n_documents == 5
+
+
+def test_a_language_of_one_text_is_not_trained_on(tmp_path):
+    with pytest.raises(BadInput, match=r"1 of the texts are in 'fr'.*give more texts"):
+        train([unit(1, "fr", "chat"), unit(2, "en", "cat")], tmp_path / "store", language="fr")
+
+
+def test_wrong_numbers_a_missing_file_and_a_store_that_is_there_are_refused_before_the_work(tmp_path):
+    with pytest.raises(BadInput, match="dim is 0"):
+        train(texts(), tmp_path / "store", dim=0)
+    with pytest.raises(NotFound):
+        train(tmp_path / "missing.jsonl", tmp_path / "store")
+    train(texts(), tmp_path / "store", dim=4)
+
+    def never():
+        raise AssertionError("read although the output is there")
+        yield
+
+    with pytest.raises(BadInput, match="--replace"):
+        train(never(), tmp_path / "store")
+
+
+def test_progress_is_reported_step_by_step(tmp_path):
+    seen = []
+    train(
+        texts(),
+        tmp_path / "store",
+        dim=6,
+        progress=lambda done, total, description: seen.append((done, total, description)),
+    )
+    assert seen[0] == (30, 30, "counted words")
+    assert seen[-1] == (2, 2, "compared spellings")
+
+
+def test_weights_of_spelling_are_inverse_frequencies():
+    # "ab" and "abc": n-grams <ab (both), ab>, <ab> and abc, bc>, <abc, abc>, <abc> (one each, so of no use)
+    matrix = spelling_matrix(["ab", "abc", "xyz"]).dense()
+    assert sorted(matrix.sum(axis=1).round(6).tolist()) == [0, 1, 1]
+    assert matrix[0] @ matrix[1] == pytest.approx(1)
+
+
+def many(n=400):
+    """Aligned groups of two terms in each language; the second is the group's own."""
+    for number in range(n):
+        own = "".join(chr(97 + int(digit)) for digit in f"{number:04}")
+        yield unit(number, "en", f"cat {own}")
+        yield unit(number, "fr", f"chat {own}")
+
+
+def sampled(units, max_pairs):
+    counter = UnitCounter(max_pairs)
+    for each in read_units(units):
+        counter.add(each)
+    return counter
+
+
+def test_of_more_pairs_than_memory_is_given_to_a_sample_of_whole_groups_is_taken():
+    counter = sampled(many(), max_pairs=500)  # of 1,600
+    counts = counter.result()
+    english, french = counts.languages["en"], counts.languages["fr"]
+    assert 50 <= counts.n_groups <= 125  # an eighth to nearly a third: 4 pairs a group
+    assert counts.n_unaligned == 0  # a group comes with all its translations
+    assert set(english.terms) - {"cat"} == set(french.terms) - {"chat"}
+    assert len(english.terms) == counts.n_groups + 1  # terms of other groups are gone
+    assert english.document_frequencies.tolist() == [counts.n_groups] + [1] * counts.n_groups
+    assert counter.n_left_out == 2 * (400 - counts.n_groups)
+
+
+def test_the_sample_is_the_same_in_every_order():
+    terms = [sampled(units, 500).result().languages["en"].terms for units in (list(many()), list(many())[::-1])]
+    assert sorted(terms[0]) == sorted(terms[1])
+
+
+def test_texts_that_fit_are_all_taken():
+    counter = sampled(many(), max_pairs=1600)
+    assert (counter.n_left_out, counter.result().n_groups) == (0, 400)

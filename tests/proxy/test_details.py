@@ -1,0 +1,141 @@
+"""`_rerank`: what each hit says of its place where `details` asks for it."""
+
+from __future__ import annotations
+
+import json
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from reranker.api.app import create_app
+from reranker.embeddings import Embeddings
+from reranker.service.settings import Settings
+from tests.support.fake_engine import FakeEngine, Received, ok
+from tests.support.query_encoder import encoding_embeddings
+
+TEXTS = ["zzz", "dog", "qqq", "cat", "bread"]
+
+
+@pytest.fixture
+def client(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> FlaskClient:
+    return service_before(fake, embeddings, tmp_path)
+
+
+def service_before(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> FlaskClient:
+    """A service before an engine that finds 100 texts, the same five again and again."""
+
+    def page(received: Received) -> bytes:
+        found = [
+            {"_index": "pages", "_id": str(n), "_score": 100.0 - n, "_source": {"body": TEXTS[n % len(TEXTS)]}}
+            for n in range(json.loads(received.body)["size"])
+        ]
+        return ok(json.dumps({"took": 1, "hits": {"max_score": 100.0, "hits": found}}).encode())
+
+    fake.answer = page
+    app: Flask = create_app(Settings(home=tmp_path, threads=1, store=fake.url), None, embeddings)
+    return app.test_client()
+
+
+def details(client: FlaskClient, size: int = 100, **section: Any) -> list[dict[str, Any]]:
+    ext = {"rerank": {"details": True, "language": "en", **section}}
+    body = {"query": {"match": {"body": "cat"}}, "size": size, "ext": ext}
+    answer = client.post("/pages/_search", json=body)
+    assert answer.headers["X-Rerank-Status"] == "applied", answer.text
+    return [hit["_rerank"] for hit in answer.get_json()["hits"]["hits"]]
+
+
+def test_hits_without_a_known_word_are_marked_and_keep_the_share_of_the_engines_score(client: FlaskClient) -> None:
+    """Engine's score and rank, scaled, and nearness: zzz 1, 1 and 0, dog 3/4, 1/2 and 0.9, qqq 1/2, 1/4 and 0, cat 1/4,
+    1/10 and 1, bread 0, 0 and 0; 48 % of the first, 12 % of the second, 40 % of the third."""
+    found = {hit["first_stage_rank"]: hit for hit in details(client, size=7, window_size=5)}
+    zzz, dog, qqq, cat, bread = (found[rank] for rank in range(1, 6))
+    assert [hit["without_known_word"] for hit in (zzz, dog, qqq, cat, bread)] == [True, False, True, False, False]
+    assert dog["score_parts"]["first_stage"] == pytest.approx(0.98 * (0.48 * 0.75 + 0.12 * 0.5))
+    assert dog["score_parts"]["words"] == pytest.approx(0.98 * 0.4 * 0.9)
+    expected = {1: 0.6, 2: 0.78, 3: 0.27, 4: 0.532, 5: 0.0}
+    assert {rank: sum(found[rank]["score_parts"].values()) for rank in expected} == pytest.approx(
+        {rank: 0.02 + 0.98 * value for rank, value in expected.items()}
+    )
+    assert list(found)[:4] == [2, 1, 4, 3]
+    assert list(found)[4:] == [5, 6, 7]
+    assert found[6]["score_parts"] is None  # behind the window
+
+
+def test_the_sentence_encoder_counts_nearly_half_for_a_short_query(fake: FakeEngine, tmp_path: Path) -> None:
+    """`cat` points to (0.2, 0.6), which is likest to the dog and least to the bread. The hit
+    that is the query word for word is as like as any."""
+    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
+    client = service_before(fake, encoding_embeddings(tmp_path / "embeddings"), tmp_path)
+    found = {hit["first_stage_rank"]: hit["score_parts"] for hit in details(client, size=5, window_size=5)}
+    encoder = [found[rank]["encoder"] for rank in range(1, 6)]
+    assert encoder == pytest.approx([0.0, 0.98 * 0.45, 0.0, 0.98 * 0.45, 0.0], abs=1e-6)
+    assert found[1]["first_stage"] == pytest.approx(0.98 * 0.33)
+    assert [hit["score_parts"]["encoder"] for hit in details(client, size=5, language="fr")] == [0.0] * 5
+
+
+def test_the_words_that_carry_the_encoders_part_sum_to_it(fake: FakeEngine, tmp_path: Path) -> None:
+    """The encoded query is (0.2, 0.6) / sqrt(0.4). The products are 0.949 with the dog, and -0.316 with the bread, the
+    least of the window; the cat's, 0.316, is half the way between, and the match of its whole text adds the other."""
+    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
+    client = service_before(fake, encoding_embeddings(tmp_path / "embeddings"), tmp_path)
+    found = {hit["first_stage_rank"]: hit["score_sources"] for hit in details(client, size=7, window_size=5)}
+    share = 0.98 * 0.45
+    least, cat, dog = -0.2 / sqrt(0.4), 0.2 / sqrt(0.4), 0.52 / sqrt(0.4)
+    slope = share / (dog - least)
+    assert found[2]["encoder"]["words"] == [{"word": "dog", "language": "en", "part": pytest.approx(slope * dog)}]
+    assert found[4]["encoder"] == {
+        "cosine": pytest.approx(cat),
+        "words": [{"word": "cat", "language": "en", "part": pytest.approx(slope * cat)}],
+        "other_words": pytest.approx(0, abs=1e-9),
+        "window_offset": pytest.approx(-slope * least, abs=1e-6),
+        "exact_match": pytest.approx(share - slope * (cat - least), abs=1e-6),
+    }
+    assert found[1] == {"encoder": None, "feedback": None, "neighbours": None}  # it has no known word
+    assert found[6] is None  # behind the window
+    assert [hit["score_sources"] for hit in details(client, size=5, window_size=5, method="nbow")] == [None] * 5
+
+
+def test_details_name_the_documents_by_their_ids(client: FlaskClient) -> None:
+    """Of a query of four words over 100 hits: every fifth hit has the same word, so each copy resembles the others."""
+    query = {"match": {"body": "cat dog water bread"}}
+    body = {"query": query, "size": 100, "ext": {"rerank": {"details": True, "language": "en"}}}
+    hits = client.post("/pages/_search", json=body).get_json()["hits"]["hits"]
+    for hit in hits:
+        sources, kind = hit["_rerank"]["score_sources"], int(hit["_id"]) % 5
+        neighbours = sources["neighbours"]["documents"]
+        assert len(neighbours) == (0 if TEXTS[kind] in ("zzz", "qqq") else 3)
+        assert {int(each["id"]) % 5 for each in neighbours} <= {kind}
+        assert hit["_id"] not in [each["id"] for each in neighbours]
+        assert sources["feedback"] == {"words": [], "documents": []}  # the best hits have the query's own words alone
+
+
+def test_a_search_may_say_how_much_the_engines_score_counts(client: FlaskClient) -> None:
+    """The engine's score and rank, and nearness, as above: 40 %, 10 % and 50 %."""
+    found = {hit["first_stage_rank"]: hit for hit in details(client, size=5, window_size=5, first_stage_share=0.5)}
+    expected = {1: 0.5, 2: 0.35 + 0.45, 3: 0.225, 4: 0.11 + 0.5, 5: 0.0}
+    assert {rank: sum(found[rank]["score_parts"].values()) for rank in expected} == pytest.approx(
+        {rank: 0.02 + 0.98 * value for rank, value in expected.items()}
+    )
+    assert list(found) == [2, 4, 1, 3, 5]
+
+
+def test_with_the_whole_share_the_engines_order_stays(client: FlaskClient) -> None:
+    found = details(client, size=100, first_stage_share=1)
+    assert [hit["first_stage_rank"] for hit in found] == list(range(1, 101))
+
+
+def test_by_transport_alone_hits_without_a_known_word_are_the_last_of_the_window(client: FlaskClient) -> None:
+    found = details(client, size=7, window_size=5, method="nbow")
+    assert [hit["without_known_word"] for hit in found] == [False, False, False, True, True, False, False]
+    assert [hit["first_stage_rank"] for hit in found] == [4, 2, 5, 1, 3, 6, 7]  # cat, dog, bread, zzz, qqq
+
+
+@pytest.mark.parametrize(("epsilon", "precision"), [(0.1, "float32"), (0.02, "float64")])
+def test_the_precision_is_that_of_the_epsilon(client: FlaskClient, epsilon: float, precision: str) -> None:
+    found = details(client, size=6, window_size=5, method="sinkhorn", epsilon=epsilon)
+    assert [hit["precision"] for hit in found] == [precision] * 5 + ["none"]
+    assert [hit["method"] for hit in found] == ["sinkhorn"] * 5 + ["none"]

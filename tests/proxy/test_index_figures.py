@@ -1,0 +1,282 @@
+"""What is learned of an index that is not ours: once, in the background, within limits, at no search's cost."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import log
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reranker.api.app import create_app
+from reranker.base.errors import NotFound, StoreUnavailable
+from reranker.embeddings import Embeddings
+from reranker.proxy import PROXY_EXTENSION
+from reranker.proxy.index_figures import IndexFigures, joined_figures, sample_figures
+from reranker.service.settings import Settings
+from reranker.stores import open_store
+from tests.support.fake_engine import FakeEngine, Received, ok
+
+CAT, DOG, BREAD = 0, 1, 3  # term ids of tests/support/tiny.py
+TEXTS = [*["cat dog"] * 30, *["cat bread zzz"] * 20, *["chat"] * 10, *["- !"] * 5]
+
+
+class FakeStore:
+    """Gives each index the same texts, or fails as a test says."""
+
+    def __init__(self, texts: Sequence[str] = TEXTS) -> None:
+        self.texts = texts
+        self.asked: list[tuple[str, tuple[str, ...]]] = []
+        self.error: Exception | None = None
+
+    def sample(self, index: str, fields: Sequence[str], n_documents: int) -> Iterable[Mapping[str, Any]]:
+        self.asked.append((index, tuple(fields)))
+        if self.error is not None:
+            raise self.error
+        return [{"_index": index, "_id": str(n), "_source": {"text": text}} for n, text in enumerate(self.texts)]
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def at_once(work: Callable[[], None]) -> None:
+    work()
+
+
+@pytest.fixture
+def store() -> FakeStore:
+    return FakeStore()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def figures(store: FakeStore, embeddings: Embeddings, clock: Clock) -> IndexFigures:
+    return IndexFigures(store, embeddings, clock, at_once)
+
+
+def test_a_sample_is_counted_by_language(embeddings: Embeddings) -> None:
+    found = sample_figures(TEXTS, embeddings)
+    assert found.n_documents == 60
+    assert found.languages == {"en": 50 / 60, "fr": 10 / 60}
+    assert found.unknown_share == 20 / (60 + 60 + 10)
+    # Ten French documents are too few to count by.
+    assert list(found.idf.languages) == ["en"]
+    idf = found.idf.languages["en"].idf(np.array([CAT, DOG, BREAD], dtype=np.int32))
+    assert idf.tolist() == pytest.approx([0.0, log(51 / 31), log(51 / 21)])
+
+
+def test_samples_are_joined_by_summing_their_counts(embeddings: Embeddings) -> None:
+    parts = [sample_figures(texts, embeddings) for texts in (TEXTS, ["cat car"] * 25, ["chat pain"] * 45)]
+    found = joined_figures(parts)
+    assert found.languages == {"en": 75 / 130, "fr": 55 / 130}
+    assert found.unknown_share == 20 / (130 + 50 + 90)
+    # 55 French documents are enough, though each sample had too few.
+    frequencies = {
+        code: (each.n_documents, dict(zip(each.term_ids.tolist(), each.counts.tolist(), strict=True)))
+        for code, each in found.idf.languages.items()
+    }
+    assert frequencies == {"en": (75, {CAT: 75, DOG: 30, BREAD: 20, 4: 25}), "fr": (55, {5: 55, 8: 45})}
+
+
+def test_hits_of_several_indices_take_the_figures_of_all_once_all_are_known(
+    figures: IndexFigures, store: FakeStore
+) -> None:
+    assert figures.joined_idf(["b", "a"]) is None
+    table = figures.joined_idf({"a", "b"})
+    assert table is not None
+    assert table.languages["en"].n_documents == 100
+    store.error = StoreUnavailable("forbidden")
+    assert figures.joined_idf(["a", "c"]) is None
+    assert figures.joined_idf(["a", "c"]) is None
+    assert figures.joined_idf([f"index-{number}" for number in range(11)]) is None
+
+
+def test_an_empty_sample_says_nothing(embeddings: Embeddings) -> None:
+    found = sample_figures([], embeddings)
+    assert (found.n_documents, found.languages, found.unknown_share) == (0, {}, 0.0)
+
+
+def test_a_search_takes_what_is_known_and_the_rest_is_learned_after_it(
+    store: FakeStore, embeddings: Embeddings
+) -> None:
+    started: list[Callable[[], None]] = []
+    figures = IndexFigures(store, embeddings, start=started.append)
+    assert figures.idf("pages") is None
+    assert figures.languages("pages") == {}
+    assert len(started) == 1
+    assert not store.asked
+    started[0]()
+    table = figures.idf("pages")
+    assert table is not None
+    assert table.languages["en"].n_documents == 50
+    assert figures.languages("pages") == {"en": 50 / 60, "fr": 10 / 60}
+    assert store.asked == [("pages", ())]
+
+
+def test_figures_are_kept_by_index_and_fields(figures: IndexFigures, store: FakeStore) -> None:
+    for _ in range(2):
+        figures.idf("pages")
+        figures.idf("pages", ("text",))
+        figures.idf("pages", ("title",))
+        figures.idf("others")
+    assert store.asked == [("pages", ()), ("pages", ("text",)), ("pages", ("title",)), ("others", ())]
+    assert figures.idf("pages", ("title",)) is None  # no document has a title
+
+
+def test_figures_are_learned_anew_after_an_hour_and_used_meanwhile(
+    store: FakeStore, embeddings: Embeddings, clock: Clock
+) -> None:
+    started: list[Callable[[], None]] = []
+    figures = IndexFigures(store, embeddings, clock, started.append)
+    figures.languages("pages")
+    started.pop()()
+    store.texts = ["chat"] * 60
+    clock.now += 3_599
+    assert "en" in figures.languages("pages")
+    assert not started
+    clock.now += 1
+    assert "en" in figures.languages("pages")
+    started.pop()()
+    assert figures.languages("pages") == {"fr": 1.0}
+
+
+def test_after_a_failure_it_waits_longer_each_time(
+    figures: IndexFigures, store: FakeStore, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.error = StoreUnavailable("the engine\nis overloaded")
+    tried_at = []
+    for _ in range(2_000):
+        n_before = len(store.asked)
+        assert figures.idf("pages") is None
+        if len(store.asked) > n_before:
+            tried_at.append(clock.now - 1_000)
+        clock.now += 10
+    assert tried_at[:6] == [0, 60, 180, 420, 900, 1_860]
+    assert tried_at[7] - tried_at[6] == 3_600
+    assert "index 'pages' cannot be learned: the engine is overloaded" in caplog.text
+
+
+def test_a_failure_leaves_what_was_learned_and_a_deleted_index_does_not(
+    figures: IndexFigures, store: FakeStore, clock: Clock
+) -> None:
+    assert figures.idf("pages") is None  # a search takes what was known when it came
+    assert figures.idf("pages") is not None
+    store.error = StoreUnavailable("down")
+    clock.now += 3_600
+    figures.idf("pages")
+    assert figures.idf("pages") is not None
+    store.error = NotFound("no such index")
+    clock.now += 3_600
+    figures.idf("pages")
+    assert figures.idf("pages") is None
+
+
+def test_a_mistake_of_ours_is_a_failure_too(figures: IndexFigures, store: FakeStore) -> None:
+    store.error = KeyError("hits")
+    assert figures.idf("pages") is None
+    store.error = None
+    assert figures.wait(0)
+    figures.idf("others")
+    assert figures.idf("others") is not None
+
+
+def test_the_least_recently_used_indices_are_forgotten(figures: IndexFigures, store: FakeStore) -> None:
+    store.texts = ["cat"]
+    for number in range(250):
+        figures.languages(f"index-{number}")
+        figures.languages("index-0")
+    assert len(figures._known) == 200
+    n_asked = len(store.asked)
+    assert figures.languages("index-0") == {"en": 1.0}
+    assert len(store.asked) == n_asked
+    assert figures.languages("index-1") == {}
+
+
+@pytest.mark.parametrize("name", ["", "_all", "a,b", "logs-*", "../pages", "-pages"])
+def test_lists_and_patterns_of_indices_are_not_learned(figures: IndexFigures, store: FakeStore, name: str) -> None:
+    assert figures.languages(name) == {}
+    assert not store.asked
+
+
+def test_no_more_than_fifty_indices_wait(store: FakeStore, embeddings: Embeddings) -> None:
+    started: list[Callable[[], None]] = []
+    figures = IndexFigures(store, embeddings, start=started.append)
+    for number in range(80):
+        figures.languages(f"index-{number}")
+    assert len(started) == 1  # one thread for all of them
+    started.pop()()
+    assert [index for index, _ in store.asked] == [f"index-{number}" for number in range(50)]
+
+
+def test_a_search_does_not_wait_for_a_slow_engine(embeddings: Embeddings) -> None:
+    go_on = threading.Event()
+
+    class Slow(FakeStore):
+        def sample(self, index: str, fields: Sequence[str], n_documents: int) -> Iterable[Mapping[str, Any]]:
+            go_on.wait(30)
+            return super().sample(index, fields, n_documents)
+
+    figures = IndexFigures(Slow(), embeddings)
+    assert figures.idf("pages") is None
+    assert not figures.wait(0)
+    go_on.set()
+    assert figures.wait(30)
+    assert figures.idf("pages") is not None
+
+
+def test_where_no_thread_can_be_started_a_search_goes_on(store: FakeStore, embeddings: Embeddings) -> None:
+    def refuse(_: Callable[[], None]) -> None:
+        raise RuntimeError("can't start new thread")
+
+    figures = IndexFigures(store, embeddings, start=refuse)
+    assert figures.idf("pages") is None
+    assert figures.wait(0)
+
+
+@pytest.mark.parametrize(("learns", "n_asked"), [(True, 1), (False, 0)])
+def test_it_can_be_switched_off(embeddings: Embeddings, tmp_path: Path, learns: bool, n_asked: int) -> None:
+    store = FakeStore()
+    settings = Settings(home=tmp_path, store="opensearch://127.0.0.1:1", proxy_learn_weights=learns)
+    app = create_app(settings, store, embeddings)  # type: ignore[arg-type]
+    figures = app.extensions[PROXY_EXTENSION].ranking.figures
+    figures.idf("pages")
+    assert figures.wait(30)
+    assert len(store.asked) == n_asked
+
+
+@pytest.mark.parametrize("status", [401, 403, 429, 500])
+def test_an_engine_that_refuses_the_sample_leaves_searches_as_they_are(
+    fake: FakeEngine, embeddings: Embeddings, tmp_path: Path, caplog: pytest.LogCaptureFixture, status: int
+) -> None:
+    hits = [{"_index": "pages", "_id": word, "_score": 1.0, "_source": {"text": word}} for word in ("bread", "cat")]
+    answer = json.dumps({"took": 1, "hits": {"total": {"value": 2}, "max_score": 1.0, "hits": hits}}).encode()
+
+    def answered(received: Received) -> bytes:
+        if "/_mapping" in received.line or b"function_score" in received.body:
+            return ok(b'{"error": {"type": "no", "reason": "not for you"}}').replace(b"200 OK", f"{status} No".encode())
+        return ok(answer)
+
+    fake.answer = answered
+    store = open_store(fake.url)
+    app = create_app(Settings(home=tmp_path, threads=1, store=fake.url), store, embeddings)
+    for _ in range(2):
+        response = app.test_client().post("/pages/_search", json={"query": {"match": {"text": "cat"}}})
+        assert response.headers["X-Rerank-Status"] == "applied"
+        assert [hit["_id"] for hit in response.get_json()["hits"]["hits"]] == ["cat", "bread"]
+        assert app.extensions[PROXY_EXTENSION].ranking.figures.wait(30)
+    # Asked once: the second search came within the minute after the failure.
+    assert caplog.text.count("the word frequencies of index 'pages' cannot be learned") == 1
+    store.close()

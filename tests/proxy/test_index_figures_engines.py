@@ -1,0 +1,180 @@
+"""Words of a real index that is not ours are weighed by how rare they are there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import urllib3
+
+from reranker.embeddings import Embeddings
+from reranker.proxy import Proxy
+from reranker.proxy.index_figures import IndexFigures
+from reranker.stores import open_store
+from reranker.stores.engine.store import EngineStore
+from reranker.text.bags import WeightedBags
+from reranker.text.idf import IdfTable
+from reranker.upstream.nodes import Upstream
+from tests.support.calls import hits, make_index, post
+from tests.support.engines.sources import Engine
+
+pytestmark = pytest.mark.engine
+
+# Nearly every document is about cats, so that "cat" says little: 59 of 60 hold it, and 1 holds "bread".
+TEXTS = ["bread", *["cat"] * 59]
+QUERY = {
+    "query": {"terms": {"n": [0, 1]}},
+    "sort": ["_score"],
+    "ext": {"rerank": {"query_context": {"query_text": "cat cat bread"}, "language": "en", "method": "emd"}},
+}
+
+
+@pytest.fixture
+def cats(engine: Engine, http: urllib3.PoolManager, index_name: str) -> str:
+    documents = [{"text": text, "n": n, "other": "water"} for n, text in enumerate(TEXTS)]
+    make_index(http, engine.url, index_name, {"n": {"type": "integer"}}, documents)
+    return index_name
+
+
+def found(http: urllib3.PoolManager, url: str, index: str, **ext: Any) -> list[str]:
+    body = {**QUERY, "ext": {"rerank": {**QUERY["ext"]["rerank"], **ext}}}  # type: ignore[index]
+    answer = post(http, f"{url}/{index}/_search", body)
+    assert answer.headers["X-Rerank-Status"] == "applied"
+    return [hit["_source"]["text"] for hit in hits(answer)]
+
+
+def test_rare_words_weigh_more_once_the_index_is_known(
+    http: urllib3.PoolManager, url: str, proxy: Proxy, cats: str
+) -> None:
+    assert found(http, url, cats) == ["cat", "bread"]  # by counts alone: two words of three are "cat"
+    assert proxy.ranking.figures.wait(30)
+    assert proxy.ranking.figures.languages(cats) == {"en": 1.0}
+    assert found(http, url, cats) == ["bread", "cat"]
+    # In other fields the words are others.
+    assert found(http, url, cats, text_fields=["text"]) == ["cat", "bread"]
+    assert proxy.ranking.figures.wait(30)
+    assert found(http, url, cats, text_fields=["text"]) == ["bread", "cat"]
+
+
+def test_hits_that_come_again_are_not_weighed_again(
+    http: urllib3.PoolManager, url: str, proxy: Proxy, cats: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weighed = []
+
+    def noted(idf: IdfTable, bags: Sequence[Any], *more: Any) -> WeightedBags:
+        weighed.append(len(bags))
+        return weigh_all(idf, bags, *more)
+
+    weigh_all = IdfTable.weigh_all
+    monkeypatch.setattr(IdfTable, "weigh_all", noted)
+    first = found(http, url, cats, method="auto")
+    assert proxy.ranking.figures.wait(30)
+    learned = found(http, url, cats, method="auto")
+    assert first != learned
+    assert sum(weighed) == 4
+    assert found(http, url, cats, method="auto") == learned
+    assert sum(weighed) == 4
+
+
+def test_hits_of_several_indices_are_weighed_by_all_of_them(
+    http: urllib3.PoolManager, engine: Engine, url: str, proxy: Proxy, cats: str
+) -> None:
+    other = f"{cats}-more"
+    make_index(http, engine.url, other, {}, [{"text": "bread", "n": 1}, *[{"text": "cat"}] * 99])
+    try:
+        assert found(http, url, f"{cats}*")[0] == "cat"
+        assert proxy.ranking.figures.wait(30)
+        assert found(http, url, f"{cats}*")[-1] == "cat"
+    finally:
+        http.request("DELETE", f"{engine.url}/{other}")
+
+
+def test_an_index_of_ours_is_not_sampled(http: urllib3.PoolManager, url: str, proxy: Proxy, ours: str) -> None:
+    body = {"query": {"match_all": {}}, "ext": {"rerank": {"query_context": {"query_text": "chat"}}}}
+    assert post(http, f"{url}/{ours}/_search", body).headers["X-Rerank-Status"] == "applied"
+    assert proxy.ranking.figures.wait(0)
+    assert proxy.ranking.figures._known == {}
+
+
+def test_an_index_that_is_deleted_is_forgotten(
+    http: urllib3.PoolManager, engine: Engine, embeddings: Embeddings, cats: str
+) -> None:
+    now = [0.0]
+    store = open_store(engine.url)
+    assert isinstance(store, EngineStore)
+    figures = IndexFigures(store, embeddings, lambda: now[0], lambda work: work())
+    for _ in range(2):
+        table = figures.idf(cats)
+    assert table is not None
+    assert table.languages["en"].n_documents == 60
+    http.request("DELETE", f"{engine.url}/{cats}")
+    now[0] += 3_600
+    figures.idf(cats)
+    assert figures.idf(cats) is None
+    store.close()
+
+
+def test_an_index_without_sources_is_weighed_as_before(
+    http: urllib3.PoolManager, engine: Engine, embeddings: Embeddings, index_name: str
+) -> None:
+    documents = [{"text": "cat"}] * 60
+    make_index(http, engine.url, index_name, {"text": {"type": "text"}}, documents, _source={"enabled": False})
+    store = open_store(engine.url)
+    assert isinstance(store, EngineStore)
+    figures = IndexFigures(store, embeddings, start=lambda work: work())
+    figures.idf(index_name)
+    assert figures.idf(index_name) is None
+    known = figures.figures(index_name)
+    assert known is not None
+    assert known.n_documents == 0
+    store.close()
+
+
+def test_indices_have_figures_of_their_own(
+    http: urllib3.PoolManager, engine: Engine, embeddings: Embeddings, index_name: str
+) -> None:
+    names = {f"{index_name}-{word}": word for word in ("cat", "chat", "water")}
+    store = open_store(engine.url)
+    assert isinstance(store, EngineStore)
+    figures = IndexFigures(store, embeddings)
+    for name, word in names.items():
+        make_index(http, engine.url, name, {}, [{"text": word}] * 60)
+        figures.idf(name)
+    assert figures.wait(30)
+    terms = {
+        names[name]: {
+            (language, tuple(frequencies.term_ids.tolist()), tuple(frequencies.counts.tolist()))
+            for language, frequencies in table.languages.items()
+        }
+        for name in names
+        if (table := figures.idf(name)) is not None
+    }
+    assert terms == {"cat": {("en", (0,), (60,))}, "chat": {("fr", (5,), (60,))}, "water": {("en", (2,), (60,))}}
+    store.close()
+    for name in names:
+        http.request("DELETE", f"{engine.url}/{name}")
+
+
+def test_the_sample_is_asked_for_with_the_services_own_rights_and_not_the_callers(
+    http: urllib3.PoolManager, url: str, proxy: Proxy, cats: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sampled: list[Any] = []
+    asked: list[str] = []
+    sample, ask = EngineStore.sample, Upstream.ask
+
+    def sampling(self: EngineStore, *arguments: Any) -> Any:
+        sampled.append(arguments)
+        return sample(self, *arguments)
+
+    def asking(self: Upstream, *arguments: Any) -> Any:
+        asked.append(repr(arguments))
+        return ask(self, *arguments)
+
+    monkeypatch.setattr(EngineStore, "sample", sampling)
+    monkeypatch.setattr(Upstream, "ask", asking)
+    post(http, f"{url}/{cats}/_search", QUERY, Authorization="Basic Y2FsbGVyOnNlY3JldA==")
+    assert proxy.ranking.figures.wait(30)
+    assert sampled == [(cats, (), 1_000)]
+    assert any(f"/{cats}/_search" in one for one in asked)
+    assert "Y2FsbGVyOnNlY3JldA==" not in "".join(asked)

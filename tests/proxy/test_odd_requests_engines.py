@@ -1,0 +1,177 @@
+"""Odd requests to an engine and to the proxy in front of it: the same status, headers and body."""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+import json
+import os
+import zlib
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+import urllib3
+
+from reranker.api.app import create_app
+from reranker.embeddings import Embeddings
+from reranker.service.settings import Settings
+from tests.proxy.odd_requests import (
+    DUPLICATES,
+    HEADER,
+    JSON,
+    LINES,
+    NDJSON,
+    QUERY,
+    OddRequest,
+    nested,
+    odd_requests,
+    without_what_differs,
+)
+from tests.support.calls import make_index
+from tests.support.engines.sources import Engine
+from tests.support.service import serving
+
+INDEX = f"odd-{os.getpid()}"
+# Of the connection, or the server's own.
+NOT_COMPARED = {"date", "server", "connection", "content-length", "transfer-encoding", "server-timing", "keep-alive"}
+
+
+@pytest.fixture(scope="module")
+def front(engine: Engine, embeddings: Embeddings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The proxy in front of an engine with five documents; gives its URL."""
+    settings = Settings(
+        home=tmp_path_factory.mktemp("odd"),
+        threads=1,
+        store=f"{engine.distribution}://{engine.url.partition('://')[2]}",
+        proxy_budget_ms=60_000,
+        proxy_translate="never",
+        proxy_learn_weights=False,
+        proxy_timeout_s=20,
+    )
+    properties = {"t": {"type": "text"}, "n": {"type": "integer"}}
+    documents = [{"t": text, "n": n} for n, text in enumerate(["cat", "cat dog", "dog", "bread cat water", "car cat"])]
+    app = create_app(settings, None, embeddings)
+    with urllib3.PoolManager() as http, serving(app) as url:
+        make_index(http, engine.url, INDEX, properties, documents)
+        yield url
+        http.request("DELETE", f"{engine.url}/{INDEX}")
+
+
+def send(url: str, odd: OddRequest) -> tuple[int | None, dict[str, str], bytes]:
+    """Status, headers and body; None where the connection ends without an answer."""
+    where = urlsplit(url)
+    connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=60)
+    try:
+        target = odd.target.replace("{index}", INDEX)
+        connection.putrequest(odd.method, target, skip_accept_encoding=True)
+        body = None if odd.body is None else odd.body.replace(b"{index}", INDEX.encode())
+        lengths = {} if body is None else {"Content-Length": str(len(body))}
+        for name, value in {**odd.headers, **lengths}.items():
+            connection.putheader(name, value)
+        connection.endheaders(body)
+        answer = connection.getresponse()
+        headers = {name.lower(): value for name, value in answer.getheaders()}
+        return answer.status, headers, answer.read()
+    except (http.client.RemoteDisconnected, ConnectionResetError):
+        return None, {}, b""
+    finally:
+        connection.close()
+
+
+def plain(headers: dict[str, str], body: bytes) -> bytes:
+    coding = headers.get("content-encoding")
+    return gzip.decompress(body) if coding == "gzip" else zlib.decompress(body) if coding == "deflate" else body
+
+
+# Every fourth on each engine, all of them on the first.
+@pytest.mark.parametrize(
+    "odd",
+    [
+        pytest.param(odd, id=odd.name, marks=[pytest.mark.any_engine] if number % 4 else [])
+        for number, odd in enumerate(odd_requests())
+    ],
+)
+def test_the_proxy_answers_what_the_engine_answers(engine: Engine, front: str, odd: OddRequest) -> None:
+    status, headers, body = send(engine.url, odd)
+    our_status, our_headers, our_body = send(front, odd)
+    assert our_status == (502 if status is None else status), our_body[:500]
+    if status is None:
+        return
+    is_reranked = our_headers.get("x-rerank-status") in ("applied", "fallback")
+    is_reranked |= our_headers.get("x-rerank-reason") == "beyond_window"
+    ours_to_add = {"x-rerank-status", "x-rerank-reason"}
+    assert {name: one for name, one in our_headers.items() if name not in NOT_COMPARED | ours_to_add} == {
+        name: one for name, one in headers.items() if name not in NOT_COMPARED
+    }
+    found = without_what_differs(plain(our_headers, our_body), is_reranked)
+    assert found == without_what_differs(plain(headers, body), is_reranked)
+
+
+def test_the_engine_refuses_what_has_no_content_type_or_a_key_twice(engine: Engine, front: str) -> None:
+    assert send(engine.url, OddRequest("", "/{index}/_search", QUERY, {}))[0] == 406
+    for body in DUPLICATES:
+        for odd in (
+            OddRequest("", "/{index}/_search", body),
+            OddRequest("", "/_msearch", HEADER + body + b"\n", NDJSON),
+        ):
+            assert send(engine.url, odd)[0] == send(front, odd)[0] == 400, odd
+
+
+def test_a_key_twice_in_our_own_section_is_refused_too(front: str) -> None:
+    body = b'{"ext":{"rerank":{"details":true,"details":false}},"query":{"match":{"t":"cat"}}}'
+    assert send(front, OddRequest("", "/{index}/_search", body))[0] == 400
+
+
+@pytest.mark.parametrize(("taken", "coding"), [("gzip", "gzip"), ("deflate", "deflate"), ("*", "gzip"), ("br", None)])
+def test_a_reranked_answer_is_compressed_as_the_caller_takes_it(front: str, taken: str, coding: str | None) -> None:
+    for odd in (OddRequest("", "/{index}/_search"), OddRequest("", "/_msearch", LINES, NDJSON)):
+        status, headers, body = send(
+            front, OddRequest("", odd.target, odd.body, {**odd.headers, "Accept-Encoding": taken})
+        )
+        assert (status, headers["x-rerank-status"], headers.get("content-encoding")) == (200, "applied", coding)
+        assert int(headers["content-length"]) == len(body)
+        answer = json.loads(plain(headers, body))
+        assert len(answer.get("responses", [answer])[0]["hits"]["hits"]) == 4
+
+
+@pytest.mark.parametrize("n", [450, 1_000, 5_000])
+def test_a_query_nested_too_deeply_is_the_engines_to_answer(engine: Engine, front: str, n: int) -> None:
+    """OpenSearch 2 ends the connection. The others answer that it is too deep; OpenSearch 3 may end the connection too,
+    now and then, where its own stack gives out first."""
+    for odd in (
+        OddRequest("", "/{index}/_search", nested(n)),
+        OddRequest("", "/_msearch", HEADER + nested(n) + b"\n", NDJSON),
+    ):
+        status, _, body = send(engine.url, odd)
+        our_status, _, our_body = send(front, odd)
+        may_end = engine.name.startswith("opensearch-3")
+        if our_status == 502 and (status is None or may_end):
+            assert b"broke (it was closed without an answer)" in our_body
+        elif status is None:
+            assert may_end
+            assert our_status == 400
+        else:
+            assert (our_status, our_body) == (status, body)
+
+
+@pytest.mark.parametrize("n", [100, 150, 333])
+def test_our_section_is_taken_out_however_deep_the_query_is(engine: Engine, front: str, n: int) -> None:
+    body = nested(n)[:-1] + b',"ext":{"rerank":{"query_context":{"query_text":"cat"}}}}'
+    status, headers, answer = send(front, OddRequest("", "/{index}/_search", body))
+    engines_status, _, engines_answer = send(engine.url, OddRequest("", "/{index}/_search", nested(n)))
+    if None in (status, engines_status) or status == 502:
+        return  # from some 300 on the engine's own stack may give out: it closes the connection
+    assert status == engines_status
+    if status == 200:
+        assert headers["x-rerank-status"] == "applied"
+        assert without_what_differs(answer, True) == without_what_differs(engines_answer, True)
+
+
+@pytest.mark.parametrize("value", ["a" * 20_000, "a" * 70_000, "a\x01b"])
+def test_a_head_that_the_engine_cannot_read_spoils_no_connection_for_others(front: str, value: str) -> None:
+    """The engine answers 400, and would not answer to a further request on the same connection."""
+    for _ in range(3):
+        assert send(front, OddRequest("", "/{index}/_search", None, {"X-Long": value}, "GET"))[0] == 400
+        assert send(front, OddRequest("", "/{index}/_search", QUERY, JSON))[0] == 200
+        assert send(front, OddRequest("", "/_cluster/health", None, {}, "GET"))[0] == 200

@@ -1,0 +1,104 @@
+"""Pages agree: whatever the window and the page sizes, they hold each hit once, and always in the same order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import urllib3
+from flask.testing import FlaskClient
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from reranker.api.app import create_app
+from reranker.embeddings import Embeddings
+from reranker.service.settings import Settings
+from tests.support.calls import chat, hits, make_index, post
+from tests.support.engines.sources import Engine
+from tests.support.fake_engine import Received, fake_engine, ok
+from tests.support.tiny import POSITIONS
+
+TEXTS = [*POSITIONS["en"], *POSITIONS["fr"], "zzz", "", "cat bread", "chien", "car car"]
+
+sizes = st.lists(st.integers(1, 20), min_size=1, max_size=6)
+
+
+def walk(ask: Any, window: int, page_sizes: Sequence[int], n_hits: int) -> list[str]:
+    """The ids of page after page, each as long as the next of the sizes, until all hits have been seen."""
+    seen: list[str] = []
+    offset = 0
+    while offset <= n_hits:
+        size = page_sizes[len(seen) % len(page_sizes)]
+        seen += ask(offset, size, window)
+        offset += size
+    return seen
+
+
+@pytest.fixture(scope="module")
+def found() -> list[str]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def client(embeddings: Embeddings, tmp_path_factory: pytest.TempPathFactory, found: list[str]) -> Iterator[FlaskClient]:
+    """The proxy in front of an engine that finds whatever `found` holds, in that order."""
+
+    def answer(received: Received) -> bytes:
+        body = json.loads(received.body)
+        start, size = body["from"], body["size"]
+        page = [
+            {"_index": "pages", "_id": str(n), "_score": 50.0 - n, "_source": {"body": text}}
+            for n, text in list(enumerate(found))[start : start + size]
+        ]
+        return ok(json.dumps({"took": 1, "hits": {"max_score": 50.0, "hits": page}}).encode())
+
+    with fake_engine() as engine:
+        engine.answer = answer
+        home = tmp_path_factory.mktemp("pages")
+        app = create_app(Settings(home=home, threads=1, store=engine.url), None, embeddings)
+        yield app.test_client()
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(texts=st.lists(st.sampled_from(TEXTS), max_size=40), window=st.integers(1, 30), page_sizes=sizes)
+def test_pages_hold_each_hit_once_and_agree(
+    client: FlaskClient, found: list[str], texts: list[str], window: int, page_sizes: list[int]
+) -> None:
+    found[:] = texts
+
+    def ask(offset: int, size: int, window: int) -> list[str]:
+        body = {"query": {"match_all": {}}, "from": offset, "size": size, "ext": chat(window_size=window)}
+        response = client.post("/pages/_search", json=body)
+        assert response.status_code == 200
+        return [hit["_id"] for hit in response.get_json()["hits"]["hits"]]
+
+    whole = ask(0, max(1, len(texts)), window)
+    assert sorted(whole) == sorted(str(n) for n in range(len(texts)))
+    assert whole[window:] == [str(n) for n in range(len(texts))][window:]
+    assert walk(ask, window, page_sizes, len(texts)) == whole
+
+
+@pytest.mark.any_engine
+@pytest.mark.engine
+def test_pages_of_a_real_engine_agree(
+    http: urllib3.PoolManager, engine: Engine, url: str, index_name: str, tmp_path: Path
+) -> None:
+    documents = [{"body": f"{TEXTS[n % len(TEXTS)]} {'qqq ' * (n % 5 + 1)}"} for n in range(60)]
+    make_index(http, engine.url, index_name, {"body": {"type": "text"}}, documents)
+
+    def ask(offset: int, size: int, window: int) -> list[str]:
+        # With ties in the engine's own scores, which it breaks in the same way each time.
+        body = {"query": {"match": {"body": "qqq"}}, "from": offset, "size": size, "ext": chat(window_size=window)}
+        return [hit["_id"] for hit in hits(post(http, f"{url}/{index_name}/_search", body))]
+
+    @settings(max_examples=15, deadline=None)
+    @given(window=st.integers(1, 70), page_sizes=sizes)
+    def agree(window: int, page_sizes: list[int]) -> None:
+        whole = ask(0, len(documents), window)
+        assert sorted(whole, key=int) == [str(n) for n in range(len(documents))]
+        assert walk(ask, window, page_sizes, len(documents)) == whole
+
+    agree()

@@ -1,0 +1,396 @@
+"""Re-ranking never makes a search worse: what fails, takes too long or comes too often takes the engine's order."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+import urllib3
+from flask import Flask
+from werkzeug.test import TestResponse
+
+from reranker.api.app import create_app
+from reranker.embeddings import Embeddings
+from reranker.proxy import PROXY_EXTENSION, Proxy
+from reranker.proxy.hit_texts import WindowBags
+from reranker.proxy.rank import RankedWindow
+from reranker.proxy.search import Outcome
+from reranker.proxy.window import Window
+from reranker.ranking.ranked import RankedDocument, Reranking
+from reranker.service.settings import Settings
+from reranker.text.bags import BagOfWords, WeightedBag
+from reranker.text.idf import IdfTable
+from tests.support.calls import outcomes
+from tests.support.fake_engine import FakeEngine, Received, ok
+from tests.support.service import serving
+
+TEXTS = ["bread", "car", "dog", "cat"]
+SEARCH = {"query": {"match": {"body": "cat"}}, "size": 2}
+
+
+def page(received: Received) -> bytes:
+    """An engine that finds all texts, in their order."""
+    body = json.loads(received.body) if received.body else {}
+    size, start = body.get("size", 10), body.get("from", 0)
+    found = [
+        {"_index": "pages", "_id": str(n), "_score": 9.5 - n, "_source": {"body": text}}
+        for n, text in list(enumerate(TEXTS))[start : start + size]
+    ]
+    answer = {"took": 3, "hits": {"total": {"value": 4}, "max_score": 9.5, "hits": found}}
+    return ok(json.dumps(answer).encode())
+
+
+@pytest.fixture
+def make_app(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> Callable[..., Flask]:
+    fake.answer = page
+
+    def make(**more: Any) -> Flask:
+        return create_app(Settings(home=tmp_path, threads=1, method="rwmd", store=fake.url, **more), None, embeddings)
+
+    return make
+
+
+class Ranker:
+    """Puts the hits in the opposite order; fails or waits where a test says so."""
+
+    def __init__(self) -> None:
+        self.fails = False
+        self.takes_s = 0.0
+        self.go_on = threading.Event()
+        self.go_on.set()
+        self.n_calls = 0
+
+    def order(self, window: Window, found: WindowBags, prepared: Any) -> RankedWindow:
+        self.n_calls += 1
+        time.sleep(self.takes_s)
+        self.go_on.wait(10)
+        if self.fails:
+            raise RuntimeError("broken\r\nX-Injected: 1")
+        n = len(found.bags)
+        documents = tuple(RankedDocument(n - rank, rank, 0.0, (n - rank + 1) / 10, False) for rank in range(1, n + 1))
+        ranking = Reranking(documents, "opposite", "exact", 0, 0, 0, n, 0)
+        return RankedWindow(window, Outcome("applied"), window.search.page.offset, found, None, ranking)
+
+
+def with_ranker(app: Flask) -> tuple[Proxy, Ranker]:
+    proxy: Proxy = app.extensions[PROXY_EXTENSION]
+    ranker = Ranker()
+    proxy.ranking.ranker.order = ranker.order  # type: ignore[method-assign]
+    return proxy, ranker
+
+
+def outcome(response: TestResponse) -> tuple[str, str | None, list[str]]:
+    hits = response.get_json()["hits"]["hits"]
+    return (
+        response.headers["X-Rerank-Status"],
+        response.headers.get("X-Rerank-Reason"),
+        [hit["_source"]["body"] for hit in hits],
+    )
+
+
+def test_a_failure_gives_the_engines_page_without_asking_it_again(
+    make_app: Callable[..., Flask], fake: FakeEngine, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = make_app()
+    _, ranker = with_ranker(app)
+    ranker.fails = True
+    response = app.test_client().post("/pages/_search", json={**SEARCH, "from": 1})
+    assert outcome(response) == ("fallback", "rerank_failed", ["car", "dog"])
+    assert [hit["_score"] for hit in response.get_json()["hits"]["hits"]] == [8.5, 7.5]
+    assert response.get_json()["hits"]["max_score"] == 9.5
+    assert "X-Injected" not in response.headers
+    assert len(fake.received) == 1
+    assert outcomes(app) == {"fallback/rerank_failed": 1}
+    (record,) = [record for record in caplog.records if "rerank_failed" in record.getMessage()]
+    assert "\n" not in record.getMessage()
+
+
+@pytest.mark.parametrize("part", ["read.read_query", "write._written", "proxy.fetch"])
+def test_a_mistake_of_ours_anywhere_gives_the_engines_answer(
+    make_app: Callable[..., Flask], fake: FakeEngine, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    app = make_app()
+    with_ranker(app)
+
+    def mistaken(*_: Any) -> Any:
+        raise KeyError("a mistake")
+
+    monkeypatch.setattr(f"reranker.proxy.{part}", mistaken)
+    response = app.test_client().post("/pages/_search", json=SEARCH)
+    assert outcome(response) == ("fallback", "rerank_failed", ["bread", "car"])
+    assert json.loads(fake.received[-1].body) == SEARCH
+
+
+def test_a_search_and_its_query_are_read_once(make_app: Callable[..., Flask], monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Any] = []
+
+    def noted(name: str) -> None:
+        module, _, function = name.rpartition(".")
+        own: Callable[..., Any] = getattr(import_module(module), function)
+        monkeypatch.setattr(name, lambda *given, **more: read.append(function) or own(*given, **more))
+
+    app = make_app()
+    for name in ("proxy.read.read_query", "proxy.read.read_body", "ranking.query.tokenize"):
+        noted(f"reranker.{name}")
+    assert outcome(app.test_client().post("/pages/_search", json=SEARCH)) == ("applied", None, ["cat", "dog"])
+    assert sorted(read) == ["read_body", "read_query", "tokenize"]
+
+
+def test_a_query_is_weighed_once_while_the_engine_works_on_the_window(
+    make_app: Callable[..., Flask], fake: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, events = make_app().test_client(), []
+    is_asked, is_weighed = threading.Event(), threading.Event()
+    weigh = IdfTable.weigh
+
+    def weighed(idf: IdfTable, bag: BagOfWords, language: str) -> WeightedBag:
+        is_asked.wait(10)
+        events.append("weighed")
+        is_weighed.set()
+        return weigh(idf, bag, language)
+
+    def answer(received: Received) -> bytes:
+        events.append("asked")
+        is_asked.set()
+        is_weighed.wait(10)
+        events.append("answered")
+        return page(received)
+
+    client.post("/pages/_search", json=SEARCH)  # by which frequencies is known from here on
+    monkeypatch.setattr(IdfTable, "weigh", weighed)
+    fake.answer = answer
+    response = client.post("/pages/_search", json=SEARCH)
+    assert outcome(response) == ("applied", None, ["cat", "dog"])
+    assert events == ["asked", "weighed", "answered"]
+
+
+def test_a_query_that_cannot_be_weighed_gives_the_engines_page(
+    make_app: Callable[..., Flask], fake: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = make_app().test_client()
+
+    def mistaken(*_: Any) -> Any:
+        raise TimeoutError("a mistake, and none of the engine's")
+
+    client.post("/pages/_search", json=SEARCH)
+    monkeypatch.setattr(IdfTable, "weigh", mistaken)
+    response = client.post("/pages/_search", json=SEARCH)
+    assert outcome(response) == ("fallback", "rerank_failed", ["bread", "car"])
+    assert len(fake.received) == 2
+
+
+def test_failures_in_a_row_make_it_rest(
+    make_app: Callable[..., Flask], fake: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reranker.proxy.proxy.BREAKER_REST_S", 2)
+    app = make_app()
+    _, ranker = with_ranker(app)
+    client = app.test_client()
+    ranker.fails = True
+    for _ in range(5):
+        assert outcome(client.post("/pages/_search", json=SEARCH))[1] == "rerank_failed"
+    assert outcome(client.post("/pages/_search", json=SEARCH)) == ("fallback", "breaker_open", ["bread", "car"])
+    assert json.loads(fake.received[-1].body) == SEARCH  # as it came
+    assert ranker.n_calls == 5
+    ranker.fails = False
+    time.sleep(2.1)
+    assert outcome(client.post("/pages/_search", json=SEARCH)) == ("applied", None, ["cat", "dog"])
+    assert outcome(client.post("/pages/_search", json=SEARCH))[0] == "applied"
+
+
+def test_took_counts_both_stages(make_app: Callable[..., Flask]) -> None:
+    app = make_app()
+    _, ranker = with_ranker(app)
+    ranker.takes_s = 0.2
+    response = app.test_client().post("/pages/_search", json=SEARCH)
+    assert response.get_json()["took"] >= 3 + 150  # the engine says 3
+
+
+@contextmanager
+def waiting(ranker: Ranker) -> Iterator[None]:
+    ranker.go_on.clear()
+    try:
+        yield
+    finally:
+        ranker.go_on.set()
+
+
+def test_more_searches_than_may_be_are_answered_in_the_engines_order_at_once(make_app: Callable[..., Flask]) -> None:
+    app = make_app(proxy_max_reranks=1)
+    _, ranker = with_ranker(app)
+    with ThreadPoolExecutor(1) as threads:
+        with waiting(ranker):
+            first = threads.submit(lambda: app.test_client().post("/pages/_search", json=SEARCH))
+            while not ranker.n_calls:
+                time.sleep(0.01)
+            second = app.test_client().post("/pages/_search", json=SEARCH)
+            assert outcome(second) == ("fallback", "busy", ["bread", "car"])
+        assert outcome(first.result(10)) == ("applied", None, ["cat", "dog"])
+    assert outcomes(app) == {"applied": 1, "fallback/busy": 1}
+    assert outcome(app.test_client().post("/pages/_search", json=SEARCH))[0] == "applied"
+
+
+@contextmanager
+def asked_together(proxy: Proxy, n: int) -> Iterator[None]:
+    """The engine is given searches once there are `n` of them."""
+    send, together = proxy.upstream.send, threading.Barrier(n)
+
+    def wait_and_send(*arguments: Any, **options: Any) -> Any:
+        together.wait(10)
+        return send(*arguments, **options)
+
+    proxy.upstream.send = wait_and_send  # type: ignore[method-assign]
+    yield
+    proxy.upstream.send = send  # type: ignore[method-assign]
+
+
+def test_searches_that_wait_for_the_engine_keep_no_other_from_being_re_ranked(make_app: Callable[..., Flask]) -> None:
+    app = make_app(proxy_max_reranks=1, proxy_budget_ms=60_000)
+    proxy, _ = with_ranker(app)
+    with asked_together(proxy, 3), ThreadPoolExecutor(3) as threads:
+        found = list(threads.map(lambda _: app.test_client().post("/pages/_search", json=SEARCH), range(3)))
+    assert [outcome(one) for one in found] == [("applied", None, ["cat", "dog"])] * 3
+
+
+def test_a_re_ranking_that_does_not_begin_in_time_is_no_failure_of_re_ranking(
+    make_app: Callable[..., Flask], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reranker.proxy.proxy.BREAKER_FAILURES", 2)
+    app = make_app(proxy_max_reranks=1, proxy_budget_ms=1_000)
+    proxy, ranker = with_ranker(app)
+    with asked_together(proxy, 3), ThreadPoolExecutor(3) as threads, waiting(ranker):
+        found = list(threads.map(lambda _: app.test_client().post("/pages/_search", json=SEARCH), range(3)))
+    assert sorted(outcome(one)[:2] for one in found) == [("fallback", "busy")] * 2 + [("fallback", "out_of_time")]
+    assert ranker.n_calls == 1
+    assert proxy.breaker.state == "closed"
+
+
+def test_what_outlasts_its_time_counts_until_it_ends(make_app: Callable[..., Flask]) -> None:
+    app = make_app(proxy_max_reranks=1, proxy_budget_ms=200)
+    _, ranker = with_ranker(app)
+    client = app.test_client()
+    with waiting(ranker):
+        assert outcome(client.post("/pages/_search", json=SEARCH)) == ("fallback", "out_of_time", ["bread", "car"])
+        assert outcome(client.post("/pages/_search", json=SEARCH))[1] == "busy"
+    deadline = time.monotonic() + 5
+    while outcome(client.post("/pages/_search", json=SEARCH))[0] != "applied":
+        assert time.monotonic() < deadline
+
+
+def test_the_engines_own_time_counts(
+    make_app: Callable[..., Flask], fake: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reranker.proxy.proxy.BREAKER_FAILURES", 1)
+
+    def slow(received: Received) -> bytes:
+        time.sleep(0.3)
+        return page(received)
+
+    fake.answer = slow
+    app = make_app(proxy_budget_ms=200)
+    proxy, ranker = with_ranker(app)
+    for _ in range(2):
+        response = app.test_client().post("/pages/_search", json=SEARCH)
+        assert outcome(response) == ("fallback", "out_of_time", ["bread", "car"])
+    assert ranker.n_calls == 0
+    assert proxy.breaker.state == "closed"  # the engine is slow, not re-ranking
+
+
+@pytest.mark.parametrize("status", ["401 Who", "403 Never", "404 Nowhere", "429 Slower", "503 Later"])
+def test_an_error_that_is_not_about_the_window_is_passed_on_at_once(
+    make_app: Callable[..., Flask], fake: FakeEngine, status: str
+) -> None:
+    fake.answer = lambda received: (
+        f"HTTP/1.1 {status}\r\nContent-Length: 4\r\nWWW-Authenticate: Basic\r\nConnection: close\r\n\r\noops".encode()
+    )
+    response = make_app().test_client().post("/pages/_search", json=SEARCH)
+    assert (response.status_code, response.data) == (int(status[:3]), b"oops")
+    assert response.headers["WWW-Authenticate"] == "Basic"
+    assert response.headers["X-Rerank-Reason"] == "engine_error"
+    assert len(fake.received) == 1
+
+
+def test_an_error_that_may_be_about_the_window_is_asked_for_as_it_came(
+    make_app: Callable[..., Flask], fake: FakeEngine
+) -> None:
+    fake.answer = lambda received: (
+        page(received)
+        if json.loads(received.body).get("size") == 2
+        else b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    )
+    response = make_app().test_client().post("/pages/_search", json=SEARCH)
+    assert outcome(response) == ("fallback", "engine_refused", ["bread", "car"])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b"{", b"[]", b'{"hits": 7}', b'{"hits": {"hits": {}}}', b'{"hits": {"hits": [7]}}', b"\xff", b"[" * 9_999],
+)
+def test_an_answer_that_is_no_search_answer_is_passed_on(
+    make_app: Callable[..., Flask], fake: FakeEngine, answer: bytes
+) -> None:
+    fake.answer = lambda received: ok(answer)
+    response = make_app().test_client().post("/pages/_search", json=SEARCH)
+    assert (response.status_code, response.data) == (200, answer)
+    assert response.headers["X-Rerank-Status"] == "fallback"
+
+
+def test_an_answer_over_the_limit_is_not_re_ranked(make_app: Callable[..., Flask], fake: FakeEngine) -> None:
+    fake.answer = lambda received: ok(b'{"hits": {"hits": [] , "x": "' + b"y" * 2_000 + b'"}}')
+    response = make_app(proxy_max_answer_bytes=1_000).test_client().post("/pages/_search", json=SEARCH)
+    assert response.headers["X-Rerank-Reason"] == "answer_too_large"
+    assert len(response.data) > 2_000
+
+
+def test_a_look_up_that_fails_gives_the_engines_order(make_app: Callable[..., Flask], fake: FakeEngine) -> None:
+    def answer(received: Received) -> bytes:
+        if b'"ids"' in received.body:
+            return b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        return page(received)
+
+    fake.answer = answer
+    response = make_app().test_client().post("/pages/_search", json={**SEARCH, "_source": ["title"]})
+    assert response.headers["X-Rerank-Status"] == "fallback"
+    assert [hit["_id"] for hit in response.get_json()["hits"]["hits"]] == ["0", "1"]
+
+
+@pytest.mark.parametrize("accepts", [True, False])
+def test_an_answer_is_compressed_for_who_takes_it(
+    make_app: Callable[..., Flask], fake: FakeEngine, accepts: bool
+) -> None:
+    fake.answer = lambda received: ok(
+        json.dumps(
+            {"hits": {"hits": [{"_index": "a", "_id": "1", "_score": 1.0, "_source": {"t": "cat " * 1_000}}]}}
+        ).encode()
+    )
+    headers = {"Accept-Encoding": "gzip" if accepts else "identity"}
+    app = make_app()
+    with serving(app) as url:
+        answer = urllib3.request("POST", f"{url}/pages/_search", json=SEARCH, headers=headers)
+    assert answer.headers["X-Rerank-Status"] == "applied"
+    assert answer.headers.get("Content-Encoding") == ("gzip" if accepts else None)
+    assert answer.json()["hits"]["hits"][0]["_source"]["t"] == "cat " * 1_000
+    assert fake.received[0].header("Accept-Encoding") is None
+
+
+@pytest.mark.parametrize("accepts", [True, False])
+def test_an_error_of_the_engine_is_compressed_for_who_takes_it(
+    make_app: Callable[..., Flask], fake: FakeEngine, accepts: bool
+) -> None:
+    error = b'{"error": {"type": "index_not_found_exception"}, "status": 404}'
+    fake.answer = lambda received: ok(error).replace(b"200 OK", b"404 Not Found", 1)
+    headers = {"Accept-Encoding": "gzip" if accepts else "identity"}
+    with serving(make_app()) as url:
+        answer = urllib3.request("POST", f"{url}/pages/_search", json=SEARCH, headers=headers)
+    assert (answer.status, answer.headers["X-Rerank-Reason"]) == (404, "engine_error")
+    assert answer.headers.get("Content-Encoding") == ("gzip" if accepts else None)
+    assert answer.data == error
+    assert len(fake.received) == 1

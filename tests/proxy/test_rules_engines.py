@@ -1,0 +1,338 @@
+"""Each rule of docs/http.md on real engines: a re-ranked answer is the direct one in another order, and no more."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+import urllib3
+
+from tests.proxy.conftest import named_index
+from tests.support.calls import BY_CHAT, WORDS, chat, hits, make_index, post, words
+from tests.support.engines.sources import Engine
+
+pytestmark = [pytest.mark.any_engine, pytest.mark.engine]
+
+PROPERTIES = {
+    "body": {"type": "text", "store": True},
+    "kind": {"type": "keyword"},
+    "n": {"type": "integer"},
+    "day": {"type": "date"},
+    "parts": {"type": "nested", "properties": {"name": {"type": "keyword"}}},
+    "typed": {"type": "completion"},
+}
+EVERY = {"query": {"match": {"all": "qqq"}}}
+COMPLETION = {"suggest": {"s": {"prefix": "c", "completion": {"field": "typed", "size": 20}}}}
+NESTED = {"nested": {"path": "parts", "query": {"match_all": {}}, "inner_hits": {}}}
+
+
+@pytest.fixture(scope="module")
+def index(engine: Engine) -> Iterator[str]:
+    documents = [
+        {
+            "n": n,
+            "body": text,
+            "all": "qqq " + "rrr " * n,
+            "kind": f"k{n}",
+            "day": f"2026-01-{n + 1:02}",
+            "parts": [{"name": "a"}, {"name": "b"}],
+            "typed": text,
+            "list": [],
+            "empty": {},
+            "price": 1.50,
+        }
+        for n, text in enumerate(WORDS)
+    ]
+    with named_index(engine.url) as name, urllib3.PoolManager(retries=False) as http:
+        make_index(http, engine.url, name, PROPERTIES, documents)
+        yield name
+
+
+def apart(answer: Any) -> tuple[Any, Any]:
+    """What is the same in another order: the answer without its hits, and the hits by their ids, without the scores."""
+    answer = json.loads(json.dumps(answer))
+    for name in ("took", "profile"):
+        answer.pop(name, None)
+    inner = answer.get("hits", {})
+    found = inner.pop("hits", [])
+    inner.pop("max_score", None)
+    for hit in found:
+        hit.pop("_score", None)
+        for name in ("_node", "_shard"):
+            hit.pop(name, None)
+    return answer, sorted(found, key=lambda hit: json.dumps(hit, sort_keys=True))
+
+
+ROWS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
+    "aggs": ({"aggs": {"mean": {"avg": {"field": "n"}}, "top": {"top_hits": {"size": 2}}}}, {}),
+    "typed_keys": ({"aggs": {"mean": {"avg": {"field": "n"}}}}, {"typed_keys": ""}),
+    "highlight": ({"highlight": {"fields": {"all": {}}}}, {}),
+    "suggest": ({"suggest": {"s": {"text": "qqx", "term": {"field": "all"}}}}, {}),
+    "completion": (COMPLETION, {}),
+    "completion, some of _source": ({**COMPLETION, "_source": ["n"]}, {"pretty": ""}),
+    "completion without _source": ({**COMPLETION, "_source": False}, {"typed_keys": ""}),
+    "inner_hits": ({"query": {"bool": {"must": [EVERY["query"], NESTED]}}}, {}),
+    "matched_queries": ({"query": {"match": {"all": {"query": "qqq", "_name": "mine"}}}}, {}),
+    "collapse": ({"collapse": {"field": "kind"}}, {}),
+    "collapse inner_hits": ({"collapse": {"field": "kind", "inner_hits": {"name": "same", "size": 1}}}, {}),
+    "post_filter": ({"post_filter": {"range": {"n": {"gte": 0}}}}, {}),
+    "rescore": (
+        {"rescore": {"window_size": 5, "query": {"rescore_query": {"match": {"body": "cat"}}, "score_mode": "max"}}},
+        {},
+    ),
+    "track_scores": ({"track_scores": True}, {}),
+    "sort by score": ({"sort": ["_score"]}, {}),
+    "sort by score in the URL": ({}, {"sort": "_score:desc"}),
+    "min_score": ({"min_score": 0.0001}, {}),
+    "explain": ({"explain": True}, {}),
+    "version": ({"version": True, "seq_no_primary_term": True}, {}),
+    "version in the URL": ({}, {"version": "true", "seq_no_primary_term": "true"}),
+    "seq_no_primary_term off in the URL": ({"seq_no_primary_term": True}, {"seq_no_primary_term": "false"}),
+    "docvalue_fields": ({"docvalue_fields": ["kind", {"field": "day", "format": "epoch_millis"}]}, {}),
+    "docvalue_fields in the URL": ({}, {"docvalue_fields": "kind"}),
+    "fields": ({"fields": ["bo*", "kind"]}, {}),
+    "fields without _source": ({"fields": ["kind"], "_source": False}, {}),
+    "stored_fields": ({"stored_fields": ["body"]}, {}),
+    "stored_fields in the URL": ({}, {"stored_fields": "body"}),
+    "_source in stored_fields": ({"stored_fields": ["body", "_source"]}, {}),
+    "_source in stored_fields in the URL": ({"stored_fields": ["body"]}, {"stored_fields": "body,_source"}),
+    "stored_fields with _source": ({"stored_fields": ["body"], "_source": ["n"]}, {}),
+    "_source off": ({"_source": False}, {}),
+    "_source list": ({"_source": ["n", "parts.*"]}, {}),
+    "_source includes, excludes": ({"_source": {"includes": ["n", "pa*"], "excludes": ["parts.name"]}}, {}),
+    "_source excludes": ({"_source": {"excludes": ["body", "bag"]}}, {}),
+    "_source all": ({"_source": ["*"]}, {}),
+    "_source in the URL": ({"_source": ["n"]}, {"_source": "kind,day"}),
+    "_source off in the URL": ({}, {"_source": "false"}),
+    "_source_includes in the URL": ({}, {"_source_includes": "n,day", "_source_excludes": "day"}),
+    "_source_excludes in the URL": ({}, {"_source_excludes": "body"}),
+    "rest_total_hits_as_int": ({}, {"rest_total_hits_as_int": "true"}),
+    "track_total_hits": ({"track_total_hits": 3}, {}),
+    "track_total_hits off": ({"track_total_hits": False}, {}),
+    "terminate_after": ({"terminate_after": 1000, "timeout": "10s"}, {}),
+    "profile": ({"profile": True}, {}),
+    "dfs": ({}, {"search_type": "dfs_query_then_fetch"}),
+    "preference and routing": ({}, {"preference": "_local", "routing": "a,b", "request_cache": "false"}),
+    "pretty": ({}, {"pretty": "", "human": "true"}),
+    "batched": ({}, {"batched_reduce_size": "5", "allow_partial_search_results": "true"}),
+    "stats": ({"stats": ["group"], "indices_boost": []}, {}),
+}
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_what_a_search_asks_for_keeps_its_meaning(
+    http: urllib3.PoolManager, engine: Engine, url: str, index: str, row: str
+) -> None:
+    more, parameters = ROWS[row]
+    body = {**EVERY, "size": len(WORDS), **more}
+    target = f"{index}/_search?{urlencode(parameters)}"
+    direct = post(http, f"{engine.url}/{target}", body)
+    answer = post(http, f"{url}/{target}", {**body, "ext": chat(text_fields=["body"])})
+    assert direct.status == 200, direct.data
+    assert answer.headers["X-Rerank-Status"] == "applied", (answer.headers, answer.data)
+    assert apart(answer.json()) == apart(direct.json())
+    assert words(answer) == BY_CHAT
+    assert answer.json().keys() == direct.json().keys()
+    scores = [hit["_score"] for hit in hits(answer)]
+    assert answer.json()["hits"]["max_score"] == scores[0] == 1.0
+
+
+def test_script_fields_keep_their_meaning(http: urllib3.PoolManager, engine: Engine, url: str, index: str) -> None:
+    """A script needs a language that Elasticsearch's server alone has not."""
+    body = {**EVERY, "size": len(WORDS), "script_fields": {"double": {"script": "doc['n'].value * 2"}}}
+    direct = post(http, f"{engine.url}/{index}/_search", body)
+    answer = post(http, f"{url}/{index}/_search", {**body, "ext": chat(text_fields=["body"])})
+    assert answer.status == direct.status
+    if direct.status == 200:
+        assert apart(answer.json()) == apart(direct.json())
+        assert words(answer) == BY_CHAT
+    else:
+        assert answer.data == direct.data
+
+
+@pytest.mark.parametrize(
+    "paths",
+    [
+        "hits.hits._id",
+        "hits.hits._id,hits.hits._score,hits.total.value",
+        "hits.hits._source.parts.name,took,hits.hits._id",
+        "-hits.hits._source,-took",
+        "hits.*,-hits.hits._source.parts,-hits.max_score",
+        "**._id,**.total",
+        "-**.name",
+        "h*.h*._i*",
+        "hits.hits._source.list,hits.hits._source.empty,hits.hits._source.n",
+        "-hits.hits._source.parts.name",
+        "nothing",
+        "",
+    ],
+)
+@pytest.mark.parametrize("form", ["", "&pretty"])
+def test_a_filter_path_filters_the_re_ranked_answer(
+    http: urllib3.PoolManager, engine: Engine, url: str, index: str, paths: str, form: str
+) -> None:
+    body = {**EVERY, "size": len(WORDS)}
+    target = f"{index}/_search?filter_path={paths}{form}"
+    direct = post(http, f"{engine.url}/{target}", body)
+    answer = post(http, f"{url}/{target}", {**body, "ext": chat(text_fields=["body"])})
+    assert answer.headers["X-Rerank-Status"] == "applied"
+    assert apart(answer.json()) == apart(direct.json())
+    # Over as many lines: blanks and all are the engine's.
+    assert answer.data.count(b"\n") == direct.data.count(b"\n")
+
+
+@pytest.mark.parametrize(
+    ("more", "parameters", "reason"),
+    [
+        ({"sort": ["n"]}, "", "sorted"),
+        ({"sort": ["n", "_score"]}, "", "sorted"),
+        ({}, "sort=n:desc", "sorted"),
+        ({"sort": ["n"], "search_after": [3]}, "", "search_after"),
+        ({}, "scroll=1m", "scroll"),
+        ({"size": 0}, "", "no_hits_wanted"),
+        ({"stored_fields": "_none_"}, "", "no_ids"),
+        ({"query": {"match_all": {}}}, "", "no_query_text"),
+        ({"query": {"range": {"n": {"gte": 3}}}}, "", "filter_only"),
+        ({"query": {"match": {"kind": "k1"}}}, "", "filter_only"),
+        ({"query": {"bool": {"must": {"match": {"body": "cat"}}, "should": {"term": {"n": 2}}}}}, "", "caller_scoring"),
+        ({"rescore": {"query": {"rescore_query": {"match": {"body": "dog"}}}}}, "", "caller_scoring"),
+        ({"indices_boost": [{"*": 2.0}]}, "", "caller_scoring"),
+        ({"query": {"match_phrase_prefix": {"body": "ca"}}}, "", "autocomplete"),
+        ({"query": {"wrapper": {"query": "eyJtYXRjaF9hbGwiOnt9fQ=="}}}, "", "no_query_text"),
+        ({"query": {"match": {"body": "qqq zzz"}}}, "", "unknown_words"),
+        ({}, "rerank=false", "disabled"),
+        ({}, "format=yaml", "not_json"),
+    ],
+)
+def test_what_has_to_keep_the_engines_order_is_passed_on(
+    http: urllib3.PoolManager, engine: Engine, url: str, index: str, more: Any, parameters: str, reason: str
+) -> None:
+    body = {"query": {"match": {"body": "cat dog"}}, **more}
+    direct = post(http, f"{engine.url}/{index}/_search?{parameters.replace('rerank=false', '')}", body)
+    answer = post(http, f"{url}/{index}/_search?{parameters}", body)
+    assert (answer.headers["X-Rerank-Status"], answer.headers["X-Rerank-Reason"]) == ("skipped", reason)
+    assert (answer.status, answer.headers["Content-Type"]) == (direct.status, direct.headers["Content-Type"])
+    if "json" in answer.headers["Content-Type"]:
+        left_out = ("took", "_scroll_id")
+        assert {name: value for name, value in answer.json().items() if name not in left_out} == {
+            name: value for name, value in direct.json().items() if name not in left_out
+        }
+
+
+@pytest.mark.parametrize("kind", ["application/yaml", "application/cbor", "application/smile"])
+def test_an_answer_in_another_form_than_json_is_the_engines(
+    http: urllib3.PoolManager, engine: Engine, url: str, index: str, kind: str
+) -> None:
+    headers = {"Content-Type": "application/json", "Accept": kind}
+    body = json.dumps({"query": {"match": {"body": "cat"}}}).encode()
+    direct, answer = (
+        http.request("POST", f"{where}/{index}/_search?filter_path=hits", body=body, headers=headers)
+        for where in (engine.url, url)
+    )
+    assert (answer.status, answer.data) == (direct.status, direct.data)
+    assert answer.headers["Content-Type"] == direct.headers["Content-Type"]
+    assert answer.headers["X-Rerank-Reason"] == "not_json"
+
+
+def test_a_body_in_yaml_is_the_engines(http: urllib3.PoolManager, engine: Engine, url: str, index: str) -> None:
+    body = b"---\nquery:\n  match:\n    body: cat\n"
+    headers = {"Content-Type": "application/yaml"}
+    target = f"{index}/_search?filter_path=hits"
+    direct, answer = (
+        http.request("POST", f"{where}/{target}", body=body, headers=headers) for where in (engine.url, url)
+    )
+    assert (answer.status, answer.data) == (direct.status, direct.data)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_body_in_the_url_is_re_ranked(
+    http: urllib3.PoolManager, engine: Engine, url: str, index: str, method: str
+) -> None:
+    body = {**EVERY, "size": 3, "ext": chat(text_fields=["body"])}
+    parameters = {"source": json.dumps(body), "source_content_type": "application/json", "filter_path": "hits.hits._id"}
+    answer = http.request(method, f"{url}/{index}/_search?{urlencode(parameters)}")
+    assert answer.headers["X-Rerank-Status"] == "applied", answer.data
+    assert words(answer) == BY_CHAT[:3]
+    sorted_ = {**EVERY, "size": 3, "sort": [{"n": "desc"}], "ext": chat()}
+    parameters = {"source": json.dumps(sorted_), "source_content_type": "application/json"}
+    answer = http.request(method, f"{url}/{index}/_search?{urlencode(parameters)}")
+    assert answer.headers["X-Rerank-Reason"] == "sorted"
+    assert words(answer) == WORDS[:-4:-1]
+
+
+def test_a_search_by_the_url_alone_is_re_ranked(http: urllib3.PoolManager, url: str, index: str) -> None:
+    answer = http.request("GET", f"{url}/{index}/_search?q=body:(cat%20dog)&size=4&_source=n&df=body")
+    assert answer.headers["X-Rerank-Status"] == "applied", answer.data
+    assert set(words(answer)) == {"cat", "dog", "cat cat", "dog dog"}
+    assert all(set(hit["_source"]) == {"n"} for hit in hits(answer))
+
+
+def test_compatible_with_is_answered_as_it_is_asked(
+    http: urllib3.PoolManager, engine: Engine, url: str, index: str
+) -> None:
+    kind = "application/vnd.elasticsearch+json;compatible-with=8"
+    headers = {"Content-Type": kind, "Accept": kind, "X-Opaque-Id": "7"}
+    body = json.dumps({"query": {"match": {"body": "cat dog"}}}).encode()
+    direct, answer = (
+        http.request("POST", f"{where}/{index}/_search", body=body, headers=headers) for where in (engine.url, url)
+    )
+    assert answer.status == direct.status
+    for name in ("Content-Type", "X-Elastic-Product", "X-Opaque-Id"):
+        assert answer.headers.get(name) == direct.headers.get(name)
+    if engine.distribution == "elasticsearch":
+        assert answer.headers["X-Rerank-Status"] == "applied"
+        by_url = http.request("GET", f"{url}/{index}/_search?q=body:cat", headers={"Accept": kind})
+        assert (by_url.headers["X-Rerank-Status"], by_url.headers["Content-Type"]) == ("applied", kind)
+
+
+def test_details_are_given_where_they_are_asked_for(
+    http: urllib3.PoolManager, engine: Engine, url: str, index: str
+) -> None:
+    body = {**EVERY, "from": 2, "size": 3}
+    direct = hits(post(http, f"{engine.url}/{index}/_search", {**EVERY, "size": len(WORDS)}))
+    first = {hit["_id"]: (rank, hit["_score"]) for rank, hit in enumerate(direct, start=1)}
+    section = chat(window_size=4, text_fields=["body"], details=True)
+    answer = hits(post(http, f"{url}/{index}/_search", {**body, "ext": section}))
+    assert [hit["_rerank"]["rank"] for hit in answer] == [3, 4, 5]
+    assert [hit["_rerank"]["method"] for hit in answer] == ["emd", "emd", "none"]
+    for hit in answer:
+        rank, score = first[hit["_id"]]
+        assert (hit["_rerank"]["first_stage_rank"], hit["_rerank"]["first_stage_score"]) == (rank, score)
+    plain = hits(post(http, f"{url}/{index}/_search", {**body, "ext": chat(text_fields=["body"])}))
+    assert all("_rerank" not in hit for hit in plain)
+
+
+def test_templates_and_other_searches_pass(http: urllib3.PoolManager, engine: Engine, url: str, index: str) -> None:
+    body = {"source": {"query": {"match": {"body": "{{words}}"}}}, "params": {"words": "cat dog"}}
+    for path in (f"{index}/_search/template", f"{index}/_count", f"{index}/_validate/query", "_async_search"):
+        direct, answer = (
+            post(http, f"{where}/{path}?filter_path=hits,count,valid,error", body) for where in (engine.url, url)
+        )
+        assert (answer.status, answer.data) == (direct.status, direct.data)
+        assert "X-Rerank-Status" not in answer.headers
+
+
+def test_what_is_written_as_it_came_is_not_written_anew(
+    http: urllib3.PoolManager, engine: Engine, url: str, index_name: str
+) -> None:
+    """Numbers beyond a double, escapes, blanks and the order of keys are kept."""
+    document = (
+        b'{ "z":1.50, "big" : {"n": 123456789012345678901234567890.10},"e":"\\u00e9\\/", "body":"cat",  "a":1E5 }'
+    )
+    http.request(
+        "PUT",
+        f"{engine.url}/{index_name}",
+        json={"mappings": {"properties": {"big": {"type": "object", "enabled": False}}}},
+    )
+    http.request(
+        "PUT",
+        f"{engine.url}/{index_name}/_doc/1?refresh=true",
+        body=document,
+        headers={"Content-Type": "application/json"},
+    )
+    answer = post(http, f"{url}/{index_name}/_search", {"query": {"match": {"body": "cat"}}})
+    assert answer.headers["X-Rerank-Status"] == "applied"
+    assert document in answer.data

@@ -1,0 +1,174 @@
+"""Where the words of a hit come from: any index, with its text in hand, looked up, kept, or in term vectors alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import urllib3
+
+from reranker.proxy import Proxy
+from tests.support.calls import BY_CHAT, WORDS, chat, hits, make_index, ndjson, post, words
+from tests.support.engines.sources import Engine
+
+pytestmark = [pytest.mark.any_engine, pytest.mark.engine]
+
+EVERY = {"query": {"match_all": {}}, "size": len(WORDS)}
+
+
+class Spied:
+    """Counts the requests to the engine by the last part of their paths."""
+
+    def __init__(self, proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.paths: list[str] = []
+        send: Callable[..., Any] = type(proxy.upstream).send
+
+        def noted(upstream: Any, method: str, target: str, *more: Any, **named: Any) -> Any:
+            self.paths.append(target.split("?")[0].rsplit("/", 1)[-1])
+            return send(upstream, method, target, *more, **named)
+
+        monkeypatch.setattr(type(proxy.upstream), "send", noted)
+
+    def taken(self) -> list[str]:
+        paths, self.paths = self.paths, []
+        return paths
+
+
+@pytest.fixture
+def spied(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> Spied:
+    return Spied(proxy, monkeypatch)
+
+
+def test_our_own_index_takes_one_round_trip_whatever_the_filter(
+    http: urllib3.PoolManager, url: str, ours: str, spied: Spied
+) -> None:
+    for source in (True, False, ["title"], {"excludes": ["bag"]}):
+        answer = post(http, f"{url}/{ours}/_search", {"query": {"match_all": {}}, "_source": source, "ext": chat()})
+        assert answer.headers["X-Rerank-Status"] == "applied"
+        assert spied.taken() == ["_search"]
+
+
+def test_a_text_that_is_kept_back_is_looked_up_once(
+    http: urllib3.PoolManager, engine: Engine, url: str, own_foreign: str, spied: Spied
+) -> None:
+    body = {**EVERY, "_source": False, "ext": chat()}
+    assert words(post(http, f"{url}/{own_foreign}/_search", body)) == BY_CHAT
+    assert spied.taken() == ["_search", "_search"]
+    assert words(post(http, f"{url}/{own_foreign}/_search", body)) == BY_CHAT
+    assert spied.taken() == ["_search"]
+    # Written anew, the document is another; the others are still known.
+    changed = {"parts": {"body": "chat"}}
+    http.request("PUT", f"{engine.url}/{own_foreign}/_doc/0?refresh=true", json=changed)
+    found = [hit["_id"] for hit in hits(post(http, f"{url}/{own_foreign}/_search", body))]
+    assert spied.taken() == ["_search", "_search"]
+    assert set(found[:2]) == {"0", str(WORDS.index("chat"))}
+
+
+def test_what_one_caller_may_read_is_not_kept_for_another(
+    http: urllib3.PoolManager, url: str, foreign: str, spied: Spied
+) -> None:
+    body = {**EVERY, "_source": False, "ext": chat()}
+    for credentials in ("Basic b25l", "Basic dHdv"):
+        post(http, f"{url}/{foreign}/_search", body, Authorization=credentials)
+        assert spied.taken() == ["_search", "_search"]
+    post(http, f"{url}/{foreign}/_search", body, Authorization="Basic b25l")
+    assert spied.taken() == ["_search"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "order"),
+    [
+        (["front"], ["2", "1", "0"]),
+        (["back"], ["0", "1", "2"]),
+        (["b*k"], ["0", "1", "2"]),
+        (["deep.*"], ["1", "2", "0"]),
+        (["*"], None),
+    ],
+)
+@pytest.mark.parametrize("source", [True, False, ["front", "back", "deep"]])
+def test_the_fields_of_the_text_are_named_in_the_request(
+    http: urllib3.PoolManager, engine: Engine, url: str, index_name: str, fields: list[str], order: Any, source: Any
+) -> None:
+    documents = [
+        {"front": "bread", "back": "chat", "deep": {"er": {"text": "water"}}},
+        {"front": "car", "back": "dog", "deep": {"er": {"text": "chat"}}},
+        {"front": "chat", "back": "bread", "deep": {"er": {"text": "dog"}}},
+    ]
+    make_index(http, engine.url, index_name, {}, documents)
+    body = {"query": {"match_all": {}}, "_source": source, "ext": chat(text_fields=fields)}
+    answer = post(http, f"{url}/{index_name}/_search", body)
+    assert answer.headers["X-Rerank-Status"] == "applied"
+    if order is not None:
+        assert [hit["_id"] for hit in hits(answer)] == order
+
+
+def vectors_index(http: urllib3.PoolManager, engine: Engine, name: str, analyzer: dict[str, Any]) -> None:
+    """Documents of which the engine keeps the terms and not the text; `plain` words and those of another analyzer."""
+    properties = {
+        "plain": {"type": "text", "term_vector": "yes"},
+        "other": {"type": "text", "term_vector": "with_positions", "analyzer": "other"},
+    }
+    made = http.request(
+        "PUT",
+        f"{engine.url}/{name}",
+        json={
+            "settings": {"number_of_shards": 1, "analysis": {"analyzer": {"other": analyzer}}},
+            "mappings": {"_source": {"enabled": False}, "properties": properties},
+        },
+    )
+    assert made.status == 200, made.data
+    lines = [
+        line
+        for n, text in enumerate(WORDS)
+        for line in ({"index": {"_id": str(n)}}, {"plain": text, "other": "voiture " * 9})
+    ]
+    http.request(
+        "POST",
+        f"{engine.url}/{name}/_bulk?refresh=true",
+        body=ndjson(*lines),
+        headers={"Content-Type": "application/x-ndjson"},
+    )
+
+
+def test_without_a_source_the_words_come_from_term_vectors(
+    http: urllib3.PoolManager, engine: Engine, url: str, index_name: str, spied: Spied
+) -> None:
+    vectors_index(http, engine, index_name, {"type": "standard"})
+    answer = post(http, f"{url}/{index_name}/_search", {**EVERY, "ext": chat(text_fields=["pl*"])})
+    assert answer.headers["X-Rerank-Status"] == "applied"
+    assert words(answer) == BY_CHAT
+    assert spied.taken() == ["_search", "_mtermvectors", "_analyze"]
+    assert words(post(http, f"{url}/{index_name}/_search", {**EVERY, "ext": chat(text_fields=["pl*"])})) == BY_CHAT
+    assert spied.taken() == ["_search"]
+
+
+def test_the_terms_of_an_analyzer_that_changes_words_are_not_used(
+    http: urllib3.PoolManager, engine: Engine, url: str, index_name: str
+) -> None:
+    # Elasticsearch's server alone has no stemmer; its `keyword` makes one term of all words.
+    analyzer = "english" if engine.distribution == "opensearch" else "keyword"
+    text = {"type": "text", "term_vector": "yes", "analyzer": analyzer}
+    make_index(http, engine.url, index_name, {"text": text}, [{"text": "chat"}], _source={"enabled": False})
+    answer = post(http, f"{url}/{index_name}/_search", {**EVERY, "ext": chat()})
+    assert (answer.headers["X-Rerank-Status"], answer.headers["X-Rerank-Reason"]) == ("fallback", "no_text_in_hits")
+    assert [hit["_id"] for hit in hits(answer)] == ["0"]
+
+
+@pytest.mark.parametrize("source", [True, False])
+def test_a_page_whose_title_is_the_query_goes_before_one_of_the_same_words(
+    http: urllib3.PoolManager, engine: Engine, url: str, index_name: str, source: bool
+) -> None:
+    """To the engine both titles are one, so their scores are equal; by transport alone the first page, whose text is
+    about dogs, would be the nearer one."""
+    documents = [{"title": "Dog, cat", "text": "dog " * 40}, {"title": "Cat dog", "text": "bread " * 40}]
+    make_index(http, engine.url, index_name, {"title": {"type": "text"}, "text": {"type": "text"}}, documents)
+    body = {
+        "query": {"multi_match": {"query": "cat dog", "fields": ["title^5", "text"], "type": "cross_fields"}},
+        "_source": source,
+        "ext": {"rerank": {"language": "en", "details": True}},
+    }
+    for _ in range(2):  # once more from the cache
+        found = hits(post(http, f"{url}/{index_name}/_search", body))
+        assert [hit["_id"] for hit in found] == ["1", "0"]
+        assert len({hit["_rerank"]["first_stage_score"] for hit in found}) == 1

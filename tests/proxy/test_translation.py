@@ -1,0 +1,282 @@
+"""When a search is asked in translation, by what the engine receives; on a made-up engine."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from reranker.api.app import create_app
+from reranker.embeddings import Embeddings
+from reranker.proxy import PROXY_EXTENSION, Proxy
+from reranker.service.settings import Settings
+from tests.support.calls import outcomes
+from tests.support.fake_engine import FakeEngine, Received, ok
+
+ENGLISH = ["dog", "cat", "bread"]
+FRENCH_QUERY = {"query": {"match": {"body": "chat"}}}
+
+
+def page(texts: list[str]) -> dict[str, Any]:
+    hits = [
+        {"_index": "pages", "_id": str(n), "_score": 1.0, "_source": {"body": text}} for n, text in enumerate(texts)
+    ]
+    return {"took": 1, "hits": {"total": {"value": len(texts)}, "max_score": None, "hits": hits}}
+
+
+def answer(received: Received) -> dict[str, Any]:
+    """An engine of English texts: "cat" stands in every translated query here."""
+    return page(ENGLISH if b"cat" in received.body else [])
+
+
+@contextmanager
+def opened(fake: FakeEngine, embeddings: Embeddings, home: Path, **settings: Any) -> Iterator[FlaskClient]:
+    fake.answer = lambda received: ok(json.dumps(answer(received)).encode())
+    app: Flask = create_app(Settings(home=home, threads=1, store=fake.url, **settings), None, embeddings)
+    yield app.test_client()
+
+
+@pytest.fixture
+def client(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> Iterator[FlaskClient]:
+    with opened(fake, embeddings, tmp_path) as client:
+        yield client
+
+
+def search(client: FlaskClient, body: Any = FRENCH_QUERY, path: str = "/pages/_search", **section: Any) -> TestResponse:
+    ext = {"ext": {"rerank": section}} if section else {}
+    return client.post(path, json={**body, **ext})
+
+
+def outcome(found: TestResponse) -> tuple[str, str | None]:
+    assert found.status_code == 200, found.text
+    return found.headers["X-Rerank-Status"], found.headers.get("X-Rerank-Reason")
+
+
+def queries(fake: FakeEngine) -> list[Any]:
+    return [json.loads(received.body)["query"] for received in fake.received]
+
+
+def words(query: Any) -> set[str]:
+    """The words that a query looks for."""
+    if isinstance(query, list):
+        return set().union(*map(words, query))
+    if not isinstance(query, dict):
+        return set()
+    own = {value if isinstance(value, str) else value["query"] for value in query.get("match", {}).values()}
+    return own.union(*map(words, query.values()))
+
+
+def test_a_search_that_finds_nothing_is_asked_again_in_the_other_language(
+    client: FlaskClient, fake: FakeEngine
+) -> None:
+    found = search(client)
+    assert outcome(found) == ("applied", "translated")
+    assert [hit["_source"]["body"] for hit in found.get_json()["hits"]["hits"]] == ["cat", "dog", "bread"]
+    first, second = queries(fake)
+    assert first == FRENCH_QUERY["query"]
+    assert {"cat", "dog"} <= words(second)  # nearest to "chat"
+    sizes = [json.loads(received.body)["size"] for received in fake.received]
+    assert sizes[0] == sizes[1]
+
+
+def test_a_search_that_finds_something_is_asked_once(client: FlaskClient, fake: FakeEngine) -> None:
+    assert outcome(search(client, {"query": {"match": {"body": "cat"}}})) == ("applied", None)
+    assert len(fake.received) == 1
+
+
+def test_what_finds_nothing_even_so_is_not_marked_as_re_ranked(client: FlaskClient, fake: FakeEngine) -> None:
+    fake.answer = lambda received: ok(json.dumps(page([])).encode())
+    found = search(client)
+    assert outcome(found) == ("skipped", "no_hits")
+    assert found.get_json()["hits"] == page([])["hits"]
+    assert len(fake.received) == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "section"),
+    [
+        ({"proxy_translate": "never"}, {}),
+        ({}, {"translate": False}),
+        ({"proxy_translate": "always"}, {"translate": False, "languages": ["en"]}),
+        ({}, {"languages": ["fr"]}),  # the query's own
+    ],
+)
+def test_nobody_is_asked_again_where_it_is_switched_off(
+    fake: FakeEngine, embeddings: Embeddings, tmp_path: Path, settings: dict[str, Any], section: dict[str, Any]
+) -> None:
+    with opened(fake, embeddings, tmp_path, **settings) as client:
+        assert outcome(search(client, **section)) == ("skipped", "no_hits")
+    assert len(fake.received) == 1
+
+
+def test_who_names_the_languages_of_the_documents_is_answered_in_them_at_once(
+    client: FlaskClient, fake: FakeEngine
+) -> None:
+    assert outcome(search(client, languages=["en"])) == ("applied", "translated")
+    (only,) = queries(fake)
+    assert "cat" in words(only)
+    fake.received.clear()
+    english = {"query": {"match": {"body": "cat"}}}
+    assert outcome(search(client, english, languages=["en", "fr"])) == ("applied", None)
+    assert queries(fake) == [english["query"]]
+
+
+def test_languages_that_the_embeddings_do_not_hold_are_refused(client: FlaskClient) -> None:
+    found = search(client, languages=["fi"])
+    assert found.status_code == 400
+    assert "the embeddings hold en, fr" in found.text
+
+
+def learned(client: FlaskClient, *languages: str) -> None:
+    """As if a sample of the index had been read."""
+    proxy: Proxy = client.application.extensions[PROXY_EXTENSION]
+    shares = {language: 1 / len(languages) for language in languages}
+    proxy.ranking.figures.languages = lambda index, fields=(): shares  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize(
+    ("languages", "expected", "n_requests"),
+    [(["en"], ("applied", "translated"), 1), (["en", "fr"], ("skipped", "no_hits"), 1)],
+)
+def test_always_is_where_the_index_holds_nothing_in_the_querys_language(
+    fake: FakeEngine,
+    embeddings: Embeddings,
+    tmp_path: Path,
+    languages: list[str],
+    expected: tuple[str, str],
+    n_requests: int,
+) -> None:
+    with opened(fake, embeddings, tmp_path, proxy_translate="always") as client:
+        learned(client, *languages)
+        assert outcome(search(client)) == expected
+    assert len(fake.received) == n_requests
+
+
+def test_until_the_languages_of_an_index_are_known_always_waits_for_a_search_that_finds_nothing(
+    fake: FakeEngine, embeddings: Embeddings, tmp_path: Path
+) -> None:
+    with opened(fake, embeddings, tmp_path) as client:
+        assert outcome(search(client, translate=True)) == ("applied", "translated")
+    assert [bool({"cat"} & words(query)) for query in queries(fake)] == [False, True]
+
+
+def test_details_show_the_groups(client: FlaskClient) -> None:
+    found = search(client, details=True).get_json()["hits"]["hits"][0]["_rerank"]["translations"]
+    assert list(found) == ["en"]
+    assert list(found["en"]) == ["chat"]
+    weights = found["en"]["chat"]
+    assert 0 < weights["dog"] < weights["cat"] <= 1
+    plain = search(client, {"query": {"match": {"body": "cat"}}}, details=True).get_json()["hits"]["hits"][0]
+    assert "translations" not in plain["_rerank"]
+
+
+def test_the_query_of_the_url_is_translated_in_the_body(client: FlaskClient, fake: FakeEngine) -> None:
+    found = client.get("/pages/_search?q=chat&df=body&default_operator=AND&preference=me&_source=body")
+    assert outcome(found) == ("applied", "translated")
+    first, second = fake.received
+    assert "q=chat" in first.line
+    assert "q=" not in second.line
+    assert "df=" not in second.line
+    assert "preference=me" in second.line
+    assert "cat" in second.body.decode()
+
+
+def test_filters_and_everything_beside_the_query_stay(client: FlaskClient, fake: FakeEngine) -> None:
+    body = {
+        "query": {"bool": {"must": [{"match": {"body": "chat"}}], "filter": [{"term": {"kind": "chat"}}]}},
+        "aggs": {"kinds": {"terms": {"field": "kind"}}},
+        "highlight": {"fields": {"body": {}}},
+    }
+    assert outcome(search(client, body)) == ("applied", "translated")
+    first, second = (json.loads(received.body) for received in fake.received)
+    assert {name: value for name, value in second.items() if name != "query"} == {
+        name: value for name, value in first.items() if name != "query"
+    }
+    assert second["query"]["bool"]["filter"] == body["query"]["bool"]["filter"]
+
+
+def failing(status: bytes) -> Callable[[Received], bytes]:
+    def respond(received: Received) -> bytes:
+        if b"cat" in received.body:
+            return b"HTTP/1.1 " + status + b"\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
+        return ok(json.dumps(page([])).encode())
+
+    return respond
+
+
+@pytest.mark.parametrize("status", [b"400 Bad Request", b"503 Busy"])
+def test_a_translated_search_that_the_engine_refuses_leaves_the_first_answer(
+    client: FlaskClient, fake: FakeEngine, status: bytes
+) -> None:
+    fake.answer = failing(status)
+    found = search(client)
+    assert outcome(found) == ("fallback", "engine_refused")
+    assert found.get_json()["hits"] == page([])["hits"]
+
+
+def test_nothing_is_asked_again_once_the_time_is_over(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> None:
+    with opened(fake, embeddings, tmp_path, proxy_budget_ms=1) as client:
+        assert outcome(search(client)) == ("fallback", "out_of_time")
+    assert len(fake.received) == 1
+
+
+def test_translations_that_take_too_long_do_not_stop_the_re_ranking_of_other_searches(
+    fake: FakeEngine, embeddings: Embeddings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(fake, embeddings, tmp_path, proxy_budget_ms=200) as client:
+        proxy: Proxy = client.application.extensions[PROXY_EXTENSION]
+        monkeypatch.setattr(proxy.ranking.translator, "when_nothing_is_found", lambda *_: time.sleep(0.4))
+        for _ in range(6):  # five failures in a row open the breaker
+            assert outcome(search(client)) == ("fallback", "out_of_time")
+        assert proxy.breaker.state == "closed"
+
+
+@pytest.mark.parametrize(
+    ("offset", "total", "n_requests"), [(0, None, 2), (0, 0, 2), (200, {"value": 0}, 2), (200, None, 1), (200, 7, 1)]
+)
+def test_an_empty_page_is_a_search_that_found_nothing_only_where_that_is_sure(
+    client: FlaskClient, fake: FakeEngine, offset: int, total: Any, n_requests: int
+) -> None:
+    hits = {"max_score": None, "hits": [], **({} if total is None else {"total": total})}
+    fake.answer = lambda received: ok(json.dumps({"took": 1, "hits": hits}).encode())
+    assert outcome(search(client, {**FRENCH_QUERY, "from": offset}))[0] == "skipped"
+    assert len(fake.received) == n_requests
+
+
+def lines(*bodies: Any) -> bytes:
+    return b"".join(b"{}\n" + json.dumps(body).encode() + b"\n" for body in bodies)
+
+
+def test_lines_of_a_multi_search_are_asked_again_together(client: FlaskClient, fake: FakeEngine) -> None:
+    def respond(received: Received) -> bytes:
+        bodies = received.body.split(b"\n")[1::2]
+        found = [page(ENGLISH if b"cat" in body else []) for body in bodies if body]
+        return ok(json.dumps({"took": 1, "responses": [{**one, "status": 200} for one in found]}).encode())
+
+    fake.answer = respond
+    body = lines(
+        FRENCH_QUERY,
+        {"query": {"match": {"body": "cat"}}},
+        {"query": {"match": {"body": "pain"}}, "ext": {"rerank": {"translate": False}}},
+        {**FRENCH_QUERY, "size": 1},
+    )
+    found = client.post("/pages/_msearch", data=body, content_type="application/x-ndjson")
+    assert outcome(found) == ("applied", "applied=1, no_hits=1, translated=2")
+    responses = found.get_json()["responses"]
+    assert [len(one["hits"]["hits"]) for one in responses] == [3, 3, 0, 1]
+    assert responses[3]["hits"]["hits"][0]["_source"]["body"] == "cat"
+    assert [len(received.body.split(b"\n")) // 2 for received in fake.received] == [4, 2]
+
+
+def test_translated_searches_are_counted_by_themselves(client: FlaskClient) -> None:
+    search(client)
+    search(client, {"query": {"match": {"body": "cat"}}})
+    assert outcomes(client.application) == {"applied": 1, "applied/translated": 1}

@@ -1,0 +1,72 @@
+"""Damages of stored files: the same answers or an error, never others. `python -m tests.support.damage` makes more."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from reranker.base.errors import StoreDamaged
+from reranker.stores.embedded.store import EmbeddedStore
+from tests.support.damage import Damage, Wrong, damages, make_store, run_embeddings, run_store, store_answers, try_store
+
+pytestmark = pytest.mark.slow
+
+_SEED = 3
+
+
+def test_a_damaged_store_gives_the_same_answers_or_an_error(tmp_path: Path) -> None:
+    outcomes = run_store(tmp_path / "store", _SEED, 60)
+    assert outcomes.total() == 60
+    assert outcomes["error at once"] > 5  # rows, which are compared when they are read
+    assert outcomes["error after the check"] > 5  # full-text tables and pages, which only the whole check reads
+
+
+def test_damaged_embeddings_give_the_same_answers_or_an_error(tmp_path: Path) -> None:
+    assert run_embeddings(tmp_path / "embeddings", _SEED, 60).total() == 60
+
+
+def test_large_embeddings_are_checked_by_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reranker.embeddings.manifest._CHECKED_AT_OPEN_BYTES", 0)
+    outcomes: Counter[str] = Counter(run_embeddings(tmp_path / "embeddings", _SEED, 60))
+    assert outcomes["error after the check"] > 5
+
+
+def test_a_page_that_sqlite_itself_finds_damaged_stops_all_searches(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    make_store(folder, 30)
+    with closing(EmbeddedStore(folder)) as store:
+        right = store_answers(store)
+    page = Damage("store.sqlite3", 4096, bytes(4096))  # which the check meets before it compares blocks
+    assert try_store(folder, page, right) in ("error at once", "error after the check")
+
+
+def test_zeros_over_a_row_and_its_checksum_are_an_error(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    make_store(folder, 30)
+    with closing(sqlite3.connect(folder / "store.sqlite3")) as connection, connection:
+        connection.execute("UPDATE documents SET text_sum = 0, metadata = char(0, 0)")
+        connection.execute("UPDATE hubness_samples SET row_sum = 0, sample = char(0, 0)")
+    with closing(EmbeddedStore(folder)) as store:
+        with pytest.raises(StoreDamaged, match="table documents is not what was written; restore"):
+            store.documents("docs", ["doc-1"])
+        with pytest.raises(StoreDamaged, match="table hubness_samples"):
+            store.hubness_sample("docs")
+
+
+def test_damage_always_changes_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(sound := bytes(5000) + b"end")
+    for damage in list(damages(tmp_path, ["file"], _SEED, 50)):
+        path.write_bytes(sound)
+        damage.apply(tmp_path)
+        assert path.read_bytes() != sound
+
+
+def test_other_answers_are_told(tmp_path: Path) -> None:
+    make_store(tmp_path / "store", 3)
+    with pytest.raises(Wrong, match="other answers"):
+        try_store(tmp_path / "store", Damage("store.sums", 0, b"1"), right=[])
