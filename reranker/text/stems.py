@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 import threading
-from importlib import import_module
-from importlib.util import find_spec
-from types import ModuleType
-from typing import Any
+
+from Stemmer import Stemmer
 
 # Words of other languages stay as they are.
 STEMMERS = {
@@ -48,12 +45,10 @@ STEMMERS = {
 }
 
 _stemmers = threading.local()
-# The package imports all its languages; under this name it is the folder of its modules, and imports nothing.
-_FOLDER = "_snowballstemmer"
 
 
 def stem(word: str, language: str) -> str:
-    """The stem of a normalised word, or the word itself if the language has no stemmer. Takes some 20 µs.
+    """The stem of a normalised word, or the word itself if the language has no stemmer.
 
     >>> stem("running", "en")
     'run'
@@ -62,21 +57,7 @@ def stem(word: str, language: str) -> str:
     if name is None:
         return word
     stemmer = getattr(_stemmers, name, None)
-    if stemmer is None:  # a stemmer keeps the word it works on, so each thread has its own
-        stemmer = _make(name)
+    if stemmer is None:  # a stemmer is not safe to share between threads
+        stemmer = Stemmer(name, 0)  # without a cache, which costs more than stemming
         setattr(_stemmers, name, stemmer)
     return str(stemmer.stemWord(word))
-
-
-def _make(name: str) -> Any:
-    """The stemmer of one language; with PyStemmer installed, a compiled one."""
-    package = find_spec("snowballstemmer")
-    if find_spec("Stemmer") is not None or package is None:
-        import snowballstemmer
-
-        return snowballstemmer.stemmer(name)
-    if _FOLDER not in sys.modules:
-        folder = ModuleType(_FOLDER)
-        folder.__path__ = list(package.submodule_search_locations or ())
-        sys.modules[_FOLDER] = folder
-    return getattr(import_module(f"{_FOLDER}.{name}_stemmer"), f"{name.title()}Stemmer")()
