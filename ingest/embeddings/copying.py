@@ -4,36 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reranker.embeddings import Embeddings, EmbeddingsWriter
-from reranker.embeddings.query_encoder import QueryEncoderFiles
 
 _BLOCK_ROWS = 16_384
 
 Change = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 """Turns rows (n, dim) into rows (n, new dim)."""
-
-
-def copy_store(embeddings: Embeddings, output: Path, *, replace: bool = False) -> None:
-    """Writes the same store, with its encoders of queries, to another path.
-
-    Raises:
-        BadInput: the output exists.
-    """
-    with EmbeddingsWriter(
-        output,
-        dim=embeddings.dim,
-        source=embeddings.meta["source"],
-        replace=replace,
-        query_encoders=[QueryEncoderFiles.read(embeddings.path, each.model) for each in embeddings.query_encoders],
-        mapped_languages=embeddings.mapped_languages,
-    ) as writer:
-        append_store(writer, embeddings)
-        writer.commit(embeddings.meta["n_documents"])
 
 
 def append_store(writer: EmbeddingsWriter, embeddings: Embeddings, change: Change | None = None) -> None:

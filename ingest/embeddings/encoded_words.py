@@ -18,17 +18,16 @@ from ingest.embeddings.spectral import unit_rows
 from ingest.embeddings.summary import Summary
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
-from reranker.embeddings import Embeddings, EmbeddingsWriter, check_output
+from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.text.normalization import as_written
 
 # Mu and Viswanath 2018 remove one direction for each hundred dimensions.
 _DIMS_OF_DIRECTION = 100
 
-NOT_ENCODED = "words that were not encoded within the time limit"
 TOO_RARE = "rarer words than are encoded"
 
 Encode = Callable[[Sequence[str], Progress], NDArray[np.float32]]
-"""Turns n words, as they are written, into (n, dim) vectors; zeros for words that it had no time to encode."""
+"""Turns n words, as they are written, into (n, dim) vectors."""
 
 
 def encode_words(
@@ -41,7 +40,6 @@ def encode_words(
     max_words: int,
     whole_languages: Container[str] = (),
     n_directions: int | None = None,
-    replace: bool = False,
     progress: Progress = no_progress,
 ) -> Summary:
     """Writes a store of the words of a collection, and of their translations.
@@ -49,7 +47,7 @@ def encode_words(
     Args:
         pairs: translations, in any direction and language; there may be none.
         collection: all of its words are used, and those words of the pairs that translate one of them.
-        encode: the encoder; it gets the most frequent words of each language first.
+        encode: the encoder.
         encoder: name of the encoder, for `meta.json`.
         max_words: maximum number of words; of each language the most frequent ones are taken.
         whole_languages: languages of which all words of the pairs are used.
@@ -60,21 +58,19 @@ def encode_words(
         BadInput: the output exists, or there are no words.
     """
     started = time.monotonic()
-    check_output(output, replace=replace)
     vocabulary = _vocabulary(pairs, collection, whole_languages)
     n_found = sum(map(len, vocabulary.values()))
     if not n_found:
         raise BadInput("the documents have no words to encode; give other documents")
     vocabulary = _most_frequent(vocabulary, max_words)
-    n_wanted = sum(map(len, vocabulary.values()))
-    vocabulary, vectors = _encoded(vocabulary, encode, progress)
     places = {term: place for place, term in enumerate(term for terms in vocabulary.values() for term in terms)}
+    vectors = encode([as_written(term, language) for language, term in places], progress)
     vectors = _without_what_is_common(vectors, [len(terms) for terms in vocabulary.values()], n_directions)
     known = ((places.get(source), places.get(target)) for source, target in pairs)
     linked = links(((one, other) for one, other in known if one is not None and other is not None), len(places))
     vectors = retrofit(vectors, linked, progress=progress)
     described = {"built": encoder, "n_links": len(linked.values) // 2}
-    with EmbeddingsWriter(output, dim=vectors.shape[1], source=described, replace=replace) as writer:
+    with EmbeddingsWriter(output, dim=vectors.shape[1], source=described) as writer:
         start = 0
         for language, terms in vocabulary.items():
             frequencies = collection.document_frequencies.get(language, Counter())
@@ -82,32 +78,7 @@ def encode_words(
             writer.append(language, [term for _, term in terms], vectors[start : start + len(terms)], counted)
             start += len(terms)
         writer.commit({code: collection.n_documents.get(code, 0) for code in vocabulary})
-    return Summary.of(
-        Embeddings.open(output), started, {TOO_RARE: n_found - n_wanted, NOT_ENCODED: n_wanted - len(places)}
-    )
-
-
-def _encoded(
-    vocabulary: Mapping[str, Sequence[Term]], encode: Encode, progress: Progress
-) -> tuple[dict[str, list[Term]], NDArray[np.float32]]:
-    """The terms that were encoded, and their vectors in the same order.
-
-    Raises:
-        BadInput: no term was encoded.
-    """
-    terms = [term for each in vocabulary.values() for term in each]
-    ranks = np.concatenate([np.arange(len(each)) for each in vocabulary.values()])
-    order = np.argsort(ranks, kind="stable")
-    found = encode([as_written(terms[place][1], terms[place][0]) for place in order], progress)
-    vectors = np.empty_like(found)
-    vectors[order] = found
-    is_there = vectors.any(axis=1)
-    if not is_there.any():
-        raise BadInput("no word was encoded; give the encoder more time")
-    kept: dict[str, list[Term]] = {}
-    for place in np.flatnonzero(is_there).tolist():
-        kept.setdefault(terms[place][0], []).append(terms[place])
-    return kept, vectors[is_there]
+    return Summary.of(Embeddings.open(output), started, {TOO_RARE: n_found - len(places)})
 
 
 def _vocabulary(

@@ -20,7 +20,7 @@ from ingest.embeddings.spectral import unit_rows
 from ingest.embeddings.summary import Summary
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
-from reranker.embeddings import Embeddings, EmbeddingsWriter, check_output
+from reranker.embeddings import Embeddings, EmbeddingsWriter
 
 _BLOCK_ROWS = 8_192
 # Ridge, relative to the mean square of a number over the common terms. It keeps a regression on few terms stable.
@@ -38,7 +38,6 @@ def join(
     weights: Sequence[float],
     collection: Collection,
     max_others: int,
-    replace: bool = False,
     progress: Progress = no_progress,
 ) -> Summary:
     """Writes a store with the terms of all stores and the dimensions of the largest.
@@ -53,7 +52,6 @@ def join(
         BadInput: the output exists, or a store has no term in common with the others.
     """
     started = time.monotonic()
-    check_output(output, replace=replace)
     dim = max(store.dim for store in stores)
     vocabulary = joint_vocabulary(stores, collection, max_others)
     _check_common(stores, vocabulary.ids)
@@ -65,7 +63,7 @@ def join(
         "joined": [store.meta["source"] for store in stores],
         "n_common": int((vocabulary.ids >= 0).all(axis=0).sum()),
     }
-    with EmbeddingsWriter(output, dim=dim, source=described, replace=replace) as writer:
+    with EmbeddingsWriter(output, dim=dim, source=described) as writer:
         for start, rows in concatenated.blocks(progress, "writing the joint embeddings"):
             _append(writer, vocabulary, start, rows @ directions)
         writer.commit(vocabulary.n_documents)

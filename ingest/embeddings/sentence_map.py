@@ -51,7 +51,6 @@ def map_store(
     output: Path,
     *,
     source: object,
-    replace: bool = False,
     query_encoders: Sequence[QueryEncoderFiles] = (),
     progress: Progress = no_progress,
 ) -> Summary:
@@ -72,7 +71,6 @@ def map_store(
         output,
         dim=sentences.shape[1],
         source=source,
-        replace=replace,
         query_encoders=query_encoders,
     ) as writer:
         append_store(writer, embeddings, lambda rows: (rows @ sentences).astype(np.float32))

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 from ingest.embeddings import e5_onnx, minilm_onnx, row_quantization
 from ingest.embeddings.onnx_batches import batched
 from ingest.embeddings.onnx_model import OnnxModel
 from ingest.embeddings.word_encoder import Encoder
-from reranker.base.errors import SinkrankError
 from reranker.embeddings.onnx_session import OnnxSession, Pooling, imported
 from reranker.embeddings.query_encoder import QueryModel
 
@@ -99,34 +96,6 @@ E5 = SentenceModel(
 def model_of(languages: Sequence[str]) -> SentenceModel:
     """The encoder for texts in these languages."""
     return MINILM if list(languages) == ["en"] else E5
-
-
-def words_a_second(model: SentenceModel, folder: Path, n_threads: int) -> float:
-    """The speed of encoding words on this machine, measured once, in some two seconds. If the model is not fetched yet
-    or cannot be loaded, that of an AMD EPYC (AVX-512)."""
-    return _words_a_second(model.name, folder, n_threads)
-
-
-@cache
-def _words_a_second(name: str, folder: Path, n_threads: int) -> float:
-    model = MINILM if name == MINILM.name else E5
-    if not model.download_bytes(folder):
-        with suppress(SinkrankError):
-            encoder = open_encoder(model, folder, n_threads)
-            started = time.perf_counter()
-            encoder.encode(_MEASURED)
-            return len(_MEASURED) / (time.perf_counter() - started)
-    return float(model.words_a_second * n_threads)
-
-
-def passages_a_second(model: SentenceModel, folder: Path, n_threads: int) -> float:
-    """The same for passages of 40 words, by the speed of words."""
-    return words_a_second(model, folder, n_threads) * model.passages_a_second / model.words_a_second
-
-
-_MEASURED = [
-    f"{first}{second}" for first in ("print", "search", "window", "Haus") for second in "abcdefghijklmnopqrstuvwxyz"
-]
 
 
 def open_encoder(model: SentenceModel, folder: Path, n_threads: int = 1, prefix: str | None = None) -> Encoder:

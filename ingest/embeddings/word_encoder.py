@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +13,7 @@ from ingest.embeddings.vector_file import VectorFile
 from ingest.progress import Progress, no_progress
 
 # Some seconds of work, which a stopped run can lose. With more texts, more of them have the same number of tokens.
-_BATCH = 1_024
+BATCH = 1_024
 _CREATE = (
     "CREATE TABLE IF NOT EXISTS words (encoder TEXT, word TEXT, vector BLOB NOT NULL, PRIMARY KEY (encoder, word))"
     " WITHOUT ROWID"
@@ -37,22 +35,6 @@ class Encoder(NamedTuple):
     encode: Callable[[list[str]], NDArray[np.float32]]
 
 
-@dataclass(slots=True)
-class TimeLimit:
-    """A limit on the time of encoding.
-
-    Attributes:
-        end: when it is over, by `time.monotonic`.
-        n_missing: number of words and passages that were not encoded within it.
-    """
-
-    end: float
-    n_missing: int = 0
-
-    def is_over(self) -> bool:
-        return time.monotonic() >= self.end
-
-
 class WordVectors(VectorFile):
     """A cache of an encoder's vectors of words. Each batch is stored at once, so a stopped run can continue.
 
@@ -67,26 +49,17 @@ class WordVectors(VectorFile):
         super().__init__(path, _CREATE, "words")
         self._encoder = encoder
 
-    def encode(
-        self, words: Sequence[str], progress: Progress = no_progress, *, limit: TimeLimit | None = None
-    ) -> NDArray[np.float32]:
-        """(n_words, dim): the encoder's vector of each word.
-
-        Args:
-            limit: when to stop; the words that are not encoded by then, which are the last ones, get zeros.
-        """
+    def encode(self, words: Sequence[str], progress: Progress = no_progress) -> NDArray[np.float32]:
+        """(n_words, dim): the encoder's vector of each word."""
         vectors = np.zeros((len(words), self._encoder.dim), dtype=np.float32)
         places: dict[str, list[int]] = {}
         for place, word in enumerate(words):
             places.setdefault(word, []).append(place)
         missing = self._fill_known(vectors, places)
         done = len(places) - len(missing)
-        for start in range(0, len(missing), _BATCH):
-            if limit is not None and limit.is_over():
-                limit.n_missing += len(missing) - start
-                break
+        for start in range(0, len(missing), BATCH):
             progress(done + start, len(places), "encoding words")
-            batch = missing[start : start + _BATCH]
+            batch = missing[start : start + BATCH]
             found = np.asarray(self._encoder.encode(batch), dtype="<f4")
             self._keep(batch, found)
             for word, vector in zip(batch, found, strict=True):

@@ -196,7 +196,7 @@ class EmbeddingsWriter:
             file.write(json.dumps(meta, ensure_ascii=False, indent=2).encode() + b"\n")
             sync(file)
         sync_folder(folder)
-        self._put_in_place(folder)
+        put_in_place(folder, self._output, replace=self._replace)
         self._folder = None
 
     def _write_query_encoders(self, folder: Path) -> Iterator[str]:
@@ -222,21 +222,6 @@ class EmbeddingsWriter:
             "query_encoders": [encoder.model.meta() for encoder in self._query_encoders],
         }
 
-    def _put_in_place(self, folder: Path) -> None:
-        """Renames the finished folder. An old store is renamed before and deleted after."""
-        check_output(self._output, replace=self._replace)
-        old = sibling(self._output, "old")
-        try:
-            if self._output.exists():
-                self._output.rename(old)
-            folder.rename(self._output)
-        except BaseException:
-            if old.exists() and not self._output.exists():
-                old.rename(self._output)
-            raise
-        sync_folder(self._output.parent)
-        shutil.rmtree(old, ignore_errors=True)
-
     def _open_file(self) -> BinaryIO:
         if self._vectors is None:
             raise BadEmbeddings("the writer is not open; use it once, in a with statement")
@@ -249,6 +234,27 @@ class EmbeddingsWriter:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
+
+
+def put_in_place(folder: Path, output: Path, *, replace: bool) -> None:
+    """Renames the folder of a finished store to its path, in the same file system. An old store is renamed before and
+    deleted after.
+
+    Raises:
+        BadInput: as `check_output`.
+    """
+    check_output(output, replace=replace)
+    old = sibling(output, "old")
+    try:
+        if output.exists():
+            output.rename(old)
+        folder.rename(output)
+    except BaseException:
+        if old.exists() and not output.exists():
+            old.rename(output)
+        raise
+    sync_folder(output.parent)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _write_header(file: BinaryIO, n_terms: int, dim: int) -> None:

@@ -1,20 +1,16 @@
-"""The working folder of `sinkrank embeddings prepare` in the home, and the output of the command."""
+"""Reads the documents of `sinkrank embeddings prepare`, and prints the output of the command."""
 
 from __future__ import annotations
 
-import fcntl
-import json
 import shlex
-import shutil
-import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, replace
-from hashlib import blake2b
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reranker.base.errors import BadInput, WrongParameter
+from reranker.base.errors import WrongParameter
+from reranker.base.temporary import temporary_folder
 from sinkrank.console.document_sources import layout_of_copy, opened_records
 from sinkrank.console.resources import without_credentials
 
@@ -29,93 +25,46 @@ if TYPE_CHECKING:
     from ingest.progress import Progress
     from reranker.service.settings import Settings
 
-# An index may change unnoticed, so it is read again after a day.
-_MAX_AGE_S = 86_400
 _SHOWN_LANGUAGES = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
-    """The folder of a run, named by its input."""
-
-    folder: Path
-    files: Sequence[str]
-    index: IndexSource | None
-    layout: Layout
-    group_field: str | None
-    settings: Settings
-
-    def texts(self, progress: Progress) -> Texts:
-        """The documents, which are read unless an earlier run has read them.
-
-        Raises:
-            BadInput, NotFound, StoreUnavailable: they cannot be read.
-        """
-        from ingest.embeddings.preparing.texts import open_texts, read_texts
-
-        try:
-            texts = open_texts(self.folder, self.group_field)
-            if self.index is None or time.time() - texts.path.stat().st_mtime < _MAX_AGE_S:
-                return texts
-        except (OSError, ValueError, KeyError):
-            pass
-        self.remove()
-        with ExitStack() as opened:
-            if self.index is None:
-                records = opened.enter_context(opened_records(self.files, self.layout, self.settings, progress))
-            else:
-                records = opened.enter_context(_records_of(self.index, self.settings, progress))
-            return read_texts(records, self.layout, self.folder, self.group_field, progress)
-
-    def remove(self, *, keep_texts: bool = False) -> None:
-        """Deletes the parts, and the documents' texts unless the run is to go on."""
-        for path in self.folder.iterdir():
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            elif path.name != _LOCK and not keep_texts:
-                path.unlink(missing_ok=True)
-
-
-_LOCK = "lock"
-
-
 @contextmanager
-def work_folder(
-    files: Sequence[str], index: str | None, layout: Layout, group_field: str | None, settings: Settings
-) -> Iterator[Work]:
-    """Opens the folder for these documents in the home. Finished parts in it are used again.
+def work_folder(settings: Settings) -> Iterator[Path]:
+    """A folder beside the embeddings to make, for the documents and the parts; removed at the end."""
+    output = settings.embeddings_path
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with temporary_folder(f".{output.name}.preparing-", output.parent) as folder:
+        yield folder
+
+
+def read_documents(
+    files: Sequence[str],
+    index: str | None,
+    layout: Layout,
+    group_field: str | None,
+    settings: Settings,
+    folder: Path,
+    progress: Progress,
+) -> Texts:
+    """Reads the documents into a folder.
 
     Args:
         index: index on the command line; None for the index of the settings if there are no files.
 
     Raises:
         WrongParameter: files and an index are given, or neither.
-        BadInput: another process prepares the same documents, or the store is a folder.
+        BadInput, NotFound, StoreUnavailable: the documents cannot be read, or the store is a folder.
     """
-    from ingest.files import STDIN, open_sources
+    from ingest.embeddings.preparing.texts import read_texts
 
     if files and index is not None:
         raise WrongParameter("give either files or --index, not both")
-    source = None
     if files:
-        if STDIN in files:
-            raise WrongParameter("standard input cannot be read again to resume a run; give a file")
-        with open_sources([name for name in files if "://" not in name] or []) as sources:
-            identity: list[Any] = [*(one.identity() for one in sources), *(name for name in files if "://" in name)]
+        opened = opened_records(files, layout, settings, progress)
     else:
-        source = _index_source(layout, settings)
-        identity = [source.key]
-    described = json.dumps([identity, asdict(layout), group_field], sort_keys=True, default=str)
-    folder = settings.home / "prepare" / blake2b(described.encode(), digest_size=8).hexdigest()
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / _LOCK).open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise BadInput("another process prepares embeddings for these documents; wait for it") from error
-        yield Work(folder, files, source, layout, group_field, settings)
-        if not any(path.name != _LOCK for path in folder.iterdir()):
-            shutil.rmtree(folder, ignore_errors=True)
+        opened = _records_of(_index_source(layout, settings), settings, progress)
+    with opened as records:
+        return read_texts(records, layout, folder, group_field, progress)
 
 
 def _index_source(layout: Layout, settings: Settings) -> IndexSource:
@@ -231,59 +180,25 @@ def as_json(report: dict[str, Any], texts: Texts) -> dict[str, Any]:
 
 
 def show_report(report: Report, texts: Texts) -> None:
-    from rich import box
-    from rich.table import Table
-
     from sinkrank.console import output
 
-    console = output.results()
-    asked = "translations" if report.across else "titles" if report.has_titles else "first words"
-    table = Table(
-        "part", "words", f"MRR, {report.n_questions} {asked}", "unknown words", "", box=box.SIMPLE_HEAD, pad_edge=False
-    )
-    rows = [(one.name, one.n_words, one.figures) for one in report.made]
-    if len(report.made) > 1 or report.joined != report.made[0].figures:
-        rows.append((_JOINED, sum(report.summary.languages.values()), report.joined))
-    for name, n_words, figures in rows:
-        shown = "" if figures.mrr is None else f"{figures.mrr:.3f}"
-        table.add_row(name, f"{n_words:,}", shown, f"{figures.unknown_share:.1%}", _remark(name, report))
-    console.print(table)
-    for note in report.notes:
-        console.print(note, markup=False, soft_wrap=True)
-    not_used = _not_used(texts.used.not_used, texts.used.needs_words)
-    if not_used is not None:
-        console.print(not_used, markup=False, soft_wrap=True)
-    for name, reason in report.left_out.items():
-        console.print(f"without {name}: {reason}", markup=False, soft_wrap=True)
-    for word, near in report.nearest.items():
-        console.print(f"nearest to {word}: {', '.join(near)}", markup=False, soft_wrap=True)
+    lines = [f"{part.name}: {part.n_words:,} words, in {_time(part.seconds)}" for part in report.made]
+    lines += report.notes
+    lines += filter(None, [_not_used(texts.used.not_used, texts.used.needs_words)])
+    lines += [f"without {name}: {reason}" for name, reason in report.left_out.items()]
+    figures = report.figures
+    if figures.mrr is not None:
+        asked = "translations" if report.across else "titles" if report.has_titles else "first words"
+        lines.append(f"MRR of a search for {report.n_questions} {asked} of your documents: {figures.mrr:.3f}")
     summary = report.summary
     languages = ", ".join(f"{code} {n:,}" for code, n in summary.languages.items())
-    console.print(
+    lines += [
+        f"words of the documents without an embedding: {figures.unknown_share:.1%}",
         f"{summary.output}: {sum(summary.languages.values()):,} words of {summary.dim} dimensions ({languages}), in "
         f"{_time(summary.seconds)}",
-        markup=False,
-        soft_wrap=True,
-    )
-
-
-_JOINED, _TRAINING = "joined", "training"
-
-
-def _remark(name: str, report: Report) -> str:
-    """What to know of a row's figure: why that of the whole may be below one of its parts."""
-    if name == _TRAINING:
-        return "has seen these documents: too high for other queries"
-    mrr = report.joined.mrr
-    if name != _JOINED or mrr is None:
-        return ""
-    better = [one.name for one in report.made if one.figures.mrr is not None and one.figures.mrr > mrr]
-    reasons = []
-    if _TRAINING in better:
-        reasons.append("training, which has seen these documents")
-    if others := [each for each in better if each != _TRAINING]:
-        reasons.append(f"{', '.join(others)} on these few texts; compare them by sinkrank evaluate")
-    return f"below {', and below '.join(reasons)}" if reasons else ""
+    ]
+    for line in lines:
+        output.results().print(line, markup=False, soft_wrap=True)
 
 
 def next_step(files: Sequence[str], languages: Collection[str], settings: Settings) -> str:

@@ -58,15 +58,6 @@ def prepare(
             help="Parts to skip: published, training, encoder, dictionaries, passages.",
         ),
     ] = None,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(
-            "--time-limit",
-            metavar="MINUTES",
-            min=0,
-            help="Stop encoding after so many minutes; the same command with --replace goes on. Default: none.",
-        ),
-    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read the documents, show the plan, and exit.")] = False,
     replace: Replace = False,
     json_: options.Json = False,
@@ -74,7 +65,7 @@ def prepare(
     """Make the best embeddings for your documents: published vectors, training and encoded text, joined.
 
     It detects the languages of the documents, and shows a plan with time and size first. It skips a part that is not
-    available. Run the same command again to resume an interrupted run.
+    available.
 
     Example: [bold]sinkrank embeddings prepare articles.jsonl[/bold]
 
@@ -82,13 +73,11 @@ def prepare(
 
     An index: [bold]sinkrank embeddings prepare --store opensearch://localhost:9200 --index articles[/bold]
     """
-    import time
     from dataclasses import asdict
 
     from ingest.documents import DETECTED, Layout
     from ingest.embeddings.preparing.plan import check_names, make_plan
     from ingest.embeddings.preparing.run import prepare as run
-    from ingest.embeddings.word_encoder import TimeLimit
     from reranker.embeddings import check_output
     from reranker.text.languages import language_code
     from reranker.text.segmentation import check_can_split
@@ -110,36 +99,20 @@ def prepare(
     if not dry_run:
         check_output(settings.embeddings_path, replace=replace)
     threads = settings.n_threads
-    with preparing.work_folder(files or [], index, layout, group_field, settings) as work:
+    with preparing.work_folder(settings) as folder:
         with shown.progress_bars() as progress:
-            texts = work.texts(progress)
-        limit = None if time_limit is None else TimeLimit(time.monotonic() + 60 * time_limit)
-        plan = make_plan(texts, settings.home, left_out, threads, query_languages, limit)
+            texts = preparing.read_documents(files or [], index, layout, group_field, settings, folder, progress)
+        plan = make_plan(texts, settings.home, left_out, threads, query_languages)
         described = preparing.described(texts, plan)
         if dry_run:
             shown.print_json(described) if json_ else preparing.show_plan(described, shown.results())
             return
         preparing.show_plan(described, shown.talk())
         with shown.progress_steps() as progress:
-            report = run(
-                texts,
-                plan,
-                settings.embeddings_path,
-                replace=replace,
-                n_threads=threads,
-                progress=progress,
-            )
-        work.remove(keep_texts=report.n_not_encoded > 0)
+            report = run(texts, plan, settings.embeddings_path, replace=replace, n_threads=threads, progress=progress)
     if json_:
         shown.print_json(preparing.as_json(asdict(report), texts))
     else:
         preparing.show_report(report, texts)
-        if report.n_not_encoded:
-            shown.talk().print(
-                f"{report.n_not_encoded:,} words and passages were not encoded within the time limit; to go on, run "
-                "the same command again with --replace",
-                markup=False,
-                soft_wrap=True,
-            )
         if loaded.option("embeddings") is None:
             shown.talk().print(preparing.next_step(files or [], described["languages"], settings), markup=False)

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ingest.embeddings.collection import Collection
 from ingest.embeddings.preparing.texts import Texts
 from ingest.progress import Progress, no_progress
 from reranker.embeddings import Embeddings
@@ -16,7 +15,6 @@ from reranker.ranking.reranker import Reranker
 from reranker.text.bags import BagOfWords
 from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
-from reranker.text.normalization import as_written
 from reranker.text.tokens import letter_tokens, tokenize
 
 N_QUERIES = 200
@@ -25,12 +23,6 @@ N_TEXTS = 500
 # Number of first words that serve as the title of a text without one.
 _FIRST_WORDS = 8
 _MAX_TOKENS = 200
-
-_N_NEAREST_OF = 3
-_N_NEAREST = 5
-_LEAST_LETTERS = 4
-# Words in a larger share of the documents say little.
-_MOST_DOCUMENTS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,23 +163,4 @@ def _reciprocal_ranks(
         rank = ranks.get(places.index(question.place))
         found.append(0.0 if rank is None else 1 / rank)
     progress(len(sample.questions), len(sample.questions), "searched documents by their titles")
-    return found
-
-
-def nearest_words(embeddings: Embeddings, collection: Collection) -> dict[str, list[str]]:
-    """The nearest words of three frequent content words; languages with more documents first."""
-    found: dict[str, list[str]] = {}
-    order = sorted(collection.document_frequencies, key=lambda code: -collection.n_documents.get(code, 0))
-    for language in order:
-        most = max(3.0, _MOST_DOCUMENTS * collection.n_documents.get(language, 0))
-        for word, n in collection.document_frequencies[language].most_common():
-            if len(found) == _N_NEAREST_OF:
-                return found
-            if len(word) < _LEAST_LETTERS or n > most or embeddings.term_id(language, word) is None:
-                continue
-            target = next((code for code in order if code != language), None)
-            near = embeddings.nearest(word, language, target, _N_NEAREST)
-            shown = [(code, as_written(term, code)) for code, term, _ in near]
-            asked = f"{as_written(word, language)} ({language})"
-            found[asked] = [f"{term} ({code})" if target else term for code, term in shown]
     return found

@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +31,7 @@ from ingest.embeddings.preparing.texts import Texts
 from ingest.embeddings.sentence_map import ridge
 from ingest.embeddings.spectral import unit_rows
 from ingest.embeddings.summary import Summary
-from ingest.embeddings.word_encoder import TimeLimit, WordVectors
+from ingest.embeddings.word_encoder import WordVectors
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings, EmbeddingsWriter
@@ -61,7 +60,6 @@ class OtherLanguages:
     home: Path
     dictionaries: Sequence[str] = ()
     n_threads: int = 1
-    limit: TimeLimit | None = None
     name: str = LANGUAGES
 
     @property
@@ -79,11 +77,11 @@ class OtherLanguages:
         return E5.n_bytes
 
     def estimate(self, texts: Texts) -> Estimate:
-        from ingest.embeddings.sentence_models import E5, words_a_second
+        from ingest.embeddings.sentence_models import E5
 
         n_words = sum(map(len, texts.collection.document_frequencies.values()))
         n_words += WORDS_OF_DICTIONARY * len(self.dictionaries)
-        return Estimate(min(MAX_ENCODED, n_words) / words_a_second(E5, self.home / "models", self.n_threads) + 30)
+        return Estimate(min(MAX_ENCODED, n_words) / (E5.words_a_second * self.n_threads) + 30)
 
     def make(
         self,
@@ -109,13 +107,12 @@ class OtherLanguages:
         with WordVectors(self.home / "encoded-words.sqlite3", encoder) as vectors:
             summary = encode_words(
                 pairs,
-                partial(vectors.encode, limit=self.limit),
+                vectors.encode,
                 texts.path.parent / LANGUAGES,
                 collection=texts.collection.only([*self.first, *self.others]),
                 encoder=encoder.name,
                 max_words=MAX_ENCODED,
                 whole_languages=self.others,
-                replace=True,
                 progress=progress,
             )
             words = Embeddings.open(summary.output)
@@ -128,7 +125,6 @@ class OtherLanguages:
             output,
             dim=embeddings.dim,
             source=source,
-            replace=True,
             query_encoders=encoders,
             mapped_languages=self.others,
         ) as writer:
@@ -206,8 +202,8 @@ class OtherLanguages:
             means = np.concatenate([files.means, files.means[0] + offsets])
             return [replace(files, model=model, means=means)]
         passages = draw_passages(texts, self.first)
-        encoded = encode_passages(E5, passages, texts, self.home, self.n_threads, self.limit, progress)
-        known, means = passage_means(embeddings, passages, encoded)
+        encoded = encode_passages(E5, passages, self.home, self.n_threads, progress)
+        known, means = passage_means(embeddings, passages)
         if len(known) < MIN_PASSAGES:
             notes.append(
                 f"{self.name}: queries are not encoded, since the documents have {len(known)} passages, fewer than "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,7 +12,7 @@ from ingest.embeddings.encoded_words import encode_words
 from ingest.embeddings.preparing.texts import Texts
 from ingest.embeddings.summary import Summary
 from ingest.embeddings.training import train_documents
-from ingest.embeddings.word_encoder import TimeLimit, WordVectors
+from ingest.embeddings.word_encoder import WordVectors
 from ingest.progress import Progress
 from reranker.base.errors import SinkrankError
 
@@ -55,7 +54,6 @@ class Part(Protocol):
     Attributes:
         name: one of `NAMES`.
         description: what the part does, for the user.
-        key: identifies the result for the same texts.
         weight: the length of its vectors in the join.
     """
 
@@ -64,9 +62,6 @@ class Part(Protocol):
 
     @property
     def description(self) -> str: ...
-
-    @property
-    def key(self) -> str: ...
 
     @property
     def weight(self) -> float: ...
@@ -99,10 +94,6 @@ class Training:
         how = "aligned documents" if self.language is None else f"your documents, language {self.language}"
         return f"train on {how}{with_dictionaries(self.dictionaries)}"
 
-    @property
-    def key(self) -> str:
-        return f"{self.language} {' '.join(self.dictionaries)}"
-
     def estimate(self, texts: Texts) -> Estimate:
         trained = min(texts.n_pairs, MAX_TRAINED_PAIRS)
         return Estimate(5 + trained / 200_000)
@@ -130,7 +121,6 @@ class Encoded:
     home: Path
     dictionaries: Sequence[str] = ()
     n_threads: int = 1
-    limit: TimeLimit | None = None
     name: str = ENCODER
     weight: float = 1.0
 
@@ -138,19 +128,12 @@ class Encoded:
     def description(self) -> str:
         return f"encode the words of the documents with {self.model.name}{with_dictionaries(self.dictionaries)}"
 
-    @property
-    def key(self) -> str:
-        return f"{self.description} {' '.join(self.languages)}"
-
     def estimate(self, texts: Texts) -> Estimate:
-        from ingest.embeddings.sentence_models import words_a_second
-
-        models = self.home / "models"
         n_words = sum(len(texts.collection.document_frequencies.get(language, ())) for language in self.languages)
         # A dictionary has a translation or two for each word.
         n_words += n_words * bool(self.dictionaries)
-        seconds = min(MAX_ENCODED, n_words) / words_a_second(self.model, models, self.n_threads) + 5
-        return Estimate(seconds, self.model.download_bytes(models))
+        seconds = min(MAX_ENCODED, n_words) / (self.model.words_a_second * self.n_threads) + 5
+        return Estimate(seconds, self.model.download_bytes(self.home / "models"))
 
     def make(self, texts: Texts, output: Path, notes: list[str], progress: Progress) -> Summary:
         from ingest.embeddings.sentence_models import open_encoder
@@ -160,7 +143,7 @@ class Encoded:
         with WordVectors(self.home / "encoded-words.sqlite3", encoder) as words:
             return encode_words(
                 pairs,
-                partial(words.encode, limit=self.limit),
+                words.encode,
                 output,
                 collection=texts.collection.only(self.languages),
                 max_words=MAX_ENCODED,

@@ -16,7 +16,7 @@ from ingest.embeddings.preparing.parts import PASSAGES, Estimate
 from ingest.embeddings.preparing.texts import Texts
 from ingest.embeddings.sentence_map import map_store, sentence_map
 from ingest.embeddings.summary import Summary
-from ingest.embeddings.word_encoder import TimeLimit, WordVectors
+from ingest.embeddings.word_encoder import BATCH
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
@@ -49,7 +49,6 @@ class PassageMap:
     languages: Sequence[str]
     home: Path
     n_threads: int = 1
-    limit: TimeLimit | None = None
     name: str = PASSAGES
 
     @property
@@ -62,10 +61,8 @@ class PassageMap:
         return self.model.n_bytes
 
     def estimate(self, texts: Texts) -> Estimate:
-        from ingest.embeddings.sentence_models import passages_a_second
-
         n_passages = min(N_PASSAGES, texts.n_pairs / _DISTINCT_WORDS_A_PASSAGE)
-        return Estimate(n_passages / passages_a_second(self.model, self.home / "models", self.n_threads))
+        return Estimate(n_passages / (self.model.passages_a_second * self.n_threads))
 
     def make(
         self,
@@ -88,12 +85,10 @@ class PassageMap:
             raise BadInput(
                 f"the documents have {len(passages)} passages of {PASSAGE_WORDS} words, fewer than {MIN_PASSAGES}"
             )
-        encoded = encode_passages(self.model, passages, texts, self.home, self.n_threads, self.limit, progress)
-        known, means = passage_means(joined, passages, encoded)
+        encoded = encode_passages(self.model, passages, self.home, self.n_threads, progress)
+        known, means = passage_means(joined, passages)
         if len(known) < MIN_PASSAGES:
-            raise BadInput(
-                f"{len(known)} passages were encoded within the time limit; at least {MIN_PASSAGES} are needed"
-            )
+            raise BadInput(f"{len(known)} passages have a known word; at least {MIN_PASSAGES} are needed")
         # Each language has a region of its own in the encoder's space, which is unrelated to the meaning.
         spoken = np.array([passages[place][0] for place in known])
         centres = np.array([_mean(encoded[known][spoken == language], encoded[known]) for language in self.languages])
@@ -110,7 +105,6 @@ class PassageMap:
             sentences,
             output,
             source=source,
-            replace=True,
             query_encoders=[query_encoder],
             progress=progress,
         )
@@ -127,15 +121,9 @@ Passage = tuple[str, str]
 
 
 def encode_passages(
-    model: SentenceModel,
-    passages: Sequence[Passage],
-    texts: Texts,
-    home: Path,
-    n_threads: int,
-    limit: TimeLimit | None,
-    progress: Progress,
+    model: SentenceModel, passages: Sequence[Passage], home: Path, n_threads: int, progress: Progress
 ) -> NDArray[np.float32]:
-    """(n_passages, dim): an encoder's vectors of passages; zeros for those that were not encoded within the limit.
+    """(n_passages, dim): an encoder's vectors of passages.
 
     Raises:
         NotFound, FetchFailed, BadInput: the encoder cannot be fetched or read.
@@ -143,23 +131,20 @@ def encode_passages(
     from ingest.embeddings.sentence_models import open_encoder
 
     encoder = open_encoder(model, home / "models", n_threads, model.passage_prefix)
-    # Beside the texts and deleted with them, since the file contains text of the documents.
-    with WordVectors(texts.path.parent / "passages.sqlite3", encoder) as vectors:
-        return vectors.encode(
-            [passage for _, passage in passages],
-            lambda done, of, _: progress(done, of, "encoding passages"),
-            limit=limit,
-        )
+    vectors = np.empty((len(passages), encoder.dim), dtype=np.float32)
+    for start in range(0, len(passages), BATCH):
+        progress(start, len(passages), "encoding passages")
+        vectors[start : start + BATCH] = encoder.encode([text for _, text in passages[start : start + BATCH]])
+    progress(len(passages), len(passages), "encoded passages")
+    return vectors
 
 
-def passage_means(
-    embeddings: Embeddings, passages: Sequence[Passage], encoded: NDArray[np.float32]
-) -> tuple[list[int], NDArray[np.float32]]:
-    """The places of the passages that were encoded and have a known word, and their nBOW embeddings (n, dim)."""
+def passage_means(embeddings: Embeddings, passages: Sequence[Passage]) -> tuple[list[int], NDArray[np.float32]]:
+    """The places of the passages with a known word, and their nBOW embeddings (n, dim)."""
     languages = [language for language, _ in passages]
     bags = embeddings.bags([passage for _, passage in passages], languages)
     means = embeddings.nbows(embeddings.idf.weigh_all(list(zip(bags, languages, strict=True))))
-    known = [place for place, mean in enumerate(means) if mean is not None and encoded[place].any()]
+    known = [place for place, mean in enumerate(means) if mean is not None]
     return known, np.array([means[place] for place in known], dtype=np.float32)
 
 

@@ -28,7 +28,6 @@ from ingest.embeddings.preparing.passages import PassageMap
 from ingest.embeddings.preparing.published_part import published_parts
 from ingest.embeddings.preparing.texts import Texts
 from ingest.embeddings.sentence_models import model_of
-from ingest.embeddings.word_encoder import TimeLimit
 from reranker.base.errors import WrongParameter
 
 # Of the joined store: 4 bytes for each of 384 dimensions, as many as the encoders have.
@@ -47,7 +46,6 @@ class Plan:
         parts: in the order of making, each with its cost. If two have the same name, the second is made if the first
             cannot be.
         left_out: name → why a part is not made.
-        limit: of the time of encoding; None: none.
         last: the steps after the parts are joined, in order, each with its cost.
     """
 
@@ -55,7 +53,6 @@ class Plan:
     left_out: dict[str, str]
     output_bytes: int
     last: list[tuple[LastStep, Estimate]]
-    limit: TimeLimit | None = None
 
     def steps(self) -> list[tuple[Part | LastStep, Estimate]]:
         """All steps in order, with their cost."""
@@ -99,7 +96,6 @@ def make_plan(
     without: Container[str] = (),
     n_threads: int = 1,
     query_languages: Iterable[str] = (),
-    limit: TimeLimit | None = None,
 ) -> Plan:
     """A plan for the languages of the texts.
 
@@ -111,7 +107,6 @@ def make_plan(
         home: folder of fetched files and encoded words.
         without: names of parts to leave out.
         query_languages: languages of queries, which the texts need not be in.
-        limit: when to stop encoding; None: not at all.
     """
     left_out = {name: "as asked" for name in NAMES if name in without}
     first = list(texts.languages)
@@ -126,7 +121,7 @@ def make_plan(
     if training is not None:
         parts.append(training)
     if ENCODER not in left_out:
-        parts.append(Encoded(model_of(first), first, home, of_first, n_threads, limit))
+        parts.append(Encoded(model_of(first), first, home, of_first, n_threads))
     if PUBLISHED not in left_out:
         found, reason = published_parts(first, home)
         parts += found
@@ -138,11 +133,11 @@ def make_plan(
         if others:
             left_out[LANGUAGES] = NEEDS_ENCODER
     elif others:
-        last.append(OtherLanguages(first, others, home, of_others, n_threads, limit))
+        last.append(OtherLanguages(first, others, home, of_others, n_threads))
     if texts.n_aligned > 1:
         left_out.setdefault(PASSAGES, "it would part words that translations have brought together")
     if PASSAGES not in left_out:
-        last.insert(0, PassageMap(model_of(first), first, home, n_threads, limit))
+        last.insert(0, PassageMap(model_of(first), first, home, n_threads))
     n_words = sum(map(len, texts.collection.document_frequencies.values()))
     if any(part.name == PUBLISHED for part in parts):
         n_words += MAX_OTHERS * len(first)
@@ -152,7 +147,6 @@ def make_plan(
         left_out,
         n_words * _BYTES_A_WORD + sum(step.output_bytes for step in last),
         [(step, step.estimate(texts)) for step in last],
-        limit,
     )
 
 

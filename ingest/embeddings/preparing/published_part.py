@@ -37,10 +37,6 @@ class PublishedVectors:
     def description(self) -> str:
         return f"published vectors {self.entry.name} ({self.entry.licence}) from {self.entry.source}"
 
-    @property
-    def key(self) -> str:
-        return f"{self.entry.name} {' '.join(self.languages)}"
-
     def estimate(self, texts: Texts) -> Estimate:
         n_bytes = 0 if is_fetched(self.entry, self.languages, self.folder) else self.entry.n_bytes or 0
         n_words = min(self.entry.n_words or _MAX_WORDS, _MAX_WORDS) * len(self.languages)

@@ -1,40 +1,31 @@
-"""Executes a plan: makes the parts, joins them and checks the result. Existing parts are used again."""
+"""Executes a plan: makes the parts, joins them, takes the last steps and checks the result."""
 
 from __future__ import annotations
 
-import shutil
 import time
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 
-from ingest.embeddings.copying import copy_store
 from ingest.embeddings.joining import join
-from ingest.embeddings.preparing.check import Figures, check, draw_sample, nearest_words
-from ingest.embeddings.preparing.parts import ENCODER, MAX_OTHERS, PASSAGES, Part
+from ingest.embeddings.preparing.check import Figures, check, draw_sample
+from ingest.embeddings.preparing.parts import ENCODER, MAX_OTHERS, Part
 from ingest.embeddings.preparing.plan import NEEDS_ENCODER, Plan
 from ingest.embeddings.preparing.texts import Texts
 from ingest.embeddings.summary import Summary
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput, SinkrankError
 from reranker.embeddings import Embeddings
-
-JOINED = "joined"
+from reranker.embeddings.writer import put_in_place
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A part that was made.
-
-    Attributes:
-        seconds: 0 if an earlier run made it.
-    """
+    """A part that was made."""
 
     name: str
     description: str
     n_words: int
     seconds: float
-    figures: Figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,24 +33,19 @@ class Report:
     """The result of preparing.
 
     Attributes:
-        made: the parts, each with its own figures.
-        joined: figures of the whole.
+        figures: of the whole.
         left_out: name → why a part is missing.
-        n_not_encoded: number of words and passages that were not encoded within the time limit; another run goes on.
-        nearest: the nearest words of some words.
         across, has_titles, n_questions: the queries of the check (`check.Sample`).
     """
 
     summary: Summary
     made: list[Made]
-    joined: Figures
+    figures: Figures
     left_out: dict[str, str]
     notes: list[str]
-    nearest: dict[str, list[str]]
     across: bool
     has_titles: bool
     n_questions: int
-    n_not_encoded: int = 0
 
 
 @dataclass(slots=True)
@@ -79,6 +65,9 @@ def prepare(
     progress: Progress = no_progress,
 ) -> Report:
     """Makes the embeddings. The parts stay beside the texts until the caller deletes them.
+
+    Args:
+        output: in the file system of the texts.
 
     Raises:
         BadInput: no part could be made; the message has the reason of each.
@@ -100,33 +89,21 @@ def prepare(
     if not stores:
         told = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise BadInput(f"no part could be made, so there are no embeddings ({told})")
-    finished, summary = _finished(stores, plan, texts, left_out, notes, progress)
-    copy_store(finished, output, replace=replace)
-    joined = Embeddings.open(output)
+    summary = _finished(stores, plan, texts, left_out, notes, progress)
+    put_in_place(summary.output, output, replace=replace)
+    embeddings = Embeddings.open(output)
     sample = draw_sample(texts)
-    made = [
-        Made(
-            store.part.name,
-            store.part.description,
-            store.embeddings.n_terms,
-            store.seconds,
-            check(store.embeddings, sample, n_threads, progress),
-        )
-        for store in stores
-    ]
-    is_part = len(made) == 1 and PASSAGES in left_out
-    figures = made[0].figures if is_part else check(joined, sample, n_threads, progress)
     return Report(
-        summary=Summary.of(joined, started, summary.skipped),
-        made=made,
-        joined=figures,
+        summary=Summary.of(embeddings, started, summary.skipped),
+        made=[
+            Made(store.part.name, store.part.description, store.embeddings.n_terms, store.seconds) for store in stores
+        ],
+        figures=check(embeddings, sample, n_threads, progress),
         left_out=left_out,
         notes=notes,
-        nearest=nearest_words(joined, texts.collection),
         across=sample.across,
         has_titles=sample.has_titles,
         n_questions=len(sample.questions),
-        n_not_encoded=0 if plan.limit is None else plan.limit.n_missing,
     )
 
 
@@ -137,10 +114,10 @@ def _finished(
     left_out: dict[str, str],
     notes: list[str],
     progress: Progress,
-) -> tuple[Embeddings, Summary]:
+) -> Summary:
     """Joins the stores, and takes the last steps; if one fails, `left_out` says why. The result is beside the texts."""
     folder = texts.path.parent
-    summary = _joined(stores, texts, folder / JOINED, left_out, progress)
+    summary = _joined(stores, texts, folder / "joined", left_out, progress)
     has_encoder = any(store.part.name == ENCODER for store in stores)
     for step, _ in plan.last:
         if not has_encoder:
@@ -150,7 +127,7 @@ def _finished(
             summary = step.make(Embeddings.open(summary.output), texts, folder / f"with-{step.name}", notes, progress)
         except (SinkrankError, OSError) as error:
             left_out[step.name] = str(error)
-    return Embeddings.open(summary.output), summary
+    return summary
 
 
 def _joined(stores: list[_Store], texts: Texts, output: Path, left_out: dict[str, str], progress: Progress) -> Summary:
@@ -163,7 +140,6 @@ def _joined(stores: list[_Store], texts: Texts, output: Path, left_out: dict[str
                 weights=[store.part.weight for store in stores],
                 collection=texts.collection.only({code for store in stores for code in store.embeddings.languages}),
                 max_others=MAX_OTHERS,
-                replace=True,
                 progress=progress,
             )
         except BadInput as error:
@@ -173,15 +149,8 @@ def _joined(stores: list[_Store], texts: Texts, output: Path, left_out: dict[str
 
 
 def _made(part: Part, texts: Texts, notes: list[str], progress: Progress) -> _Store:
-    """The store of a part, from an earlier run or made now."""
-    digest = blake2b(part.key.encode(), digest_size=4).hexdigest()
-    folder = texts.path.parent / f"{part.name}-{digest}"
-    try:
-        return _Store(part, Embeddings.open(folder), 0.0)
-    except SinkrankError:
-        shutil.rmtree(folder, ignore_errors=True)
     started = time.monotonic()
-    summary = part.make(texts, folder, notes, progress)
+    summary = part.make(texts, texts.path.parent / part.name, notes, progress)
     notes += [f"{part.name}: {n:,} {reason}" for reason, n in summary.skipped.items()]
     notes += [f"{part.name}: {warning}" for warning in summary.warnings]
-    return _Store(part, Embeddings.open(folder), time.monotonic() - started)
+    return _Store(part, Embeddings.open(summary.output), time.monotonic() - started)

