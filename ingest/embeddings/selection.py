@@ -1,17 +1,15 @@
-"""Chooses the words to import from embeddings files: requested words that a text can contain."""
+"""Chooses the words to import from embeddings files: words that a text can contain."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ingest.embeddings.streams import open_file
 from reranker.base.errors import BadEmbeddings, BadInput
 from reranker.text.languages import known_languages, language_code
 from reranker.text.normalization import normalize_term
-from reranker.text.segmentation import can_split, check_can_split
+from reranker.text.segmentation import can_split
 from reranker.text.tokens import is_stop_word, is_word
 
 # A ConceptNet term: https://github.com/commonsense/conceptnet5/wiki/URI-hierarchy
@@ -23,7 +21,6 @@ STOP_WORD = "stop words"
 DUPLICATE = "words that occurred before, for instance in another case"
 OVER_MAX = "words beyond the requested number"
 OTHER_LANGUAGE = "words of languages that were not requested"
-NOT_IN_VOCABULARY = "words that are not in the vocabulary, or too rare in it"
 NOT_SPLIT = "words of languages without spaces between words, which need: pip install 'sinkrank[words]'"
 UNKNOWN_LANGUAGE = "words of languages that Sinkrank does not know"
 
@@ -60,16 +57,14 @@ class Selection:
         warnings: sentences about the files for the user.
     """
 
-    def __init__(self, max_terms: int | None, vocabularies: Mapping[str, Collection[str]] | None = None) -> None:
+    def __init__(self, max_terms: int | None) -> None:
         """
         Args:
             max_terms: maximum number of terms of each language.
-            vocabularies: the terms to take by language; other languages have no limit.
         """
         self.skipped: Counter[str] = Counter()
         self.warnings: list[str] = []
         self._max_terms = max_terms
-        self._vocabularies = vocabularies or {}
         self._seen: dict[str, set[str]] = {}
         self._taken: list[tuple[str, str]] = []
 
@@ -145,8 +140,6 @@ class Selection:
         seen = self._seen.setdefault(language, set())
         if term in seen:
             return self._skip(DUPLICATE)
-        if language in self._vocabularies and term not in self._vocabularies[language]:
-            return self._skip(NOT_IN_VOCABULARY)
         if self._has_all(language):
             return self._skip(OVER_MAX)
         seen.add(term)
@@ -162,48 +155,3 @@ class Selection:
     def _skip(self, reason: str) -> bool:
         self.skipped[reason] += 1
         return False
-
-
-def read_vocabulary(path: Path, language: str, min_count: int | None = None, max_terms: int | None = None) -> set[str]:
-    """The terms of a vocabulary file: a word on each line, optionally a blank and its count or document frequency, as
-    word2vec and fastText write them. The counts of words with the same term are added up.
-
-    Args:
-        min_count: minimum count of a term.
-        max_terms: number of the most frequent terms to take; equally frequent ones in the order of the file.
-
-    Raises:
-        NotFound: there is no such file.
-        BadInput: a count is not a number, or missing although `min_count` is given; no term is left; or texts of the
-            language cannot be split into words (`reranker.text.segmentation`).
-    """
-    check_can_split((language,), f"{path} is in")
-    counted = min_count is not None
-    counts: Counter[str] = Counter()
-    with open_file(path) as file:
-        for number, line in file.lines():
-            if not line.strip():
-                continue
-            word, count = _word_and_count(line, f"{path}, line {number}", counted)
-            term = normalize_term(word, language)
-            if is_word(term, language) and not is_stop_word(term, language):
-                counts[term] += count
-    kept = most_frequent(counts, min_count, max_terms)
-    if not kept:
-        raise BadInput(f"{path} has no usable word of language {language!r}; check its contents, or ask for more")
-    return kept
-
-
-def most_frequent(counts: Counter[str], min_count: int | None, max_terms: int | None) -> set[str]:
-    """The `max_terms` most frequent terms with at least `min_count`; equally frequent ones in the order of counting."""
-    return {term for term, count in counts.most_common(max_terms) if min_count is None or count >= min_count}
-
-
-def _word_and_count(line: bytes, place: str, counted: bool) -> tuple[str, int]:
-    try:
-        word, *rest = line.decode().split()
-        if counted and not rest:
-            raise ValueError("there is no count to compare with min_count")
-        return word, int(rest[-1]) if rest else 0
-    except ValueError as error:
-        raise BadInput(f"{place}: give a word and its count, such as `table 120` ({error})") from error

@@ -19,20 +19,11 @@ from sinkrank.console.embedding_options import (
     Dictionaries,
     GroupField,
     LanguageField,
+    MaxTerms,
     Replace,
-    TextField,
     TitleField,
-    check_has_collection,
     open_dictionaries,
     show_summary,
-)
-from sinkrank.console.vocabulary_options import (
-    Collection,
-    MaxTerms,
-    MinCount,
-    Vocabulary,
-    import_sources,
-    named_file,
 )
 
 if TYPE_CHECKING:
@@ -68,10 +59,6 @@ def import_(
         ),
     ] = None,
     max_terms: MaxTerms = None,
-    vocabulary: Vocabulary = None,
-    min_count: MinCount = None,
-    collection: Collection = None,
-    text_field: TextField = None,
     replace: Replace = False,
     json_: options.Json = False,
 ) -> None:
@@ -81,27 +68,30 @@ def import_(
 
     Example: [bold]sinkrank embeddings import en=wiki.multi.en.vec fr=wiki.multi.fr.vec --max-terms 200000[/bold]
     """
+    from ingest.embeddings.importing import import_embeddings
     from ingest.embeddings.selection import Source
     from reranker.embeddings import check_output
     from sinkrank.console import output as shown
 
-    check_has_collection(collection, "--text-field", text_field)
-    sources = [Source(path, language, file_format) for path, language in (named_file(file, lang) for file in files)]
+    sources = [Source(path, language, file_format) for path, language in (_named_file(file, lang) for file in files)]
     check_output(settings.embeddings_path, replace=replace)
     with shown.progress_bars() as progress:
-        summary = import_sources(
+        summary = import_embeddings(
             sources,
-            settings,
-            progress,
-            lang=lang,
-            max_terms=max_terms,
-            vocabulary=vocabulary,
-            min_count=min_count,
-            collection=collection,
-            text_field=text_field,
+            settings.embeddings_path,
             replace=replace,
+            max_terms_per_language=max_terms,
+            progress=progress,
         )
     show_summary(summary, json_)
+
+
+def _named_file(file: str, lang: str | None) -> tuple[Path, str | None]:
+    """The path and the language of a FILE argument. `fr=FILE` names a language unless a file of this name exists."""
+    prefix, separator, rest = file.partition("=")
+    if separator and rest and prefix.isalpha() and not Path(file).exists():
+        return Path(rest), prefix
+    return Path(file), lang
 
 
 app.command("fetch")(fetch.fetch)

@@ -8,15 +8,8 @@ import typer
 
 from reranker.service.settings import Settings
 from sinkrank.console import options
-from sinkrank.console.embedding_options import (
-    MAKES_STORE,
-    Replace,
-    TextField,
-    check_has_collection,
-    show_summary,
-)
+from sinkrank.console.embedding_options import MAKES_STORE, MaxTerms, Replace, show_summary
 from sinkrank.console.parsing import parse_names
-from sinkrank.console.vocabulary_options import Collection, MaxTerms, MinCount, Vocabulary, import_sources
 
 _FACTS = ("name", "languages", "dim", "n_words", "n_bytes", "licence", "source", "page", "share_a_space")
 
@@ -33,10 +26,6 @@ def fetch(
         typer.Option("--lang", metavar="CODES", help="Languages to fetch, such as en,fr; may be repeated."),
     ] = None,
     max_terms: MaxTerms = None,
-    vocabulary: Vocabulary = None,
-    min_count: MinCount = None,
-    collection: Collection = None,
-    text_field: TextField = None,
     replace: Replace = False,
     json_: options.Json = False,
 ) -> None:
@@ -47,6 +36,7 @@ def fetch(
     Example: [bold]sinkrank embeddings fetch fasttext-aligned --lang en,fr --max-terms 200000[/bold]
     """
     from ingest.embeddings.catalogue import published
+    from ingest.embeddings.importing import import_embeddings
     from ingest.embeddings.published import chosen_languages, fetch_published
     from reranker.embeddings import check_output
     from sinkrank.console import output as shown
@@ -54,24 +44,18 @@ def fetch(
     if name is None:
         _show_catalogue(json_)
         return
-    check_has_collection(collection, "--text-field", text_field)
     entry = published(name)
     languages = [code for codes in lang or [] for code in parse_names(codes)]
-    chosen = chosen_languages(entry, languages)
+    chosen_languages(entry, languages)  # before anything is fetched
     check_output(settings.embeddings_path, replace=replace)
     with shown.progress_bars() as progress:
         sources = fetch_published(entry, settings.home / "vectors", languages, progress)
-        summary = import_sources(
+        summary = import_embeddings(
             sources,
-            settings,
-            progress,
-            lang=chosen[0] if len(chosen) == 1 else None,
-            max_terms=max_terms,
-            vocabulary=vocabulary,
-            min_count=min_count,
-            collection=collection,
-            text_field=text_field,
+            settings.embeddings_path,
             replace=replace,
+            max_terms_per_language=max_terms,
+            progress=progress,
         )
     show_summary(summary, json_)
 

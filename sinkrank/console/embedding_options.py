@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reranker.service.settings import Settings
 from sinkrank.console import options
-from sinkrank.console.document_sources import opened_records, shown
 
 if TYPE_CHECKING:
-    from ingest.documents import Record
-    from ingest.embeddings.collection import Collection
     from ingest.embeddings.dictionaries import Dictionary
     from ingest.embeddings.summary import Summary
     from ingest.progress import Progress
-    from reranker.text.documents import Document
-
-# Number of rows between two steps of the progress bar.
-_ROWS_A_REPORT = 1_000
 
 # The settings of the commands that make an embedding store.
 MAKES_STORE = (
@@ -30,6 +22,10 @@ MAKES_STORE = (
     ),
     "home",
 )
+MaxTerms = Annotated[
+    int | None,
+    typer.Option("--max-terms", min=1, help="Number of most frequent words to keep per language; default: all."),
+]
 Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing store.")]
 Dictionaries = Annotated[
     list[str] | None,
@@ -39,9 +35,6 @@ Dictionaries = Annotated[
         help="en-fr=FILE (a dictd index, its folder, or TSV), or en-fr for FreeDict's, which is fetched once. May be "
         "repeated.",
     ),
-]
-TextField = Annotated[
-    str | None, typer.Option("--text-field", metavar="NAME", help="Text field of the collection's documents.")
 ]
 TitleField = Annotated[
     str | None, typer.Option("--title-field", metavar="NAME", help="Title field; default: title or headline.")
@@ -87,56 +80,6 @@ def open_dictionaries(names: Sequence[str], home: Path, progress: Progress) -> l
             )
         found.append(Dictionary(path, language, target))
     return found
-
-
-def check_has_collection(collection: Sequence[str] | None, option: str, value: str | None) -> None:
-    """
-    Raises:
-        typer.BadParameter: the option needs a collection, and there is none.
-    """
-    if value is not None and not collection:
-        raise typer.BadParameter("it needs --collection", param_hint=option)
-
-
-def count_words(
-    names: Sequence[str],
-    lang: str | None,
-    text_field: str | None,
-    settings: Settings,
-    progress: Progress,
-) -> Collection:
-    """The document frequencies of the words of a collection: files as ingest reads them, and indices (URL/INDEX), which
-    are copied to the home's folder meanwhile.
-
-    Args:
-        lang: of documents that name none.
-        text_field: of the rows, or of an index that Sinkrank did not make.
-
-    Raises:
-        BadInput, NotFound, StoreUnavailable: one cannot be read, or none holds a document.
-    """
-    from ingest.documents import Layout
-    from ingest.embeddings.collection import count_collection
-    from reranker.base.errors import BadInput
-
-    layout = Layout(text_field=text_field, default_language=lang)
-    with opened_records(names, layout, settings, progress) as records:
-        counted = count_collection(_told(records, progress))
-    if not counted.n_documents:
-        raise BadInput(
-            f"no document with words and a language came of {', '.join(map(shown, names))}; give the language of rows "
-            "that name none with --lang, and the field of the text with --text-field"
-        )
-    return counted
-
-
-def _told(records: Iterable[Record], progress: Progress) -> Iterator[Document]:
-    """The documents of records, with their number as progress."""
-    for number, record in enumerate(records):
-        if number % _ROWS_A_REPORT == 0:
-            progress(number, None, "counting words")
-        if record.document is not None:
-            yield record.document
 
 
 def show_summary(summary: Summary, as_json: bool) -> None:

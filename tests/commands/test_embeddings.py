@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sinkrank.console.vocabulary_options import named_file
+from sinkrank.commands.embeddings import _named_file as named_file
 from tests.support.commands import Run
 
 STORE = ".sinkrank/embeddings"
@@ -114,8 +114,6 @@ def test_a_dictionary_is_trained_on_without_any_text(run: Run, dictionary: str) 
         (["train", "--dictionary", "fr-zh"], 1, "FreeDict has no dictionary fr-zh; it has fr-bg"),
         (["train", "--dictionary", "en-fr=none.tsv"], 1, "no file 'none.tsv'"),
         (["train"], 2, "name at least one file of documents"),
-        (["import", "en=en.vec", "--min-count", "2"], 1, "give a vocabulary"),
-        (["import", "en=en.vec", "--vocabulary", "words"], 2, "fr=words"),
         (["train", "x.jsonl", "--dim", "0"], 2, "--dim"),
         (["import", "x.vec", "--max-terms", "0"], 2, "--max-terms"),
     ],
@@ -131,9 +129,3 @@ def test_a_damaged_store_does_not_verify(home: Path, run: Run) -> None:
     path.write_bytes(path.read_bytes()[:-1] + b"\x01")
     result = run("embeddings", "show", "--verify", exits=1)
     assert "slots.npy is not what the store was made with" in result.stderr
-
-
-def test_a_vocabulary_with_counts_cuts_an_import(empty_home: Path, run: Run, files: list[str]) -> None:
-    (empty_home / "counts").write_text("cat 9\ndog 2\ncar 7\n")
-    result = run("embeddings", "import", *files, "--vocabulary", "en=counts", "--min-count", "5", "--json")
-    assert json.loads(result.stdout)["languages"] == {"en": 2, "fr": 2}

@@ -11,7 +11,7 @@ import pytest
 
 from ingest.embeddings.catalogue import CATALOGUE, WebFile
 from reranker.embeddings import Embeddings
-from tests.support.commands import Run, write_rows
+from tests.support.commands import Run
 from tests.support.tls_server import TlsServer, authority, page, status, tls_server
 
 __all__ = ["authority", "tls_server"]
@@ -57,12 +57,6 @@ def test_vectors_are_fetched_and_imported(empty_home: Path, run: Run, server: Tl
     assert len(server.asked) == 2
 
 
-def test_a_collection_cuts_what_is_imported(empty_home: Path, run: Run, server: TlsServer) -> None:
-    write_rows(empty_home / "pages.jsonl", [{"id": "1", "text": "A cat in a car."}])
-    result = run("embeddings", "fetch", "fasttext-aligned", "--lang", "en", "--collection", "pages.jsonl", "--json")
-    assert json.loads(result.stdout)["languages"] == {"en": 2}
-
-
 def test_a_file_that_was_brought_by_hand_is_taken(empty_home: Path, run: Run, server: TlsServer) -> None:
     server.answers.clear()
     missing = run("embeddings", "fetch", "fasttext-aligned", "--lang", "en", exits=1)
@@ -79,7 +73,6 @@ def test_a_file_that_was_brought_by_hand_is_taken(empty_home: Path, run: Run, se
         (["fasttext-aligned"], 2, "name the languages with --lang"),
         (["fasttext-aligned", "--lang", "en,ja"], 2, "has no ja"),
         (["fasttext-aligned", "--lang", "en,zz"], 2, "'zz' is not a language code"),
-        (["fasttext-aligned", "--lang", "en", "--text-field", "body"], 2, "--text-field"),
         (["fasttext-aligned", "--lang", "en", "--max-terms", "0"], 2, "max-terms"),
     ],
 )

@@ -13,7 +13,6 @@ from ingest.embeddings.formats import FORMATS, inspect
 from ingest.embeddings.importing import import_embeddings
 from ingest.embeddings.selection import (
     DUPLICATE,
-    NOT_IN_VOCABULARY,
     NOT_ONE_WORD,
     NOT_UTF8,
     OTHER_LANGUAGE,
@@ -373,45 +372,3 @@ def test_a_number_is_read_as_python_reads_it_however_it_is_written(blank):
 def test_a_number_too_small_for_float32_is_0(importing):
     store, _ = importing(b"cat 1 0\ndog 1e-99 0.5\ncow 3 4\n")
     assert store.vectors.tolist() == [[1, 0], [0, 1], pytest.approx([0.6, 0.8])]
-
-
-def test_a_vocabulary_chooses_the_words_whatever_their_case_and_a_language_without_one_keeps_all(tmp_path):
-    (tmp_path / "file").write_bytes(b"/c/en/cat 1 0\n/c/en/dog 1 1\n/c/en/cow 0 1\n/c/fr/chat 1 2\n")
-    (tmp_path / "words").write_text("Cow\n\nunicorn\ncat\n")
-    summary = import_embeddings(
-        [Source(tmp_path / "file")], tmp_path / "store", vocabularies={"en": tmp_path / "words"}
-    )
-    assert sorted(held(Embeddings.open(tmp_path / "store"))) == [("en", "cat"), ("en", "cow"), ("fr", "chat")]
-    assert summary.skipped == {NOT_IN_VOCABULARY: 1}
-
-
-def test_counts_cut_the_vocabulary_by_the_least_and_by_the_most_frequent(importing, tmp_path):
-    counts = tmp_path / "counts"
-    counts.write_text("the 900\ncat 3\ndog\t7\nCat 5\ncow 7\npig 2\n")  # cat comes 8 times
-    content = b"cat 1 0\ndog 1 1\ncow 0 1\npig 1 3\n"
-    vocabularies = {"en": counts}
-    for options, kept in (
-        ({"min_count": 7}, {"cat", "dog", "cow"}),
-        ({"min_count": 8}, {"cat"}),
-        ({"max_terms_per_language": 2}, {"cat", "dog"}),  # of two equally frequent ones the first
-        ({}, {"cat", "dog", "cow", "pig"}),
-    ):
-        store, _ = importing(content, replace=True, vocabularies=vocabularies, **options)
-        assert {term for _, term in held(store)} == kept
-
-
-@pytest.mark.parametrize(
-    ("counts", "message"),
-    [("cat\n", r"counts, line 1: .*no count"), ("cat many\n", r"counts, line 1: give a word and its count"),
-     ("dog 1\n", r"has no usable word"), ("42 9\n", r"has no usable word")],
-)  # fmt: skip
-def test_a_vocabulary_without_what_is_asked_of_it_is_refused(importing, tmp_path, counts, message):
-    (tmp_path / "counts").write_text(counts)
-    with pytest.raises(BadInput, match=message):
-        importing(GLOVE, vocabularies={"en": tmp_path / "counts"}, min_count=2)
-    assert not (tmp_path / "store").exists()
-
-
-def test_a_least_count_needs_counts(importing):
-    with pytest.raises(BadInput, match="embeddings files have no counts"):
-        importing(GLOVE, min_count=2)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
-from ingest.embeddings.collection import Collection, count_collection
+from ingest.embeddings.collection import Collection
 from ingest.embeddings.dictionaries import Pair
 from ingest.embeddings.encoded_words import encode_words
 from ingest.embeddings.joining import join
@@ -14,7 +14,6 @@ from ingest.embeddings.retrofitting import links, retrofit
 from ingest.embeddings.word_encoder import Encoder, WordVectors
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings, EmbeddingsWriter
-from reranker.text.documents import Document
 from tests.ingest.embeddings.test_dictionaries import WORDS
 
 DIM = 5
@@ -222,12 +221,8 @@ PAIRS = [Pair(("en", word), ("fr", translation)) for word, translation in WORDS.
 
 
 def test_translations_are_drawn_together_and_a_collection_says_what_is_wanted(tmp_path, fake):
-    documents = [
-        Document("1", "a cat and a unicorn", "en"),
-        Document("2", "The cat", "en", title="Bread"),
-        Document("3", "Katze", "de"),
-    ]
-    collection = count_collection(documents).only(["en", "fr"])
+    counts = {"en": Counter({"cat": 2, "unicorn": 1, "bread": 1}), "de": Counter({"katze": 1})}
+    collection = Collection(counts, {"en": 2, "de": 1}).only(["en", "fr"])
     with WordVectors(tmp_path / "words", fake()) as words:
         encode_words(PAIRS, words.encode, tmp_path / "store", collection=collection, encoder="fake 1", max_words=9)
     found = Embeddings.open(tmp_path / "store")
@@ -273,6 +268,6 @@ def test_a_greek_word_is_encoded_as_it_is_written(tmp_path, fake):
 
 
 def test_documents_without_words_are_refused(tmp_path, fake):
-    empty = count_collection([Document("1", "12 34", "en")])
+    empty = Collection({}, {"en": 1})
     with pytest.raises(BadInput, match="no words to encode"):
         encode_words(PAIRS, fake.encode, tmp_path / "store", collection=empty, encoder="fake 1", max_words=9)
