@@ -209,17 +209,18 @@ class Embeddings:
         parts were written apart. Tokens without a term are unknown words; in a language that the store does not
         contain, all are."""
         counts: Counter[int] = Counter()
-        unknown: list[str] = []
-        for token in tokens:
+        unknown: dict[str, int] = {}
+        for token, n in Counter(tokens).items():
             found = self.stand_ins(language, token)
-            counts.update(found)
+            for term_id in found:
+                counts[term_id] += n
             if not found:
-                unknown.append(token)
+                unknown[token] = n
         term_ids = sorted(counts)
         return BagOfWords(
             np.array(term_ids, dtype=np.int32),
             np.array([counts[term_id] for term_id in term_ids], dtype=np.int32),
-            len(unknown),
+            sum(unknown.values()),
             unknown_hashes(unknown),
         )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 
 import regex
 
@@ -80,7 +80,13 @@ def _stop_form(token: str, language: str) -> str:
     """The Greek list is written without accents; elsewhere an accent parts words (French ou and où)."""
     if language not in BARE_STOP_WORDS:
         return token
-    return "".join(letter for letter in unicodedata.normalize("NFD", token) if not unicodedata.combining(letter))
+    return "".join(map(_without_marks, token))
+
+
+@lru_cache(1_000)
+def _without_marks(letter: str) -> str:
+    # One by one, as `normalize` asks for more memory every 20 letters: where that copies, a long token takes minutes.
+    return "".join(one for one in unicodedata.normalize("NFD", letter) if not unicodedata.combining(one))
 
 
 def is_stop_word(token: str, language: str) -> bool:

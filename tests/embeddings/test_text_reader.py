@@ -97,7 +97,7 @@ def test_marks_in_any_order_are_read_as_by_the_definition(embeddings, given):
 
 def test_the_letters_of_living_alphabets_are_read_in_c(embeddings):
     covered = {
-        "en": "Résumé naïve “quoted” — e-mail 3.5 €, İstanbul 🙂 ﬁ"[:-2],
+        "en": "Résumé naïve “quoted” — e-mail 3.5 €, İstanbul 🙂 ﬁne ﬆop",
         "el": "Ο Όμηρος έγραψε την Οδύσσεια· ΐ Ἀθῆναι",
         "ru": "Москва́ — столица, ещё Ёлка",
         "uk": "П'ять м’яких",
@@ -136,7 +136,7 @@ def test_words_and_numbers_are_counted_up_to_their_limits(embeddings):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "\0", "\ud800", "a\udc00b", "\U0010ffff", "x" * 1_000_000, "1." * 300_000, "é" * 20_000, "б\u0301" * 9],
+    ["", "\0", "\ud800", "a\udc00b", "\U0010ffff", "x" * 1_000_000, "1." * 300_000, "é" * 300_000, "б\u0301" * 9],
 )
 def test_hostile_texts_are_read(embeddings, text):
     for language in ("en", "el", "uk", "und"):

@@ -31,8 +31,6 @@ OF_ALL_LEVELS = (
     "tests/ingest/embeddings/test_sparse_rows.py",
     "tests/ranking/test_feedback.py",
     "tests/ranking/test_neighbours.py",
-    # A text of megabytes, which takes minutes.
-    "--deselect=tests/embeddings/test_text_reader.py::test_hostile_texts_are_read[text7]",
 )
 # These do not depend on the level.
 _TEXTS = "tests/embeddings/test_text_reader.py::test_"

@@ -66,8 +66,8 @@ static inline struct letter letter_of(uint32_t code) {
         return (struct letter){(code + record->added) & 0xffff, record->flags, record->combining, record->trailing};
     }
     uint8_t flags = UNCOVERED;
-    if (code >= HANGUL_FIRST && code <= HANGUL_LAST)
-        flags = LETTER | WORDLIKE;
+    if ((code >= HANGUL_FIRST && code <= HANGUL_LAST) || (code >= 0xfb00 && code <= 0xfb06))
+        flags = LETTER | WORDLIKE; /* the latter are ligatures of f, s and t */
     else if (code >= 0xfe00 && code <= EMOJI_STYLE)
         flags = MARK;
     else if ((code >= 0xd800 && code <= 0xf8ff) || code == 0xfeff || code == 0xfffd ||
