@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -11,10 +12,14 @@ from numpy.typing import NDArray
 
 from reranker.base.errors import WrongParameter
 from reranker.embeddings import Embeddings
+from reranker.embeddings.text_reader import FirstWords
+from reranker.native.text import NONE, STOP_WORD
 from reranker.text.normalization import normalization_of
 from reranker.text.tokens import is_stop_word, letter_tokens
 
 _MAX_TOKENS = 100
+# Most of a hundred words have ten letters and fewer; the rest of a long text is not even decoded.
+_MAX_LETTERS = 2_000
 # Looking for the nearest spelling and for parts takes some 100 microseconds for each word and language.
 _MAX_INFLECTED_TOKENS = 8
 
@@ -22,7 +27,7 @@ _term_ids: WeakKeyDictionary[Embeddings, dict[str, NDArray[np.int64]]] = WeakKey
 
 
 def guess_language(text: str, embeddings: Embeddings, preferred: Sequence[str] = ()) -> str:
-    """The language with the most stop words and known words among the first 100 of the text.
+    """The language with the most stop words and known words among the first 100 of the text's first 2,000 letters.
 
     Ties go to the language that splits most of the first eight words into known parts (`paperitukos` is Finnish), then
     to the first of `preferred`, then to the language in which these words are more common (`print page` is English,
@@ -50,34 +55,82 @@ def _guesses(texts: Sequence[str], embeddings: Embeddings, preferred: Sequence[s
     languages = embeddings.languages
     if len(languages) == 1:
         return [(languages[0], False)] * len(texts)
-    n_known, is_covered = embeddings.reader.known_words(texts, _MAX_TOKENS)
-    most = n_known.max(axis=1, initial=0)
-    is_one = is_covered & (most > 0) & (np.count_nonzero(n_known == most[:, np.newaxis], axis=1) == 1)
-    found = [(languages[place], False) for place in n_known.argmax(axis=1).tolist()]
+    beginnings = [text[:_MAX_LETTERS] for text in texts]
+    read = embeddings.reader.first_words(beginnings, _MAX_TOKENS)
+    most = read.n_known.max(axis=1, initial=0)
+    is_one = read.is_covered & (most > 0) & (np.count_nonzero(read.n_known == most[:, np.newaxis], axis=1) == 1)
+    found = [(languages[place], False) for place in read.n_known.argmax(axis=1).tolist()]
     for place in np.flatnonzero(~is_one).tolist():
-        words = _Words(texts[place], embeddings)
-        counted = dict(zip(languages, n_known[place].tolist(), strict=True)) if is_covered[place] else words.n_known()
-        found[place] = _break_tie(words, counted, preferred)
+        words = _ReadWords(read, place, languages) if read.is_covered[place] else _Words(beginnings[place], embeddings)
+        found[place] = _break_tie(words, embeddings, preferred)
     return found
 
 
-def _break_tie(words: _Words, n_known: Mapping[str, int], preferred: Sequence[str]) -> tuple[str, bool]:
-    """As `guess_and_tie`.
+class _FirstWords(Protocol):
+    """The first words of a text by the rules of each language."""
+
+    def tokens(self, language: str, n: int) -> Sequence[str]:
+        """The first of them."""
+        ...
+
+    def term_ids(self, language: str) -> NDArray[np.int32]:
+        """The term id of each, or `STOP_WORD` or `NONE`."""
+        ...
+
+
+class _ReadWords:
+    """Read in C.
 
     Args:
-        n_known: how many words each language knows.
+        text: its place.
     """
+
+    def __init__(self, read: FirstWords, text: int, languages: Sequence[str]) -> None:
+        self._read = read
+        self._text = text
+        self._languages = languages
+
+    def tokens(self, language: str, n: int) -> Sequence[str]:
+        return self._read.tokens_of(self._text, self._languages.index(language), n)
+
+    def term_ids(self, language: str) -> NDArray[np.int32]:
+        return self._read.term_ids(self._text, self._languages.index(language))
+
+
+class _Words:
+    """Read in Python, which defines them."""
+
+    def __init__(self, text: str, embeddings: Embeddings) -> None:
+        self._find = embeddings.vocabulary.find
+        self._tokens = {
+            rules: letter_tokens(text, rules, _MAX_TOKENS, with_stop_words=True)
+            for rules in dict.fromkeys(map(normalization_of, embeddings.languages))
+        }
+
+    def tokens(self, language: str, n: int) -> Sequence[str]:
+        return self._tokens[normalization_of(language)][:n]
+
+    def term_ids(self, language: str) -> NDArray[np.int32]:
+        tokens = self.tokens(language, _MAX_TOKENS)
+        found = [STOP_WORD if is_stop_word(token, language) else self._find(language, token) for token in tokens]
+        return np.array(found, np.int32)
+
+
+def _break_tie(words: _FirstWords, embeddings: Embeddings, preferred: Sequence[str]) -> tuple[str, bool]:
+    """As `guess_and_tie`."""
+    term_ids = {language: words.term_ids(language) for language in embeddings.languages}
+    n_known = {language: int(np.count_nonzero(found != NONE)) for language, found in term_ids.items()}
     if not any(n_known.values()):
-        n_known = {language: words.n_with_stand_ins(language, 1) for language in n_known}
+        n_known = {language: _n_with_stand_ins(words, language, embeddings, 1) for language in n_known}
     best = _most(n_known)
     if len(best) > 1:
-        best = _most({language: words.n_with_stand_ins(language, 2) for language in best})
+        best = _most({language: _n_with_stand_ins(words, language, embeddings, 2) for language in best})
     if len(best) == 1:
         return best[0], False
     for language in preferred:
         if language in best:
             return language, True
-    return min(best, key=words.rarity), True
+    return min(best, key=lambda language: _rarity(term_ids[language], _terms_of(language, embeddings))), True
 
 
 def _most(numbers: Mapping[str, int]) -> list[str]:
@@ -85,38 +138,22 @@ def _most(numbers: Mapping[str, int]) -> list[str]:
     return [language for language, n in numbers.items() if n == max(numbers.values())]
 
 
-class _Words:
-    """The first words of a text by the rules of each language."""
+def _n_with_stand_ins(words: _FirstWords, language: str, embeddings: Embeddings, least: int) -> int:
+    """The number of the first words for which at least so many terms of the language stand."""
+    first = words.tokens(language, _MAX_INFLECTED_TOKENS)
+    return sum(len(embeddings.stand_ins(language, token)) >= least for token in first)
 
-    def __init__(self, text: str, embeddings: Embeddings) -> None:
-        self._embeddings = embeddings
-        by_rules = {
-            rules: letter_tokens(text, rules, _MAX_TOKENS, with_stop_words=True)
-            for rules in dict.fromkeys(map(normalization_of, embeddings.languages))
-        }
-        self._tokens = {language: by_rules[normalization_of(language)] for language in embeddings.languages}
 
-    def n_known(self) -> dict[str, int]:
-        """How many words each language knows, stop words among them."""
-        term_id = self._embeddings.term_id
-        return {
-            language: sum(is_stop_word(token, language) or term_id(language, token) is not None for token in tokens)
-            for language, tokens in self._tokens.items()
-        }
+def _rarity(term_ids: NDArray[np.int32], vocabulary: NDArray[np.int64]) -> float:
+    """The sum over words of the share of the language's terms that are more common: 0 for a stop word, 1 for an unknown
+    word.
 
-    def n_with_stand_ins(self, language: str, least: int) -> int:
-        """The number of the first words for which at least so many terms of the language stand."""
-        first = self._tokens[language][:_MAX_INFLECTED_TOKENS]
-        return sum(len(self._embeddings.stand_ins(language, token)) >= least for token in first)
-
-    def rarity(self, language: str) -> float:
-        """The sum over the words of the share of the language's terms that are more common: 0 for a stop word, 1 for an
-        unknown word."""
-        tokens = [token for token in self._tokens[language] if not is_stop_word(token, language)]
-        found = [self._embeddings.term_id(language, token) for token in tokens]
-        known = [term_id for term_id in found if term_id is not None]
-        term_ids = _terms_of(language, self._embeddings)  # ascending, and the most frequent first
-        return len(found) - len(known) + float(np.searchsorted(term_ids, known).sum()) / len(term_ids)
+    Args:
+        term_ids: of the words, or `STOP_WORD` or `NONE`.
+        vocabulary: of the language, ascending: the most frequent terms come first.
+    """
+    n_before = vocabulary.searchsorted(term_ids[term_ids >= 0]).sum()
+    return int(np.count_nonzero(term_ids == NONE)) + float(n_before) / len(vocabulary)
 
 
 def _terms_of(language: str, embeddings: Embeddings) -> NDArray[np.int64]:

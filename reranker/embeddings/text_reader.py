@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,31 +81,32 @@ class TextReader:
         groups = words.asked(n_asked, all_languages.codes, find)
         return ReadTexts(words.found, offsets, tokens, is_covered.tolist(), groups)
 
-    def known_words(self, texts: Sequence[str], most: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-        """How many of the first words (`tokens.letter_tokens`) of each text each language of the store knows, stop
-        words among them: (n_texts, n_languages); and (n_texts,) whether they were counted: Python is to count others.
+    def first_words(self, texts: Sequence[str], most: int) -> FirstWords:
+        """The first words (`tokens.letter_tokens`) of each text in all languages of the store.
 
         Args:
-            most: words that are looked at.
+            most: words that are read.
         """
-        n_languages = len(self._vocabulary.languages)
+        n_texts, n_languages = len(texts), len(self._vocabulary.languages)
+        n_rules = 1 + max(self._languages.rules)
         given = _Texts.of(texts)
-        n_words = self._languages.n_rules * min(given.n_bytes, most * len(texts))
-        words = _Words(n_words, self._languages.n_rules * given.n_bytes)
-        is_covered, known = np.empty(len(texts), np.uint8), np.empty((n_words, native.N_SETS), np.uint64)
-        n_known, tokens = np.zeros((len(texts), n_languages), np.int32), np.empty(most, np.int32)
+        words = _Words(n_rules * min(given.n_bytes, most * n_texts), n_rules * given.n_bytes)
+        terms = np.empty((words.most, n_languages), np.int32)
+        tokens, n_tokens = np.empty((n_rules, n_texts, most), np.int32), np.empty((n_rules, n_texts), np.int32)
+        is_covered, n_known = np.empty(n_texts, np.uint8), np.zeros((n_texts, n_languages), np.int32)
         reader = self._reader(self._languages)
-        native.count_known_words(
+        native.find_first_words(
             ctypes.byref(reader),
             ctypes.byref(given.structure),
             most,
             ctypes.byref(words.structure),
-            address(known),
+            address(terms),
             address(tokens),
+            address(n_tokens),
             address(is_covered),
             address(n_known),
         )
-        return n_known, is_covered.astype(np.bool_)
+        return FirstWords(n_known, is_covered.astype(np.bool_), self._languages.rules, terms, tokens, n_tokens, words)
 
     def _with(self, languages: Sequence[str]) -> _Languages:
         """All languages that were read so far, and these."""
@@ -183,6 +185,38 @@ class ReadTexts(NamedTuple):
         ]
 
 
+class FirstWords(NamedTuple):
+    """The first words of texts in all languages of a store.
+
+    Attributes:
+        n_known: (n_texts, n_languages) int32, how many each language knows, stop words among them.
+        is_covered: (n_texts,) whether they were read; Python is to read the other texts.
+        rules, terms, tokens, n_tokens, words: as `find_first_words` fills them.
+    """
+
+    n_known: NDArray[np.int32]
+    is_covered: NDArray[np.bool_]
+    rules: Sequence[int]
+    terms: NDArray[np.int32]
+    tokens: NDArray[np.int32]
+    n_tokens: NDArray[np.int32]
+    words: _Words
+
+    def term_ids(self, text: int, language: int) -> NDArray[np.int32]:
+        """What each word of a text is in a language, by their numbers: a term, `native.STOP_WORD` or `native.NONE`."""
+        found: NDArray[np.int32] = self.terms[self._words_of(text, language), language]
+        return found
+
+    def tokens_of(self, text: int, language: int, n: int) -> list[str]:
+        """The first words of a text by the rules of a language."""
+        return [self.words.text(place) for place in self._words_of(text, language)[:n].tolist()]
+
+    def _words_of(self, text: int, language: int) -> NDArray[np.int32]:
+        rules = self.rules[language]
+        found: NDArray[np.int32] = self.tokens[rules, text, : self.n_tokens[rules, text]]
+        return found
+
+
 class _Texts(NamedTuple):
     """Texts in UTF-8, end to end."""
 
@@ -209,6 +243,7 @@ class _Words:
     """
 
     def __init__(self, most: int, n_bytes: int) -> None:
+        self.most = most
         self._words, self._slots = np.empty(most, native.WORD), np.empty(max(8 * most, native.FIRST_SLOTS), np.uint32)
         self._letters = np.empty(4 * n_bytes + 16, np.uint8)
         self.structure = native.Words(address(self._words), 0, address(self._slots), 0, address(self._letters), 0)
@@ -216,6 +251,10 @@ class _Words:
     @property
     def found(self) -> NDArray[Any]:
         return self._words[: self.structure.n_words]
+
+    def text(self, place: int) -> str:
+        word = self._words[place]
+        return str(self._letters.data[word["start"] : word["start"] + word["n_bytes"]], "utf-8")
 
     def asked(self, n_asked: int, codes: Sequence[str], find: StandInFinder) -> list[tuple[int, ...]]:
         """The terms for each word that Python is asked for."""
@@ -233,7 +272,7 @@ class _Languages:
     Attributes:
         codes: of the languages; `numbers`: the place of each.
         n_stop_words: of all of them.
-        n_rules: how many different rules the languages of the store have.
+        rules: of the languages of the store, which kind of flags each has, from 0.
     """
 
     def __init__(self, vocabulary: Vocabulary, stand_ins: StandIns, codes: Sequence[str]) -> None:
@@ -244,20 +283,23 @@ class _Languages:
             *(self._structure(code, vocabulary.languages, stand_ins) for code in codes)
         )
         self.n_stop_words = sum(one.stop_words.n_terms for one in self.structures)
-        self.n_rules = len({one.same_rules for one in self.structures[: len(vocabulary.languages)]})
+        firsts = [one.same_rules for one in self.structures[: len(vocabulary.languages)]]
+        self.rules = [sorted(set(firsts)).index(first) for first in firsts]
 
     def _structure(self, code: str, own: Sequence[str], stand_ins: StandIns) -> native.Language:
         rules = normalization_of(code)
-        replaced = _replaced(rules)
+        replaced, seed = _replaced(rules), language_seed(code)
+        changes = [crc32(bytes(n), seed) ^ crc32(bytes(n)) for n in range(native.SHORT + 1)]
         structure = native.Language(
             replaced=self._kept(replaced),
             n_replaced=len(replaced),
-            rules=_FLAGS.get(code, 0),
+            rules=_flags(code),
             stop_words=_vocabulary(_stop_words(code)),
             has_bare_stop_words=code in BARE_STOP_WORDS,
             place=own.index(code) if code in own else -1,
-            same_rules=next(number for number, one in enumerate(self.codes) if normalization_of(one) == rules),
-            seed=language_seed(code),
+            same_rules=next(number for number, one in enumerate(self.codes) if _flags(one) == _flags(code)),
+            changes=self._kept(np.array(changes, np.uint32)),
+            seed=seed,
         )
         search = stand_ins.search(code)
         if stand_ins.replaces_known:
@@ -276,6 +318,10 @@ class _Languages:
     def _kept(self, array: NDArray[Any]) -> int:
         self._arrays.append(array)
         return address(array)
+
+
+def _flags(code: str) -> int:
+    return _FLAGS.get(code, 0)
 
 
 @cache

@@ -30,6 +30,8 @@ WORDS = {
     "ru": ["кот", "вода", "еще", "хлеб"],
     "fa": ["کتاب", "علی"],
 }
+# Stop words, and words as people write them.
+OTHERWISE = ["und", "λόγος", "straße", "ещё", "علي"]
 # Languages with rules of their own, with stop words that are compared otherwise, and without anything.
 LANGUAGES = ["en", "de", "el", "ru", "fa", "ar", "tr", "uk", "ca", "hi", "he", "und"]
 # Letters of the scripts that have rules, their marks, and what stands between letters.
@@ -197,16 +199,21 @@ def test_words_of_64_letters_have_a_nearest_spelling_and_longer_ones_none(tmp_pa
 @given(
     given=st.lists(
         st.one_of(
-            texts, st.lists(st.sampled_from([*chain.from_iterable(WORDS.values()), "und", "λόγος", "12"])).map(" ".join)
+            texts, st.lists(st.sampled_from([*chain.from_iterable(WORDS.values()), *OTHERWISE, "12"])).map(" ".join)
         ),
         max_size=5,
     )
 )
 def test_languages_are_those_of_the_definition(embeddings, given):
-    nothing = np.zeros((len(given), len(WORDS)), np.int32), np.zeros(len(given), np.bool_)
-    with patch.object(embeddings.reader, "known_words", return_value=nothing):
+    read = embeddings.reader.first_words(given, 100)
+    nothing = read._replace(is_covered=np.zeros(len(given), np.bool_))
+    with patch.object(embeddings.reader, "first_words", return_value=nothing):
         counted_by_python = guess_languages(given, embeddings)
     assert guess_languages(given, embeddings) == counted_by_python
+
+
+def test_a_language_knows_a_word_that_is_written_otherwise(embeddings):
+    assert guess_languages(OTHERWISE, embeddings) == ["de", "el", "de", "ru", "fa"]
 
 
 def test_texts_of_people_are_read_as_by_the_definition(embeddings):

@@ -17,8 +17,11 @@ FOUND_HERE, ASKED_FOR, ALWAYS_ASKED_FOR = 1, 2, 3
 ASKED = -3
 """The number of the first word that Python is asked for; -4 of the second one."""
 
-N_SETS = 4
-"""Sets of 64 languages: which of them know a word."""
+NONE, STOP_WORD = -1, -2
+"""What a word is, if not a term."""
+
+SHORT = 64
+"""Bytes of a word, of `Language.changes`."""
 
 FIRST_SLOTS = 4096
 """Of `Words`."""
@@ -74,6 +77,7 @@ class Language(ctypes.Structure):
         ("n_others", _Integer),
         ("has_nearest", _Integer),
         ("spelling_offset", ctypes.c_uint64),
+        ("changes", _Address),
         ("seed", ctypes.c_uint32),
     )
 
@@ -117,5 +121,5 @@ class Bags(ctypes.Structure):
 
 
 read_texts = declare("read_texts", "pppqpppp", "q")
-count_known_words = declare("count_known_words", "ppqppppp")
+find_first_words = declare("find_first_words", "ppqpppppp")
 count_bags = declare("count_bags", "pqppqppqppp")

@@ -17,14 +17,17 @@ struct language {
     struct vocabulary stop_words;
     int64_t has_bare_stop_words; /* they are compared without accents */
     int64_t place;               /* among those of the vocabulary, or -1 */
-    int64_t same_rules;          /* the first language with the same rules */
+    int64_t same_rules;          /* the first language with the same flags: its words have the same places in a text */
     int64_t stand_ins;
     const int32_t *others; /* languages whose term of the same spelling stands for a word, the first of them first */
     int64_t n_others;
     int64_t has_nearest; /* whether the nearest spelling does, after these */
     uint64_t spelling_offset;
-    uint32_t seed; /* of the checksums of its terms and stop words */
+    const uint32_t *changes; /* (SHORT + 1,) by a word's length: what turns its CRC-32 into that from `seed` */
+    uint32_t seed;           /* of the checksums of its terms and stop words */
 };
+
+enum { SHORT = 64 }; /* bytes of a word */
 
 struct reader {
     struct vocabulary terms;
@@ -48,10 +51,23 @@ static struct key key_of(const struct language *language, const uint8_t *token, 
     return (struct key){token, n, checksum(token, n, language->seed), (int32_t)language->place};
 }
 
+/* The key of a word whose CRC-32 is known. */
+static struct key key_of_word(const struct language *language, const uint8_t *token, int64_t n, uint32_t hash) {
+    if (n > SHORT) return key_of(language, token, n);
+    return (struct key){token, n, hash ^ language->changes[n], (int32_t)language->place};
+}
+
+static bool is_ascii(const uint8_t *bytes, int64_t n) {
+    for (int64_t k = 0; k < n; k++)
+        if (bytes[k] >= 0x80) return false;
+    return true;
+}
+
 /* Whether the key of a word of a language is that of a stop word. bare: room for as many bytes as the word has. */
 static bool is_stop_word(const struct language *language, const struct key *key, uint8_t *bare) {
     struct key stop = *key;
-    if (language->has_bare_stop_words) stop = key_of(language, bare, write_bare(key->bytes, key->n, bare));
+    if (language->has_bare_stop_words && !is_ascii(key->bytes, key->n))
+        stop = key_of(language, bare, write_bare(key->bytes, key->n, bare));
     stop.place = 0;
     return find_term(&language->stop_words, &stop) >= 0;
 }
@@ -123,7 +139,7 @@ EXPORT int64_t read_texts(const struct reader *reader, const struct texts *texts
                 word->is_number = kind == NUMBER;
                 word->hash = checksum(token, word->n_bytes, 0);
                 word->term = NONE;
-                const struct key key = key_of(language, token, word->n_bytes);
+                const struct key key = key_of_word(language, token, word->n_bytes, word->hash);
                 if (is_stop_word(language, &key, words->letters + words->n_letters)) word->term = STOP_WORD;
                 else if (kind == WORD && language->place >= 0 && language->stand_ins == ALWAYS_ASKED_FOR)
                     word->term = ASKED - (int32_t)n_asked++;
@@ -146,66 +162,82 @@ EXPORT int64_t read_texts(const struct reader *reader, const struct texts *texts
     return n_asked;
 }
 
-enum { SETS = 4 }; /* of 64 languages: a vocabulary holds 256 at most */
-
-/* Finds the languages with the same rules that know words: those from `first` on. */
-static void find_languages(const struct reader *reader, struct words *words, int64_t first, int32_t rules,
-                           uint64_t *known) {
+/* Finds what words of texts, from `first` on, are in each language with the same flags. */
+static void find_in_languages(const struct reader *reader, struct words *words, int64_t first, int32_t rules,
+                              int32_t *terms) {
     struct key keys[TOGETHER];
     int32_t found[TOGETHER];
-    int64_t places[TOGETHER], n = 0;
+    int64_t places[TOGETHER];
     for (int64_t k = rules; k < reader->n_places; k++) {
         const struct language *language = &reader->languages[k];
         if (language->same_rules != rules) continue;
+        int64_t n = 0;
         for (int64_t place = first; place < words->n_words; place++) {
             const struct word *word = &words->words[place];
-            keys[n] = key_of(language, words->letters + word->start, word->n_bytes);
-            if (k == rules) memset(known + SETS * place, 0, SETS * sizeof *known);
-            if (is_stop_word(language, &keys[n], words->letters + words->n_letters))
-                known[SETS * place + k / 64] |= (uint64_t)1 << k % 64;
-            else places[n++] = place;
+            const uint8_t *token = words->letters + word->start;
+            uint8_t *room = words->letters + words->n_letters;
+            int32_t *term = &terms[reader->n_places * place + k];
+            const int64_t n_replaced =
+                language->rules.n_replaced ? write_replaced(&language->rules, token, word->n_bytes, room) : 0;
+            const struct key key = n_replaced ? key_of(language, room, n_replaced)
+                                              : key_of_word(language, token, word->n_bytes, word->hash);
+            if (is_stop_word(language, &key, room + n_replaced)) *term = STOP_WORD;
+            else if (n_replaced) *term = find_term(&reader->terms, &key);
+            else {
+                keys[n] = key;
+                places[n++] = place;
+            }
             if (n < TOGETHER && place + 1 < words->n_words) continue;
             find_terms(&reader->terms, keys, n, found);
-            for (int64_t one = 0; one < n; one++)
-                if (found[one] != NONE) known[SETS * places[one] + k / 64] |= (uint64_t)1 << k % 64;
+            for (int64_t one = 0; one < n; one++) terms[reader->n_places * places[one] + k] = found[one];
             n = 0;
         }
     }
 }
 
-/* Counts the words that each language knows, stop words among them, of the first `most` runs of letters of each text by
- * its rules.
+/* Finds the first `most` runs of letters of each text in each language, and counts those that it knows.
  *
  * words: as of `read_texts`.
- * known (most words, 4): room for the languages that know each word.
- * tokens (most,): room for the words of a text.
+ * terms (most words, n_places): what each word is in each language: a term, STOP_WORD or NONE. Of a word's place only
+ * the languages with its flags are set.
+ * tokens (n_rules, n_texts, most): the words of the texts by each kind of flags, in the order of their first languages;
+ * n_tokens (n_rules, n_texts): how many.
  * is_covered (n_texts,): 0 where Python is to count.
  * n_known (n_texts, n_places): 0 at first. */
-EXPORT void count_known_words(const struct reader *reader, const struct texts *texts, int64_t most, struct words *words,
-                              uint64_t *known, int32_t *tokens, uint8_t *is_covered, int32_t *n_known) {
-    for (int64_t text = 0; text < texts->n_texts; text++) {
-        int32_t *counts = n_known + text * reader->n_places;
-        is_covered[text] = 1;
-        for (int32_t rules = 0; rules < reader->n_places && is_covered[text]; rules++) {
-            if (reader->languages[rules].same_rules != rules) continue;
-            struct scanner scanner = scanner_of(texts, text, &reader->languages[rules]);
+EXPORT void find_first_words(const struct reader *reader, const struct texts *texts, int64_t most, struct words *words,
+                             int32_t *terms, int32_t *tokens, int32_t *n_tokens, uint8_t *is_covered,
+                             int32_t *n_known) {
+    memset(is_covered, 1, (size_t)texts->n_texts);
+    for (int32_t rules = 0; rules < reader->n_places; rules++) {
+        if (reader->languages[rules].same_rules != rules) continue;
+        const struct language plain = {.rules = {.flags = reader->languages[rules].rules.flags}};
+        const int64_t first_new = words->n_words;
+        for (int64_t text = 0; text < texts->n_texts; text++) {
+            struct scanner scanner = scanner_of(texts, text, &plain);
             scanner.letters_only = true;
-            const int64_t first_new = words->n_words;
-            int64_t n_tokens = 0;
-            while (n_tokens < most) {
+            n_tokens[text] = 0;
+            while (n_tokens[text] < most) {
                 scanner.token = words->letters + words->n_letters;
                 const enum token kind = next_token(&scanner);
                 if (kind == NOT_COVERED) is_covered[text] = 0;
                 if (kind != WORD) break;
                 int is_new;
-                tokens[n_tokens++] = (int32_t)find_word(words, rules, scanner.n_bytes, &is_new);
+                const int64_t place = find_word(words, rules, scanner.n_bytes, &is_new);
+                struct word *word = &words->words[place];
+                if (is_new) word->hash = checksum(words->letters + word->start, word->n_bytes, 0);
+                tokens[most * text + n_tokens[text]++] = (int32_t)place;
             }
-            find_languages(reader, words, first_new, rules, known);
-            for (int64_t k = 0; k < n_tokens; k++)
-                for (int set = 0; set < SETS; set++)
-                    for (uint64_t left = known[SETS * tokens[k] + set]; left; left &= left - 1)
-                        counts[64 * set + __builtin_ctzll(left)]++;
         }
+        find_in_languages(reader, words, first_new, rules, terms);
+        for (int64_t text = 0; text < texts->n_texts; text++)
+            for (int64_t k = 0; k < n_tokens[text]; k++) {
+                const int32_t *found = terms + reader->n_places * tokens[most * text + k];
+                for (int64_t one = rules; one < reader->n_places; one++)
+                    if (reader->languages[one].same_rules == rules)
+                        n_known[reader->n_places * text + one] += found[one] != NONE;
+            }
+        tokens += most * texts->n_texts;
+        n_tokens += texts->n_texts;
     }
 }
 

@@ -21,6 +21,13 @@ static int is_before_digit(const struct scanner *s, const uint8_t *after) {
     return letter.flags & (UNCOVERED | REMOVED) ? -1 : (letter.flags & DIGIT) != 0;
 }
 
+/* What a letter is replaced by; NULL where it stays. */
+static const struct replaced *replacement_of(const struct rules *rules, uint32_t code) {
+    for (int64_t k = 0; k < rules->n_replaced; k++)
+        if (rules->replaced[k].letter == (int32_t)code) return &rules->replaced[k];
+    return NULL;
+}
+
 enum folded { FOLDED, LEFT_OUT, UNREADABLE };
 
 /* A character by the rules of its script and language. */
@@ -47,12 +54,8 @@ static enum folded fold(struct scanner *s, const uint8_t *after, uint32_t code, 
         append(s, 0x140);
         return LEFT_OUT;
     }
-    for (int64_t k = 0; k < s->rules->n_replaced; k++)
-        if (s->rules->replaced[k].letter == (int32_t)letter->code) {
-            letter->code = (uint32_t)s->rules->replaced[k].first;
-            *second = (uint32_t)s->rules->replaced[k].second;
-            break;
-        }
+    const struct replaced *other = replacement_of(s->rules, letter->code);
+    if (other != NULL) letter->code = (uint32_t)other->first, *second = (uint32_t)other->second;
     return FOLDED;
 }
 
@@ -112,6 +115,20 @@ enum token next_token(struct scanner *s) {
         s->at = after;
     }
     return kind;
+}
+
+int64_t write_replaced(const struct rules *rules, const uint8_t *token, int64_t n, uint8_t *to) {
+    const uint8_t *at = token, *end = token + n, *after;
+    uint8_t *written = to;
+    bool is_changed = false;
+    for (; at < end; at = after) {
+        const uint32_t code = character_at(at, end, &after);
+        const struct replaced *other = code < 0x80 ? NULL : replacement_of(rules, code); /* no letter of ASCII is */
+        written += write_character(other ? (uint32_t)other->first : code, written);
+        if (other && other->second) written += write_character((uint32_t)other->second, written);
+        is_changed |= other != NULL;
+    }
+    return is_changed ? written - to : 0;
 }
 
 int64_t write_bare(const uint8_t *token, int64_t n, uint8_t *to) {

@@ -27,6 +27,10 @@ struct scanner {
 /* Finds the next token; NOT_COVERED where Python is to read the text. */
 enum token next_token(struct scanner *);
 
+/* A word as the rules of a language write it, which was read without any letters replaced. Returns the number of bytes,
+ * at most twice n; 0 where nothing is replaced. */
+int64_t write_replaced(const struct rules *, const uint8_t *token, int64_t n, uint8_t *to);
+
 /* A token without its Greek accents; returns the number of bytes. */
 int64_t write_bare(const uint8_t *token, int64_t n, uint8_t *to);
 #endif
