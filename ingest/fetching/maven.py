@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ingest.fetching.commands import LIMIT_S, run_command
-from ingest.fetching.folders import only_one, sha256_of
+from ingest.fetching.digests import sha256_of
 from reranker.base.errors import BadInput, FetchFailed
 from reranker.base.temporary import temporary_folder
 
@@ -31,15 +31,15 @@ def fetched_jar(coordinates: str, sha256: str, folder: Path, fetch: Fetch | None
     """
     jar = jar_path(coordinates, folder)
     if not jar.exists():
-        with only_one(folder), temporary_folder("fetching-", folder) as work:
-            if not jar.exists():
-                (fetch or fetch_with_mvn)(coordinates, work)
-                found = sorted(work.glob("*.jar"))
-                if len(found) != 1:
-                    raise FetchFailed(
-                        f"Maven left {len(found)} jars of {coordinates}, not one; look into ~/.m2/settings.xml"
-                    )
-                found[0].rename(jar)
+        folder.mkdir(parents=True, exist_ok=True)
+        with temporary_folder("fetching-", folder) as work:
+            (fetch or fetch_with_mvn)(coordinates, work)
+            found = sorted(work.glob("*.jar"))
+            if len(found) != 1:
+                raise FetchFailed(
+                    f"Maven left {len(found)} jars of {coordinates}, not one; look into ~/.m2/settings.xml"
+                )
+            found[0].rename(jar)
     digest = sha256_of(jar)
     if digest != sha256:
         raise BadInput(f"{jar} has the sha256 {digest}, expected {sha256}; remove it")

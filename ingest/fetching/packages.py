@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Literal
 
 from ingest.fetching.commands import LIMIT_S, RunCommand, run_command
-from ingest.fetching.folders import only_one, sha256_of
+from ingest.fetching.digests import sha256_of
 from reranker.base.errors import FetchFailed
 from reranker.base.temporary import temporary_folder
 
@@ -56,16 +56,18 @@ def fetched_package(package: Package, folder: Path, run: RunCommand = run_comman
         FetchFailed: the client is missing, fails or takes too long, or the archive is not the expected one.
     """
     archive = archive_path(package, folder)
-    with only_one(folder), temporary_folder("fetching-", folder) as work:
-        if not archive.exists():
-            # Absolute, since the client runs in this folder.
-            _fetch(package, work.resolve(), run)
-            found = sorted(work.glob(f"*{archive.suffix}"))
-            if len(found) != 1:
-                raise FetchFailed(f"{package}: {_client(package)} left {len(found)} files *{archive.suffix}, not one")
-            _check_digest(package, found[0])
-            found[0].rename(archive)
+    if archive.exists():
         _check_digest(package, archive)
+        return archive
+    folder.mkdir(parents=True, exist_ok=True)
+    with temporary_folder("fetching-", folder) as work:
+        # Absolute, since the client runs in this folder.
+        _fetch(package, work.resolve(), run)
+        found = sorted(work.glob(f"*{archive.suffix}"))
+        if len(found) != 1:
+            raise FetchFailed(f"{package}: {_client(package)} left {len(found)} files *{archive.suffix}, not one")
+        _check_digest(package, found[0])
+        found[0].rename(archive)
     return archive
 
 

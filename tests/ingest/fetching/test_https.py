@@ -8,7 +8,6 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +24,7 @@ pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl
 
 CONTENT = bytes(range(256)) * 1_000  # 256,000 bytes: several reads
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
-QUICK = Limits(max_bytes=1_000_000, total_s=20, stall_s=0.5, connect_s=2)
+QUICK = Limits(max_bytes=1_000_000, read_s=0.5, connect_s=2)
 
 
 class Fetched(NamedTuple):
@@ -40,7 +39,7 @@ class Fetched(NamedTuple):
     def left(self) -> set[str]:
         """The files in the folder, and beside it."""
         assert {path.name for path in self.folder.parent.iterdir()} == {"vectors"}
-        return {path.name for path in self.folder.iterdir()} - {"fetching.lock"}
+        return {path.name for path in self.folder.iterdir()}
 
 
 @pytest.fixture
@@ -73,17 +72,6 @@ def test_a_fetch_that_is_cut_goes_on_where_it_was(fetched: Fetched) -> None:
     assert fetched.server.asked[1][1]["If-Range"] == '"1"'
 
 
-def test_a_later_command_goes_on_where_the_last_one_was(fetched: Fetched) -> None:
-    fetched.server.answers["/v.vec"] = in_turn(cut(CONTENT, 100_000), status(503, retry_after="soon"))
-    with pytest.raises(FetchFailed, match="answers 503; 100,000 bytes are kept"):
-        fetched()
-    assert fetched.left() == {"v.vec.part", "v.vec.part.state"}
-    fetched.server.answers["/v.vec"] = page(CONTENT)
-    assert fetched().read_bytes() == CONTENT
-    assert fetched.server.ranges()[-1] == "bytes=100000-"
-    assert fetched.left() == {"v.vec"}
-
-
 def test_a_file_that_has_changed_meanwhile_is_fetched_anew(fetched: Fetched) -> None:
     other = CONTENT[::-1]
     fetched.server.answers["/v.vec"] = in_turn(cut(CONTENT, 100_000), page(other, tag='"2"'))
@@ -97,26 +85,13 @@ def test_without_a_strong_validator_a_file_is_fetched_anew(fetched: Fetched, tag
     assert fetched.server.ranges() == [None, None]
 
 
-def test_the_rest_of_another_address_is_not_taken(fetched: Fetched) -> None:
-    fetched.server.answers |= {"/old": in_turn(cut(b"x" * 500, 400), status(404)), "/v.vec": page(CONTENT)}
-    with pytest.raises(FetchFailed, match="404"):
-        fetched("/old")
-    assert fetched().read_bytes() == CONTENT
-
-
-def test_a_part_that_is_longer_than_the_file_is_thrown_away(fetched: Fetched) -> None:
-    (fetched.folder / "v.vec.part").write_bytes(b"x" * 300_000)
-    (fetched.folder / "v.vec.part.state").write_text(f'{fetched.server.url}/v.vec\n"1"')
-    fetched.server.answers["/v.vec"] = page(CONTENT)
-    assert fetched().read_bytes() == CONTENT
-
-
 def test_another_part_than_the_one_asked_for_is_not_taken(fetched: Fetched) -> None:
     wrong = {"Content-Range": "bytes 5-9/256000", "Content-Length": "5", "ETag": '"1"'}
     fetched.server.answers["/v.vec"] = in_turn(
-        cut(CONTENT, 100_000), lambda handler: send(handler, 206, wrong, b"xxxxx"), page(CONTENT)
+        cut(CONTENT, 100_000), lambda handler: send(handler, 206, wrong, b"xxxxx")
     )
-    assert fetched().read_bytes() == CONTENT
+    with pytest.raises(FetchFailed, match="the server answers 206"):
+        fetched()
 
 
 @pytest.mark.parametrize("code", [429, 503])
@@ -140,7 +115,6 @@ REFUSED = {
     "another size": (page(CONTENT), {"n_bytes": 5}, "the server has 256,000 bytes, and the file has 5"),
     "too large": (page(b"x" * 1_000_001), {}, "1,000,001 bytes; the limit is 1,000,000"),
     "a web page": (page(b"x", content_type="text/html; charset=utf-8"), {}, "the server sent a web page"),
-    "a web page in disguise": (page(b"\n <!DOCTYPE HTML><title>Log in"), {}, "the server sent a web page"),
     "not found": (status(404), {}, "the server answers 404"),
     "forbidden": (status(403), {}, "the server answers 403"),
     "to http": (redirect("http://localhost/v.vec"), {}, "redirects to http://localhost; only https"),
@@ -168,7 +142,7 @@ def test_redirects_that_stay_on_https_are_followed(fetched: Fetched) -> None:
 
 def test_a_server_that_always_cuts_is_given_up(fetched: Fetched) -> None:
     fetched.server.answers["/v.vec"] = lambda handler: send(handler, 200, {"Content-Length": "9"})
-    with pytest.raises(FetchFailed, match=r"broke|cut"):
+    with pytest.raises(FetchFailed, match="connection failed"):
         fetched()
     assert len(fetched.server.asked) == 4
     assert all(most / 2 <= wait <= most for wait, most in zip(fetched.waits, [1, 2, 4], strict=True))
@@ -204,18 +178,6 @@ def test_a_body_whose_end_cannot_be_known_is_refused(fetched: Fetched) -> None:
     assert fetched(sha256=DIGEST).read_bytes() == CONTENT
 
 
-def test_two_that_want_a_file_fetch_it_once(fetched: Fetched) -> None:
-    def slow(handler: Any) -> None:
-        time.sleep(0.2)
-        page(CONTENT)(handler)
-
-    fetched.server.answers["/v.vec"] = slow
-    with ThreadPoolExecutor(2) as threads:
-        found = list(threads.map(lambda _: fetched().read_bytes(), range(2)))
-    assert found == [CONTENT, CONTENT]
-    assert len(fetched.server.asked) == 1
-
-
 def test_a_server_that_falls_silent_is_given_up(fetched: Fetched) -> None:
     def silent(handler: Any) -> None:
         send(handler, 200, {"Content-Length": "9"}, b"x")
@@ -224,50 +186,14 @@ def test_a_server_that_falls_silent_is_given_up(fetched: Fetched) -> None:
 
     fetched.server.answers["/v.vec"] = silent
     with pytest.raises(FetchFailed, match="timed out"):
-        fetched(limits=Limits(stall_s=0.2, n_attempts=1))
-
-
-def test_a_server_that_trickles_is_given_up(fetched: Fetched) -> None:
-    def trickle(handler: Any) -> None:
-        send(handler, 200, {"Content-Length": "9000"})
-        for _ in range(100):
-            handler.wfile.write(b"x")
-            time.sleep(0.05)
-
-    fetched.server.answers["/v.vec"] = trickle
-    with pytest.raises(FetchFailed, match=r"only \d+ bytes in 0.2 s"):
-        fetched(limits=Limits(stall_s=0.2, n_attempts=1))
-
-
-def test_a_fetch_ends_after_its_time(fetched: Fetched) -> None:
-    fetched.server.answers["/v.vec"] = page(CONTENT)
-    with pytest.raises(FetchFailed, match="took more than 0 s"):
-        fetched(limits=Limits(total_s=0))
-
-
-def test_a_disk_without_room_is_told_before_anything_is_written(
-    fetched: Fetched, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("shutil.disk_usage", lambda path: shutil._ntuple_diskusage(10, 9, 1))  # type: ignore[attr-defined]
-    fetched.server.answers["/v.vec"] = page(CONTENT)
-    with pytest.raises(FetchFailed, match=r"256,000 bytes are missing, and .* has 1 free"):
-        fetched()
-    assert fetched.left() == set()
-
-
-def test_a_disk_that_fills_up_is_not_left_full(fetched: Fetched) -> None:
-    (fetched.folder / "v.vec.part").symlink_to("/dev/full")
-    fetched.server.answers["/v.vec"] = page(CONTENT)
-    with pytest.raises(FetchFailed, match="No space left on device"):
-        fetched()
-    assert fetched.left() == set()
+        fetched(limits=Limits(read_s=0.2, n_attempts=1))
 
 
 def test_a_server_of_an_unknown_authority_is_refused(
     fetched: Fetched, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("SSL_CERT_FILE")
-    with pytest.raises(FetchFailed, match=r"certificate is refused .*SSL_CERT_FILE"):
+    with pytest.raises(FetchFailed, match=r"TLS failed .*SSL_CERT_FILE"):
         fetched()
 
 
@@ -280,7 +206,7 @@ def nobody() -> Iterator[int]:
 
 
 def test_without_a_network_the_cure_is_told(fetched: Fetched, nobody: int) -> None:
-    with pytest.raises(FetchFailed, match=r"no connection .*HTTPS_PROXY.* fetch it by hand"):
+    with pytest.raises(FetchFailed, match=r"connection failed .*HTTPS_PROXY.* fetch it by hand"):
         fetch_file(f"https://localhost:{nobody}/v.vec", fetched.folder / "v.vec", sleep=fetched.waits.append)
 
 
@@ -291,7 +217,7 @@ def test_the_proxy_of_the_environment_is_asked_and_its_password_not_told(
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
     fetched.server.answers["/v.vec"] = page(CONTENT)
-    with pytest.raises(FetchFailed, match=r"no connection .*proxy") as raised:
+    with pytest.raises(FetchFailed, match=r"connection failed .*proxy") as raised:
         fetched()
     assert "secret" not in str(raised.value)
     monkeypatch.setenv("NO_PROXY", "localhost")

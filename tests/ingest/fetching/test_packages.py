@@ -100,7 +100,7 @@ def test_what_is_not_the_archive_is_refused_and_leaves_nothing(
 ) -> None:
     with pytest.raises(FetchFailed, match=said):
         fetched_package(NPM, tmp_path / "v", client)
-    assert {path.name for path in (tmp_path / "v").iterdir()} == {"fetching.lock"}
+    assert {path.name for path in (tmp_path / "v").iterdir()} == set()
 
 
 def test_an_archive_that_somebody_changed_is_refused(tmp_path: Path) -> None:
