@@ -5,7 +5,7 @@ interval), and end with a refresh. The times include:
 
     ingest          Starting its processes, each of which loads the vocabulary. Reading and parsing a JSONL file twice:
                     first to count document frequencies (tokenise, look up words), then to weight, pack and write JSON.
-                    Making the index, the idf, the hubness sample, and the checkpoint, which is synced to disk.
+                    Making the index, the idf and the hubness sample.
     parallel_bulk   Writing the JSON of dictionaries in memory, with its four default threads. The index exists before
                     the clock starts.
 

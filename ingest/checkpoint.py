@@ -1,38 +1,24 @@
-"""Records the progress of a run in a file, so that a second run of the same input into the same index continues it.
+"""Remembers which version of an index a run makes, so that the same command, given again, completes that version.
 
-The file is SQLite, `HOME/ingest/INDEX-KEY.sqlite3`. KEY is a hash of all that decides the result (`Identity`): a
-changed file, or another index, starts again. The file contains:
-
-- the row up to which everything is settled (in the index or in the reject file), and the numbers of the summary;
-- the length of the reject file at that row;
-- a hash of 8 bytes of each id seen, with its row.
-
-The document frequencies are in the index before its first document. A run that is stopped before counts again. The
-checkpoint is written about once a second and deleted at the end of the run. Documents written after the last save are
-written again, which changes nothing: a document replaces the one with its id.
+The file is `HOME/ingest/INDEX-KEY.json`. KEY is a hash of all that decides the result (`Identity`): a changed file, or
+another index, starts again. A run that continues reads and encodes all rows, and writes the documents that are missing.
+The file is deleted at the end of the run.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import secrets
-import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass
 from hashlib import blake2b
+from io import FileIO
 from pathlib import Path
 from typing import Any, Self
 
-from ingest.bag_file import BagFile
 from reranker.base.errors import BadInput, StoreUnavailable
-
-# Raise it whenever files written before can no longer be read. Their runs then start again.
-_FORMAT = 3
-
-_TABLES = """
-CREATE TABLE state (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE ids (hash INTEGER PRIMARY KEY, row INTEGER NOT NULL);
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,168 +39,92 @@ class Identity:
     @property
     def key(self) -> str:
         """16 hexadecimal digits."""
-        described = json.dumps({"format": _FORMAT, **asdict(self)}, sort_keys=True, default=str)
+        described = json.dumps(asdict(self), sort_keys=True, default=str)
         return blake2b(described.encode(), digest_size=8).hexdigest()
-
-
-@dataclass(slots=True)
-class Settled:
-    """The state of a run after its first `n_rows` rows.
-
-    Attributes:
-        n_rows: number of settled rows, from the beginning of the input.
-        reject_bytes: length of the reject file.
-        sample: hash and id of the documents with the smallest hashes; their order of arrival does not matter.
-        hubness_sample: as JSON.
-    """
-
-    n_rows: int = 0
-    n_rejected: int = 0
-    n_without_known_words: int = 0
-    reject_bytes: int = 0
-    languages: dict[str, int] = field(default_factory=dict)
-    sample: list[tuple[int, str]] = field(default_factory=list)
-    hubness_sample: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def n_indexed(self) -> int:
-        return sum(self.languages.values())
 
 
 class Checkpoint:
     """The file of one run; used by one process at a time.
 
     Attributes:
-        settled: the state when the file was opened.
         owner: random name of the run; a continued run keeps it.
-        target: name of the index version to write to; None before it was chosen.
-        n_rows, n_documents: in the input; None before they were counted and the index has the frequencies.
-        bags: the words of the rows that this process has counted.
+        target: name of the version that the run makes; None before it has one.
     """
 
     def __init__(self, folder: Path | None, identity: Identity) -> None:
         """
         Args:
             folder: created if missing; None keeps nothing beyond the run.
+        """
+        self.owner = secrets.token_hex(8)
+        self.target: str | None = None
+        self._path = None if folder is None else folder / f"{identity.index}-{identity.key}.json"
+        self._file: FileIO | None = None
 
+    def __enter__(self) -> Self:
+        """
         Raises:
             BadInput: another process is doing the same run.
             StoreUnavailable: the file cannot be written.
         """
-        self.path = None if folder is None else folder / f"{identity.index}-{identity.key}.sqlite3"
-        try:
-            self._connection = self._open(identity)
-        except (OSError, sqlite3.Error) as error:
-            raise _as_ours(error, self.path) from error
-        self.owner: str = self._get("owner")
-        self.target: str | None = self._get("target")
-        self.n_rows: int | None
-        self.n_documents: int | None
-        self.n_rows, self.n_documents = self._get("counted") or (None, None)
-        self.bags = BagFile(None if self.path is None else self.path.parent)
-        self.settled = Settled(**(self._get("settled") or {}))
-        self.settled.sample = [(hashed, doc_id) for hashed, doc_id in self.settled.sample]  # JSON has no tuples
-
-    def __enter__(self) -> Self:
+        if self._path is None:
+            return self
+        with ExitStack() as opened:  # closes the file if it cannot be used
+            try:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._file = opened.enter_context(self._path.open("a+b", buffering=0))
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._file.seek(0)
+                content = self._file.read()
+            except BlockingIOError as error:
+                raise BadInput(
+                    f"another process ingests the same input into this index ({self._path}); wait until it is done"
+                ) from error
+            except OSError as error:
+                raise self._unwritable(error) from error
+            with suppress(ValueError):  # a full disk or a kill cut it: the run starts again
+                state = json.loads(content)
+                self.owner, self.target = state["owner"], state["target"]
+            self._save()
+            opened.pop_all()
         return self
 
-    def __exit__(self, _kind: object, error: object, _trace: object) -> None:
-        self._connection.close()
-        self.bags.close()
-        if isinstance(error, sqlite3.Error):
-            raise _as_ours(error, self.path) from error
+    def __exit__(self, *_: object) -> None:
+        if self._file is None or self._path is None:
+            return
+        self._file.close()
+        if self.target is None:
+            self._path.unlink(missing_ok=True)
 
     def choose_target(self, target: str) -> None:
-        """Stores the name of the index to write to."""
-        self.target = target
-        self._put("target", target)
-        self._connection.commit()
+        """Stores the name of the version to make.
 
-    def save(self, settled: Settled) -> None:
-        """Stores the state of the run."""
-        self._put("settled", asdict(settled))
-        self._connection.commit()
-
-    def are_first(self, hashes: Sequence[int], first_row: int) -> list[bool]:
-        """Whether each id of consecutive rows occurs here for the first time in the input. The answer for a row is the
-        same in a continued run.
-
-        Args:
-            hashes: hashes of the ids (`reranker.text.documents.id_hash`), 0 for a row without one.
-            first_row: number of the first row, from 0.
+        Raises:
+            StoreUnavailable: the file cannot be written.
         """
-        asked = [(hashed, row) for row, hashed in enumerate(hashes, start=first_row) if hashed]
-        self._connection.executemany("INSERT OR IGNORE INTO ids VALUES (?, ?)", asked)
-        self._connection.commit()
-        look_up = self._connection.execute
-        return [
-            not hashed or look_up("SELECT row FROM ids WHERE hash = ?", (hashed,)).fetchone()[0] == row
-            for row, hashed in enumerate(hashes, start=first_row)
-        ]
-
-    def save_counted(self, n_rows: int, n_documents: int) -> None:
-        """Stores that all rows are counted, and that the index has their frequencies."""
-        self.n_rows, self.n_documents = n_rows, n_documents
-        self._put("counted", (n_rows, n_documents))
-        self._connection.commit()
-
-    def start_over(self) -> None:
-        """Resets the state, since the index that was written to is gone."""
-        for table in ("state", "ids"):
-            self._connection.execute(f"DELETE FROM {table}")  # noqa: S608 - our own names
-        self._put("owner", self.owner)
-        self._connection.commit()
-        self.target = self.n_rows = self.n_documents = None
-        self.settled = Settled()
+        self.target = target
+        self._save()
 
     def finish(self) -> None:
-        """Deletes the file: the run is done."""
-        self._connection.close()
-        if self.path is not None:
-            for suffix in ("", "-wal", "-shm"):
-                Path(f"{self.path}{suffix}").unlink(missing_ok=True)
+        """Forgets the version: the run is done."""
+        self.target = None
 
-    def _open(self, identity: Identity) -> sqlite3.Connection:
-        if self.path is None:
-            return _made(sqlite3.connect(""))  # a file of SQLite's own, gone with the connection
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(self.path, timeout=0)
-        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        connection.execute("PRAGMA journal_mode = WAL")
-        # A power cut may lose the last seconds, which are then done again; a killed process loses nothing.
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("BEGIN EXCLUSIVE")
-        if not connection.execute("SELECT 1 FROM sqlite_schema").fetchone():
-            _made(connection)
-            what = json.dumps(asdict(identity), default=str)
-            connection.execute("INSERT INTO state VALUES ('what', ?)", (what,))
-        connection.commit()
-        return connection
+    def _save(self) -> None:
+        if self._file is None:
+            return
+        try:
+            self._file.seek(0)
+            self._file.truncate()
+            self._file.write(json.dumps({"owner": self.owner, "target": self.target}).encode())
+        except OSError as error:
+            raise self._unwritable(error) from error
 
-    def _get(self, key: str) -> Any:
-        row = self._connection.execute("SELECT value FROM state WHERE key = ?", (key,)).fetchone()
-        return None if row is None else json.loads(row[0])
-
-    def _put(self, key: str, value: Any) -> None:
-        self._connection.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (key, json.dumps(value)))
+    def _unwritable(self, error: OSError) -> StoreUnavailable:
+        return StoreUnavailable(
+            f"the checkpoint {self._path} cannot be written ({error}); check its folder's permissions and its disk"
+        )
 
 
-def unfinished(folder: Path) -> Iterable[Path]:
+def unfinished(folder: Path) -> list[Path]:
     """The checkpoints of unfinished runs."""
-    return sorted(folder.glob("*.sqlite3"))
-
-
-def _made(connection: sqlite3.Connection) -> sqlite3.Connection:
-    for statement in _TABLES.split(";"):
-        connection.execute(statement)
-    connection.execute("INSERT INTO state VALUES ('owner', ?)", (json.dumps(secrets.token_hex(8)),))
-    return connection
-
-
-def _as_ours(error: Exception, path: Path | None) -> BadInput | StoreUnavailable:
-    if "locked" in str(error):
-        return BadInput(f"another process ingests the same input into this index ({path}); wait until it is done")
-    return StoreUnavailable(
-        f"the checkpoint {path} cannot be written ({error}); its folder must be writable and its disk not full. A "
-        f"damaged file may be deleted: the run then starts again"
-    )
+    return sorted(folder.glob("*.json"))

@@ -65,10 +65,3 @@ class Claim:
             except BadInput as error:
                 self._lost = error
                 return
-
-
-def release_left_claim(store: Store, index: str, owner: str) -> None:
-    """Deletes the claim that a killed run left, its own or one that has run out. A run that was killed after it had
-    created the index needs no claim when it continues, so it would never release the one that it had."""
-    with suppress(StoreUnavailable):
-        store.release(index, owner)

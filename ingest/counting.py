@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ingest.checkpoint import Checkpoint
 from ingest.documents import Layout
 from ingest.encoding import EncodingWorkers, RowCounter
 from ingest.files import Row
 from ingest.pieces import in_pieces
 from ingest.progress import Progress
+from ingest.seen_ids import SeenIds
 from reranker.text.idf import DocumentFrequencies, FrequencyCounter
 
 
@@ -28,12 +28,11 @@ def count_words(
     rows: Iterable[Row],
     layout: Layout,
     languages: Sequence[str],
-    checkpoint: Checkpoint,
+    seen: SeenIds,
     workers: EncodingWorkers,
     progress: Progress,
 ) -> Counted:
-    """Counts the document frequencies of the input, in those of the languages that have documents. The checkpoint keeps
-    the words of each row.
+    """Counts the document frequencies of the input, in those of the languages that have documents.
 
     Args:
         rows: all of the input.
@@ -41,7 +40,7 @@ def count_words(
     n_rows = n_documents = 0
     counters: dict[str, FrequencyCounter] = {}
     for piece, counted in workers.map(RowCounter(layout, languages), in_pieces(rows)):
-        are_first = checkpoint.are_first([row.id_hash for row in counted], n_rows)
+        are_first = seen.are_first([row.id_hash for row in counted], n_rows)
         for row, is_first in zip(counted, are_first, strict=True):
             if not row.id_hash or not is_first:
                 continue
@@ -49,7 +48,6 @@ def count_words(
             if row.term_ids is not None:
                 counter_of_language = counters.setdefault(row.language, FrequencyCounter())
                 counter_of_language.add_terms(np.frombuffer(row.term_ids, np.int32))
-        checkpoint.bags.add([row.words for row in counted])
         n_rows += len(piece)
         progress(n_rows, None, "counting words")
     progress(n_rows, n_rows, "counting words")

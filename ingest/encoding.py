@@ -3,13 +3,12 @@ processes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.bag_file import pack_words, unpack_words
 from ingest.documents import Layout, Record, record_of
 from ingest.files import Row
 from reranker.embeddings import Embeddings
@@ -28,10 +27,6 @@ EncodingWorkers: TypeAlias = "Workers[Embeddings] | RayWorkers[Embeddings]"
 """Processes, or Ray workers, that share the embeddings and call the functions of this module."""
 
 
-_Words: TypeAlias = tuple[BagOfWords, str]
-"""The bag of a document, and its first words for the hubness sample (empty without a known word)."""
-
-
 class CountedRow(NamedTuple):
     """A row as it counts for the document frequencies.
 
@@ -39,13 +34,11 @@ class CountedRow(NamedTuple):
         id_hash: 0 if the row is not a document.
         term_ids: int32, distinct and ascending; None if its language is not counted. As bytes, which can be sent to
             another process in a tenth of the time of an array.
-        words: the words that its encoding needs (`bag_file.pack_words`); empty if its language is not counted.
     """
 
     id_hash: int
     language: str
     term_ids: bytes | None
-    words: bytes
 
 
 class EncodedRow(NamedTuple):
@@ -76,17 +69,16 @@ class RowCounter:
 
     def __call__(self, embeddings: Embeddings, rows: Sequence[Row]) -> list[CountedRow]:
         documents = [record_of(row, self._layout).document for row in rows]
-        counted = [one if one is not None and one.language in self._languages else None for one in documents]
-        return list(map(_counted_row, documents, _words(embeddings, counted)))
+        counted = [one for one in documents if one is not None and one.language in self._languages]
+        bags = iter(embeddings.bags([one.full_text for one in counted], [one.language for one in counted]))
+        return [self._counted_row(document, bags) for document in documents]
 
-
-def _counted_row(document: Document | None, words: _Words | None) -> CountedRow:
-    if document is None:
-        return CountedRow(0, "", None, b"")
-    hashed = id_hash(document.doc_id)
-    if words is None:
-        return CountedRow(hashed, document.language, None, b"")
-    return CountedRow(hashed, document.language, words[0].term_ids.tobytes(), pack_words(*words))
+    def _counted_row(self, document: Document | None, bags: Iterator[BagOfWords]) -> CountedRow:
+        if document is None:
+            return CountedRow(0, "", None)
+        is_counted = document.language in self._languages
+        term_ids = next(bags).term_ids.tobytes() if is_counted else None
+        return CountedRow(id_hash(document.doc_id), document.language, term_ids)
 
 
 class RowEncoder:
@@ -102,57 +94,32 @@ class RowEncoder:
         self._versions = {language: idf.weights_version(language) for language in idf.languages}
         self._prepare = prepare
 
-    def __call__(self, embeddings: Embeddings, piece: tuple[Sequence[Row], Sequence[bytes]]) -> list[EncodedRow]:
-        """
-        Args:
-            piece: rows, and the words of the first rows if they are known (`CountedRow.words`).
-        """
-        rows, known = piece
+    def __call__(self, embeddings: Embeddings, rows: Sequence[Row]) -> list[EncodedRow]:
         records = [record_of(row, self._layout) for row in rows]
-        words = _words(embeddings, [record.document for record in records], known)
-        nbows = self._nbows(embeddings, records, words)
-        return [self._encoded_row(*parts) for parts in zip(records, words, nbows, strict=True)]
+        documents = [record.document for record in records if record.document is not None]
+        languages = [document.language for document in documents]
+        words = embeddings.bags_and_first_words([one.full_text for one in documents], languages, SAMPLE_TOKENS)
+        nbows: Sequence[NDArray[np.float32] | None] = [None] * len(words)
+        if self._prepare is not None:
+            bags = [bag for bag, _ in words]
+            nbows = embeddings.nbows(self._idf.weigh_all(list(zip(bags, languages, strict=True))))
+        encoded = iter(zip(words, nbows, strict=True))
+        return [
+            self._rejected(record) if record.document is None else self._encoded(record.document, *next(encoded))
+            for record in records
+        ]
 
-    def _nbows(
-        self, embeddings: Embeddings, records: Sequence[Record], words: Sequence[_Words | None]
-    ) -> list[NDArray[np.float32] | None]:
-        if self._prepare is None:
-            return [None] * len(records)
-        found = zip(records, words, strict=True)
-        bags = [(own[0], record.document.language) for record, own in found if record.document and own]
-        nbows = iter(embeddings.nbows(self._idf.weigh_all(bags)))
-        return [None if own is None else next(nbows) for own in words]
+    def _rejected(self, record: Record) -> EncodedRow:
+        return EncodedRow(record.row, record.doc_id, 0, "", False, "", None, record.reason or "not a document")
 
-    def _encoded_row(self, record: Record, words: _Words | None, nbow: NDArray[np.float32] | None) -> EncodedRow:
-        document = record.document
-        if document is None or words is None:
-            return EncodedRow(record.row, record.doc_id, 0, "", False, "", None, record.reason or "not a document")
-        language, (bag, first_words) = document.language, words
+    def _encoded(
+        self, document: Document, words: tuple[BagOfWords, BagOfWords], nbow: NDArray[np.float32] | None
+    ) -> EncodedRow:
+        language, (bag, first) = document.language, words
         if self._prepare is None:
             prepared = PreparedDocument(document.doc_id, None, 0)
         else:
             prepared = self._prepare(EncodedDocument(document, bag, nbow, self._versions.get(language, "")))
+        first_words = pack_first_words(first) if len(first) else ""
         hashed = id_hash(document.doc_id)
         return EncodedRow(None, document.doc_id, hashed, language, len(bag) > 0, first_words, prepared, None)
-
-
-def _words(
-    embeddings: Embeddings, documents: Sequence[Document | None], known: Sequence[bytes] = ()
-) -> list[_Words | None]:
-    """The words of each document; None where there is none.
-
-    Args:
-        known: of the first ones (`CountedRow.words`).
-    """
-    given = [*known, *[b""] * (len(documents) - len(known))]
-    new = [one for one, own in zip(documents, given, strict=True) if one is not None and not own]
-    texts, languages = [one.full_text for one in new], [one.language for one in new]
-    read = iter(embeddings.bags_and_first_words(texts, languages, SAMPLE_TOKENS))
-    found: list[_Words | None] = []
-    for document, own in zip(documents, given, strict=True):
-        if document is None or own:
-            found.append(None if document is None else unpack_words(own))
-        else:
-            bag, first = next(read)
-            found.append((bag, pack_first_words(first) if len(first) else ""))
-    return found

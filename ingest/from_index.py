@@ -1,8 +1,5 @@
-"""Copies the documents of an engine's index into a file, so that ingest can read them twice and continue a stopped run.
-
-The index is read at a point in time. The copy, gzipped JSONL, lies beside the checkpoints and has its name only when it
-is complete: a stopped copy begins anew.
-"""
+"""Copies the documents of an engine's index, at a point in time, into a temporary file, so that ingest can read them
+twice."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ import gzip
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -24,6 +21,7 @@ from ingest.files import Source
 from ingest.index_rows import row_reader
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput, WrongParameter
+from reranker.base.temporary import temporary_folder
 from reranker.stores.base.names import check_index_name
 from reranker.stores.engine.client import connect, detect_distribution, engine_errors
 from reranker.stores.engine.retries import with_retries
@@ -52,12 +50,6 @@ class IndexSource:
     @property
     def name(self) -> str:
         return f"{self.address.shown}/{self.index}"
-
-    @property
-    def key(self) -> str:
-        """A hash of everything that decides the rows."""
-        described = json.dumps([self.name, asdict(self.layout), self.query], sort_keys=True, default=str)
-        return blake2b(described.encode(), digest_size=8).hexdigest()
 
 
 def read_index_source(url: str, layout: Layout, query: str | None = None) -> IndexSource:
@@ -90,10 +82,10 @@ def opened_index(
     timeout_s: float = 30.0,
     progress: Progress = no_progress,
 ) -> Iterator[Source]:
-    """A file with the index's documents as JSONL rows with our own field names; `forget` deletes it.
+    """A file with the index's documents as JSONL rows with our own field names.
 
     Args:
-        folder: folder of the file. A whole copy that an earlier run made there is used again.
+        folder: folder of the temporary folder of the file.
         access: access to the engine of the index.
 
     Raises:
@@ -101,40 +93,38 @@ def opened_index(
         StoreUnavailable: the engine cannot be read.
         BadInput: the index has none of the text fields.
     """
-    path = folder / f"{source.key}.gz"
-    if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part")
+    folder.mkdir(parents=True, exist_ok=True)
+    with temporary_folder("index-", folder) as temporary:
+        path = temporary / "documents.gz"
         client = connect(Upstream(source.address, access, timeout_s))
         try:
             with engine_errors(source.address.shown, source.index):
-                _copy(part, source, client, timeout_s, progress)
+                digest = _copy(path, source, client, timeout_s, progress)
         finally:
             client.close()
-        part.replace(path)
-    yield Source(path, source.name, "jsonl", digest=f"{source.key}:{path.stat().st_size}")
-
-
-def forget(copy: Source) -> None:
-    """Deletes a copy after its documents are ingested."""
-    copy.path.unlink(missing_ok=True)
+        yield Source(path, source.name, "jsonl", digest=digest)
 
 
 def _copy(
     path: Path, source: IndexSource, client: opensearchpy.OpenSearch, timeout_s: float, progress: Progress
-) -> None:
+) -> str:
+    """Writes the rows, and returns a hash of them."""
     query = source.query or {"match_all": {}}
     mappings = with_retries(partial(client.indices.get_mapping, index=source.index))
     distribution = with_retries(partial(detect_distribution, client))
     total = int(with_retries(partial(client.count, index=source.index, body={"query": query}))["count"])
     n_rows = 0
+    digest = blake2b(digest_size=16)
     # The fastest level, so that the engine need not wait.
     with gzip.open(path, "wb", compresslevel=1) as file:
         for name, mapping in sorted(mappings.items()):
             reader = row_reader(mapping["mappings"], source.layout, source.name)
             moment = PointInTime(client, distribution, name)
             for hits in moment.pages(query, reader.fields, max(60.0, timeout_s)):
-                file.writelines(orjson.dumps(reader.row(hit)) + b"\n" for hit in hits)
+                rows = b"".join(orjson.dumps(reader.row(hit)) + b"\n" for hit in hits)
+                file.write(rows)
+                digest.update(rows)
                 n_rows += len(hits)
                 progress(n_rows, total, f"reading {source.index}")
             moment.close()
+    return digest.hexdigest()

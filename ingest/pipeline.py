@@ -1,5 +1,5 @@
 """Ingests the documents of files into an index: counts words, encodes, writes, and reports the result of each row. A
-run that is killed at any moment can be continued."""
+killed run is completed by the same command."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Literal
 
-from ingest.agreement import disagreement
 from ingest.checkpoint import Checkpoint, Identity
-from ingest.claims import Claim, release_left_claim
+from ingest.claims import Claim
 from ingest.counting import Counted, count_words
 from ingest.documents import Layout, check_sources
 from ingest.encoding import EncodingWorkers, RowEncoder
@@ -22,13 +21,14 @@ from ingest.files import Row, Source, read_rows
 from ingest.progress import Progress, no_progress
 from ingest.ray_workers import RayWorkers
 from ingest.rejects import RejectFile, default_reject_path
+from ingest.seen_ids import SeenIds
 from ingest.summary import Summary
 from ingest.versions import drop_empty_versions, drop_versions_except, serving_version
 from ingest.workers import Workers
 from ingest.writing import Writing
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable
 from reranker.embeddings import Embeddings
-from reranker.embeddings.hubness import HubnessSample
+from reranker.embeddings.hubness import HubnessSample, HubnessSampleBuilder
 from reranker.stores.base.description import IndexDescription, check_versions
 from reranker.stores.base.names import check_index_name, unversioned_name
 from reranker.stores.base.protocol import Store
@@ -45,7 +45,7 @@ class Options:
         layout: which fields of a row are the parts of a document.
         rebuild: whether to write a new version of the index, which replaces the old one when it is complete.
         rejects: file of the rejected rows; None: `default_reject_path`.
-        checkpoints: folder of the checkpoints; None: no checkpoints, so a killed run starts again.
+        checkpoints: folder of the checkpoints; None: none, so that a killed run starts again.
         limit: number of rows to read; None reads all.
         dry_run: whether to read and check everything and write nothing but the rejects.
         n_workers: number of processes that encode; None: one per core.
@@ -77,6 +77,8 @@ def ingest(
     progress: Progress = no_progress,
 ) -> Summary:
     """Reads the files and writes their documents. If document frequencies must be counted first, it reads them twice.
+    A run that adds to an index writes all documents; one that completes the version of a killed run writes those that
+    are missing.
 
     The idf of a language is counted over the run that brings its first documents, and stays until a refresh, so that
     later documents get the same weights. A rebuild counts it again.
@@ -106,31 +108,25 @@ def ingest(
             "limit": options.limit,
             "embeddings": embeddings.version,
             "pipeline": options.pipeline,
-            "rejects": None if options.rejects is None else str(options.rejects.resolve()),
         },
     )
-    with (
-        Checkpoint(None if options.dry_run else options.checkpoints, identity) as checkpoint,
-        _workers(embeddings, options) as workers,
-    ):
-        reject_path = options.rejects or default_reject_path(sources)
-        with ExitStack() as held:
-            claim = None
-            if (options.rebuild or not exists) and not options.dry_run:
-                claim = held.enter_context(Claim(store, index, checkpoint.owner))
-                # The run that held the claim until now may have created the index.
-                exists = _can_be_written(store, index, embeddings, options.rebuild)
-            elif not options.dry_run:
-                release_left_claim(store, index, checkpoint.owner)
-            run = _Run(sources, store, index, embeddings, options, layout, checkpoint, workers, progress, claim)
-            run.forget_what_is_gone()
-            rejects = held.enter_context(RejectFile(reject_path, sources, checkpoint.settled.reject_bytes))
-            return run.run(exists, rejects, started)
+    checkpoints = None if options.dry_run else options.checkpoints
+    with Checkpoint(checkpoints, identity) as checkpoint, _workers(embeddings, options) as workers, ExitStack() as held:
+        if checkpoint.target is not None and not _has_version(store, checkpoint.target):
+            checkpoint.finish()  # what an earlier run wrote is gone
+        claim = None
+        if (options.rebuild or not exists or checkpoint.target is not None) and not options.dry_run:
+            claim = held.enter_context(Claim(store, index, checkpoint.owner))
+            # The run that held the claim until now may have created the index.
+            exists = _can_be_written(store, index, embeddings, options.rebuild)
+        rejects = held.enter_context(RejectFile(options.rejects or default_reject_path(sources), sources))
+        run = _Run(sources, store, index, embeddings, options, layout, checkpoint, workers, progress, claim)
+        return run.run(exists, rejects, started)
 
 
 @dataclass(slots=True)
 class _Run:
-    """One ingest, continued from its checkpoint.
+    """One ingest.
 
     Attributes:
         claim: the lock on the index's versions; None for a run that makes no version.
@@ -149,16 +145,6 @@ class _Run:
     claim: Claim | None
     previous: str | None = None
 
-    def forget_what_is_gone(self) -> None:
-        """Starts again if the index that an earlier run wrote to is gone."""
-        target = self.checkpoint.target
-        if target is None:
-            return
-        try:
-            self.store.describe(target)
-        except NotFound:
-            self.checkpoint.start_over()
-
     def run(self, exists: bool, rejects: RejectFile, started: float) -> Summary:
         """Counts, writes, and switches versions.
 
@@ -166,97 +152,48 @@ class _Run:
             exists: whether the index existed before.
             started: when the run began, by `time.monotonic`.
         """
-        is_new = self.options.rebuild or not exists
         target = self.checkpoint.target
+        is_continued = target is not None
+        is_new = self.options.rebuild or not exists
+        seen = SeenIds()
         known = IdfTable() if is_new and target is None else self.store.idf(target or self.index)
+        counted: Counted | None = None
         # A language without embeddings has no known words to weight.
         missing = [language for language in self.embeddings.languages if language not in known.languages]
-        counted: Counted | None = None
-        if (missing or is_new) and self.checkpoint.n_documents is None and not self.options.dry_run:
-            rows = self._rows(0)
-            counted = count_words(rows, self.layout, missing, self.checkpoint, self.workers, self.progress)
+        # The version that a run makes gets all frequencies before its first document.
+        needs_counting = not known.languages if is_new or is_continued else bool(missing)
+        if needs_counting and not self.options.dry_run:
+            counted = count_words(self._rows(), self.layout, missing, seen, self.workers, self.progress)
             known = IdfTable({**known.languages, **counted.frequencies})
-        resumed_at = self.checkpoint.settled.n_rows
-        n_documents = self.checkpoint.n_documents if counted is None else counted.n_documents
-        is_idle = self.options.dry_run or n_documents == 0
-        target = None if is_idle else self._target(is_new, exists)
-        if counted is not None:
-            if target is not None and counted.frequencies:
+        is_idle = self.options.dry_run or (counted is not None and not counted.n_documents)
+        if is_idle:
+            target = None
+        elif target is None:
+            target = self._stage() if is_new else serving_version(self.store, self.index) or self.index
+        if target is not None:
+            if not exists:
+                drop_empty_versions(self.store, self.index, target)
+                self._promote(target)  # it replaces nothing
+            if counted is not None and counted.frequencies:
                 self.store.save_idf(target, known)
-            self.checkpoint.save_counted(counted.n_rows, counted.n_documents)
-        prepare = None if target is None else self.store.preparer(target)
-        encoder = RowEncoder(self.layout, known, prepare)
-        version = self.embeddings.version
-        writing = Writing(self.store, target, self.checkpoint, rejects, self.progress, version)
-        failure = writing.write(self._rows(resumed_at), encoder, self.workers)
+            if is_continued:
+                self.store.refresh(target)
+        encoder = RowEncoder(self.layout, known, None if target is None else self.store.preparer(target))
+        sample = HubnessSampleBuilder(self.embeddings.version)
+        writing = Writing(
+            self.store,
+            target,
+            rejects,
+            sample,
+            self.progress,
+            n_rows=None if counted is None else counted.n_rows,
+            is_continued=is_continued,
+        )
+        failure = writing.write(self._rows(), seen, encoder, self.workers)
         if failure is None and target is not None:
-            failure = self._finish(target, writing)
+            failure = self._finish(target, writing.settled.n_indexed, sample.result())
         if failure is None:
             self.checkpoint.finish()
-        return self._summary(writing, rejects, time.monotonic() - started, resumed_at, failure, target)
-
-    def _rows(self, first: int) -> Iterator[Row]:
-        rows = chain.from_iterable(read_rows(source) for source in self.sources)
-        return islice(rows, first, self.options.limit)
-
-    def _target(self, is_new: bool, exists: bool) -> str:
-        """The name of the index version to write to, so that a switch of versions in the meantime has no effect."""
-        target = self.checkpoint.target
-        if target is None:
-            if is_new:
-                description = IndexDescription(self.embeddings.version, self.embeddings.dim)
-                target = self.store.stage(self.index, description)
-                # Each run adds its documents to this empty sample. An index without a sample (made by
-                # another program) gets none, since a sample of only the later documents would not represent it.
-                self.store.save_hubness_sample(target, HubnessSample(self.embeddings.version))
-            else:
-                target = serving_version(self.store, self.index) or self.index
-            self.checkpoint.choose_target(target)
-        if not exists:
-            drop_empty_versions(self.store, self.index, target)
-            self._promote(target)  # it replaces nothing
-        return target
-
-    def _promote(self, target: str) -> None:
-        if self.claim is not None:
-            self.claim.check()
-        self.store.promote(self.index, target)
-
-    def _finish(self, target: str, writing: Writing) -> str | None:
-        """Makes all documents visible and switches to a new version if it is complete. Returns why not, or None."""
-        try:
-            self.store.refresh(target)
-            sample = self.store.hubness_sample(target)
-            if sample.embeddings_version == self.embeddings.version:
-                self.store.save_hubness_sample(target, sample.merged(writing.hubness_sample))
-            if not self.options.rebuild:
-                return None
-            before = serving_version(self.store, self.index)
-            if before == target:
-                return None  # the index is new, or an earlier run was killed just after promoting
-            confirmed = [doc_id for _, doc_id in writing.settled.sample]
-            problem = disagreement(self.store, target, writing.settled.n_indexed, confirmed)
-            if problem is not None:
-                return (
-                    f"searches do not use the new version {target}, because {problem}; look at it under its own name; "
-                    f"`sinkrank ingest rollback --index {self.index} --to {target}` switches to it all the same"
-                )
-            self._promote(target)
-            self.previous = before or unversioned_name(self.index)
-            drop_versions_except(self.store, self.index, {target, self.previous})
-        except (StoreUnavailable, NotFound, BadInput) as error:
-            return str(error)
-        return None
-
-    def _summary(
-        self,
-        writing: Writing,
-        rejects: RejectFile,
-        seconds: float,
-        resumed_at: int,
-        failure: str | None,
-        target: str | None,
-    ) -> Summary:
         settled = writing.settled
         return Summary(
             index=self.index,
@@ -265,17 +202,65 @@ class _Run:
             rejected=settled.n_rejected,
             without_known_words=settled.n_without_known_words,
             languages=dict(sorted(settled.languages.items())),
-            seconds=seconds,
+            seconds=time.monotonic() - started,
             rejects=rejects.path if settled.n_rejected else None,
-            resumed_at=resumed_at,
+            already_there=settled.n_already_there,
             unconfirmed=writing.n_unconfirmed,
-            first_unconfirmed=writing.first_unconfirmed,
             failure=failure,
-            checkpoint=self.checkpoint.path if failure else None,
             version=target if target != self.index else None,
             previous_version=self.previous,
             is_dry_run=self.options.dry_run,
         )
+
+    def _rows(self) -> Iterator[Row]:
+        return islice(chain.from_iterable(map(read_rows, self.sources)), self.options.limit)
+
+    def _stage(self) -> str:
+        """The name of a new version of the index."""
+        target = self.store.stage(self.index, IndexDescription(self.embeddings.version, self.embeddings.dim))
+        # Each run adds its documents to this empty sample. An index without a sample (made by another program) gets
+        # none, since a sample of only the later documents would not represent it.
+        self.store.save_hubness_sample(target, HubnessSample(self.embeddings.version))
+        self.checkpoint.choose_target(target)
+        return target
+
+    def _promote(self, target: str) -> None:
+        if self.claim is not None:
+            self.claim.check()
+        self.store.promote(self.index, target)
+
+    def _finish(self, target: str, n_indexed: int, drawn: HubnessSample) -> str | None:
+        """Makes all documents visible and switches to a new version if it is complete. Returns why not, or None."""
+        try:
+            self.store.refresh(target)
+            sample = self.store.hubness_sample(target)
+            if sample.embeddings_version == self.embeddings.version:
+                self.store.save_hubness_sample(target, sample.merged(drawn))
+            if not self.options.rebuild:
+                return None
+            before = serving_version(self.store, self.index)
+            if before == target:
+                return None  # the index is new, or an earlier run was killed just after promoting
+            if (n_found := self.store.count(target)) != n_indexed:
+                return (
+                    f"searches do not use the new version {target}, because it holds {n_found:,} documents and "
+                    f"{n_indexed:,} were confirmed; look at it under its own name; `sinkrank ingest rollback --index "
+                    f"{self.index} --to {target}` switches to it all the same"
+                )
+            self._promote(target)
+            self.previous = before or unversioned_name(self.index)
+            drop_versions_except(self.store, self.index, {target, self.previous})
+        except (StoreUnavailable, NotFound, BadInput) as error:
+            return str(error)
+        return None
+
+
+def _has_version(store: Store, version: str) -> bool:
+    try:
+        store.describe(version)
+    except NotFound:
+        return False
+    return True
 
 
 def _workers(embeddings: Embeddings, options: Options) -> EncodingWorkers:

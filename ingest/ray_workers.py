@@ -1,7 +1,7 @@
 """Runs functions over pieces of a stream on a Ray cluster, as `ingest.workers` does on the cores of one machine.
 
-Each worker is an actor, so it keeps its caches of words. Ray restarts a lost worker, which repeats its pieces. Reading,
-writing and the checkpoint stay on the machine of the command. What is shared is opened by its path on every machine.
+Each worker is an actor, so it keeps its caches of words. Ray restarts a lost worker, which repeats its pieces. Reading
+and writing stay on the machine of the command. What is shared is opened by its path on every machine.
 """
 
 from __future__ import annotations

@@ -27,31 +27,19 @@ class RejectFile:
 
     `raw` is the row as in its file. If that was not UTF-8, `raw_base64` has its bytes. Rows that are not JSON objects
     also have their fields in `values`. The file can be ingested as it is, corrected or not.
-
-    Attributes:
-        n_bytes: length of the file.
     """
 
-    def __init__(self, path: Path, sources: Iterable[Source], n_bytes: int = 0) -> None:
+    def __init__(self, path: Path, sources: Iterable[Source]) -> None:
         """
-        Args:
-            n_bytes: length that the continued run wrote before.
-
         Raises:
             BadInput: the file cannot be written, or is one of the inputs.
         """
         self.path = path
-        self.n_bytes = n_bytes
         self._file: BinaryIO | None = None
         if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
             raise BadInput(f"rejected rows cannot be written to {str(path)!r}; name another file with --rejects")
         if any(path.exists() and path.samefile(source.path) for source in sources):
             raise BadInput(f"{str(path)!r} is an input, so it cannot take rejected rows; name another with --rejects")
-        if n_bytes and (not path.exists() or path.stat().st_size < n_bytes):
-            raise BadInput(
-                f"{str(path)!r} lacks rows that an earlier part of this run rejected; restore it, or delete the "
-                f"checkpoint to start again"
-            )
 
     def __enter__(self) -> Self:
         return self
@@ -63,13 +51,9 @@ class RejectFile:
     def add(self, row: Row, doc_id: str | None, reason: str) -> None:
         """Writes one row and flushes it, so that a killed run loses none."""
         if self._file is None:
-            self._file = self.path.open("r+b" if self.n_bytes else "wb")
-            self._file.truncate(self.n_bytes)
-            self._file.seek(self.n_bytes)
-        line = json.dumps(_as_json(row, doc_id, reason)).encode() + b"\n"
-        self._file.write(line)
+            self._file = self.path.open("wb")
+        self._file.write(json.dumps(_as_json(row, doc_id, reason)).encode() + b"\n")
         self._file.flush()
-        self.n_bytes += len(line)
 
 
 def _as_json(row: Row, doc_id: str | None, reason: str) -> dict[str, Any]:

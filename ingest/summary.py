@@ -17,11 +17,9 @@ class Summary:
         without_known_words: indexed documents without a word that has an embedding (only BM25 finds them).
         languages: documents indexed, by language; `und` if the confidence of the detected language was too low.
         rejects: the file of the rejected rows; None if there are none.
-        resumed_at: rows that an earlier run had settled; the other figures are of both runs together.
+        already_there: indexed documents that an earlier, interrupted run had written.
         unconfirmed: documents in flight when the store failed; they may be in the index or not.
-        first_unconfirmed: place of the first of them, `file:line`.
         failure: why the run ended early; None if it is complete.
-        checkpoint: the file from which a second run continues; None if the run is complete.
         version: the version of the index that was written to; None if it has none.
         previous_version: the version before a rebuild, kept for a rollback.
         is_dry_run: whether nothing was written.
@@ -35,11 +33,9 @@ class Summary:
     languages: dict[str, int]
     seconds: float
     rejects: Path | None
-    resumed_at: int = 0
+    already_there: int = 0
     unconfirmed: int = 0
-    first_unconfirmed: str | None = None
     failure: str | None = None
-    checkpoint: Path | None = None
     version: str | None = None
     previous_version: str | None = None
     is_dry_run: bool = False
@@ -51,15 +47,13 @@ class Summary:
 
     @property
     def documents_per_second(self) -> float:
-        """Indexed documents per second of this run alone."""
-        settled_now = max(0, self.indexed + self.rejected - self.resumed_at)
-        return settled_now / self.seconds if self.seconds > 0 else 0.0
+        """Rows written or rejected per second."""
+        return (self.indexed + self.rejected - self.already_there) / self.seconds if self.seconds > 0 else 0.0
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return asdict(self) | {
             "rejects": str(self.rejects) if self.rejects else None,
-            "checkpoint": str(self.checkpoint) if self.checkpoint else None,
             "seconds": round(self.seconds, 3),
             "documents_per_second": round(self.documents_per_second, 1),
         }

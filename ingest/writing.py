@@ -1,89 +1,107 @@
-"""Streams encoded rows into a store and settles them in the order of the input, so that a checkpoint can record up to
-which row everything is done."""
+"""Streams encoded rows into a store and settles them in the order of the input."""
 
 from __future__ import annotations
 
-import time
-from collections import deque
-from collections.abc import Generator, Iterable, Iterator
+from collections import Counter, deque
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from itertools import islice
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from ingest.agreement import SAMPLE_SIZE
-from ingest.checkpoint import Checkpoint, Settled
 from ingest.encoding import EncodedRow, EncodingWorkers, RowEncoder
 from ingest.files import Row
 from ingest.pieces import in_pieces
 from ingest.progress import Progress
 from ingest.rejects import RejectFile
-from ingest.sampling import keep_smallest
+from ingest.seen_ids import SeenIds
 from reranker.base.errors import NotFound, StoreUnavailable
-from reranker.embeddings.hubness import HubnessSample, HubnessSampleBuilder
+from reranker.embeddings.hubness import HubnessSampleBuilder
 from reranker.stores.base.protocol import Store
 from reranker.stores.base.writing import PreparedDocument, Writable, WriteResult
 
-_SECONDS_BETWEEN_CHECKPOINTS = 1.0
 # Often enough for a smooth progress bar, and rare enough to cost nothing.
 _ROWS_A_REPORT = 50
 # Rejected rows wait for the documents before them. After so many, the store sends its documents at once.
 _MAX_WAITING_ROWS = 10_000
 
 
-class Writing:
-    """Writes the rows after those that a checkpoint has settled.
+@dataclass(slots=True)
+class Settled:
+    """What became of the rows so far.
 
     Attributes:
-        settled: the state of the rows so far.
+        n_rows: number of rows that are in the index or rejected.
+        n_already_there: documents that the index had before this run.
+        languages: number of documents in the index, by language.
+    """
+
+    n_rows: int = 0
+    n_rejected: int = 0
+    n_without_known_words: int = 0
+    n_already_there: int = 0
+    languages: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def n_indexed(self) -> int:
+        return self.languages.total()
+
+
+class _Waiting(NamedTuple):
+    """A row that is not settled yet.
+
+    Attributes:
+        is_there: whether its document is in the index already, so that no result will come.
+    """
+
+    row: Row
+    encoded: EncodedRow
+    is_there: bool
+
+
+class Writing:
+    """Writes the rows of an input.
+
+    Attributes:
+        settled: what became of the rows so far.
     """
 
     def __init__(
         self,
         store: Store,
         target: str | None,
-        checkpoint: Checkpoint,
         rejects: RejectFile,
+        sample: HubnessSampleBuilder,
         progress: Progress,
-        embeddings_version: str,
+        *,
+        n_rows: int | None = None,
+        is_continued: bool = False,
     ) -> None:
         """
         Args:
             target: the index; None writes nothing and counts every document as written.
-            embeddings_version: version of the embeddings that encode the rows.
+            sample: gets the words of the documents that are in the index.
+            n_rows: number of rows of the input, if known.
+            is_continued: whether the index may have some of the documents; these are not written again.
         """
         self._store = store
         self._target = target
-        self._checkpoint = checkpoint
         self._rejects = rejects
+        self._sample = sample
         self._progress = progress
-        # Rows that are not settled yet. Those with a reason are rejected.
-        self._waiting: deque[tuple[Row, EncodedRow]] = deque()
-        self._saved_at = time.monotonic()
+        self._total = n_rows
+        self._is_continued = is_continued
+        self._waiting: deque[_Waiting] = deque()
         self._n_on_their_way = 0
-        self.settled: Settled = checkpoint.settled
-        drawn = HubnessSample.from_json(self.settled.hubness_sample)
-        self._sample = HubnessSampleBuilder(embeddings_version, drawn)
-
-    @property
-    def hubness_sample(self) -> HubnessSample:
-        """The hubness sample of the documents that are confirmed in the index."""
-        return self._sample.result()
+        self.settled = Settled()
 
     @property
     def n_unconfirmed(self) -> int:
         """Number of rows that were read and are neither confirmed in the index nor rejected."""
         return len(self._waiting)
 
-    @property
-    def first_unconfirmed(self) -> str | None:
-        """Place of the first such row, `file:line`."""
-        if not self._waiting:
-            return None
-        row, _ = self._waiting[0]
-        return f"{row.file}:{row.line}"
-
-    def write(self, rows: Iterable[Row], encoder: RowEncoder, workers: EncodingWorkers) -> str | None:
+    def write(self, rows: Iterable[Row], seen: SeenIds, encoder: RowEncoder, workers: EncodingWorkers) -> str | None:
         """Writes the rows. Returns why it ended early, or None."""
-        with closing(self._documents(rows, encoder, workers)) as documents:
+        with closing(self._documents(rows, seen, encoder, workers)) as documents:
             try:
                 for result in self._results(documents):
                     self._settle_document(result)
@@ -91,8 +109,6 @@ class Writing:
                     raise StoreUnavailable(f"{self._store.address} did not answer for {len(self._waiting)} documents")
             except (StoreUnavailable, NotFound) as error:  # the index may be deleted during the run
                 return str(error)
-            finally:
-                self._save()
         self._progress(self.settled.n_rows, self.settled.n_rows, self._description())
         return None
 
@@ -102,66 +118,74 @@ class Writing:
         return (WriteResult(document.doc_id) for document in documents if document is not None)
 
     def _documents(
-        self, rows: Iterable[Row], encoder: RowEncoder, workers: EncodingWorkers
+        self, rows: Iterable[Row], seen: SeenIds, encoder: RowEncoder, workers: EncodingWorkers
     ) -> Generator[PreparedDocument | None, None, None]:
-        first_row = self.settled.n_rows
-        words = self._checkpoint.bags.read()
-        pieces = ((piece, list(islice(words, len(piece)))) for piece in in_pieces(rows))
-        for (piece, _), encoded_rows in workers.map(encoder, pieces):
-            are_first = self._checkpoint.are_first([encoded.id_hash for encoded in encoded_rows], first_row)
+        first_row = 0
+        for piece, encoded_rows in workers.map(encoder, in_pieces(rows)):
+            are_first = seen.are_first([encoded.id_hash for encoded in encoded_rows], first_row)
+            are_there = self._are_there(encoded_rows)
             first_row += len(piece)
-            for row, encoded, is_first in zip(piece, encoded_rows, are_first, strict=True):
+            for row, encoded, is_first, is_there in zip(piece, encoded_rows, are_first, are_there, strict=True):
                 if not is_first:
                     reason = f"the id {encoded.doc_id!r} occurred before in this input; give each document its own"
                     encoded = encoded._replace(reason=reason)
-                self._waiting.append((encoded.row or row, encoded))
-                if encoded.reason is None:
+                self._waiting.append(_Waiting(encoded.row or row, encoded, is_there))
+                if encoded.reason is None and not is_there:
                     self._n_on_their_way += 1
                     yield encoded.document
                 elif not self._n_on_their_way:
-                    self._settle_rejects()
+                    self._settle_front()
                 elif len(self._waiting) % _MAX_WAITING_ROWS == 0:
                     yield None
 
+    def _are_there(self, encoded_rows: Sequence[EncodedRow]) -> list[bool]:
+        """Whether the index has the document of each row."""
+        if not self._is_continued or self._target is None:
+            return [False] * len(encoded_rows)
+        doc_ids = [encoded.doc_id for encoded in encoded_rows if encoded.reason is None and encoded.doc_id is not None]
+        found = self._store.documents(self._target, doc_ids)
+        return [encoded.reason is None and encoded.doc_id in found for encoded in encoded_rows]
+
     def _settle_document(self, result: WriteResult) -> None:
-        row, encoded = self._waiting.popleft()
+        row, encoded, _ = self._waiting.popleft()
         if result.doc_id != encoded.doc_id:
             raise StoreUnavailable(f"{self._store.address} answered for {result.doc_id!r} before {encoded.doc_id!r}")
         self._n_on_their_way -= 1
         if result.error is not None:
             self._reject(row, encoded.doc_id, result.error)
         else:
-            self.settled.languages[encoded.language] = self.settled.languages.get(encoded.language, 0) + 1
-            self.settled.n_without_known_words += not encoded.has_known_words
-            keep_smallest(self.settled.sample, encoded.id_hash, result.doc_id, SAMPLE_SIZE)
-            if encoded.first_words:
-                self._sample.add_packed(encoded.language, encoded.id_hash, encoded.first_words)
-            self._settled_one()
-        self._settle_rejects()
+            self._settle_indexed(encoded)
+        self._settle_front()
 
-    def _settle_rejects(self) -> None:
-        """Settles the rejected rows at the front of the queue."""
-        while self._waiting and (reason := self._waiting[0][1].reason) is not None:
-            row, encoded = self._waiting.popleft()
-            self._reject(row, encoded.doc_id, reason)
+    def _settle_front(self) -> None:
+        """Settles the rows at the front of the queue that wait for no result."""
+        while self._waiting:
+            row, encoded, is_there = self._waiting[0]
+            if encoded.reason is None and not is_there:
+                return
+            self._waiting.popleft()
+            if encoded.reason is not None:
+                self._reject(row, encoded.doc_id, encoded.reason)
+            else:
+                self.settled.n_already_there += 1
+                self._settle_indexed(encoded)
+
+    def _settle_indexed(self, encoded: EncodedRow) -> None:
+        self.settled.languages[encoded.language] += 1
+        self.settled.n_without_known_words += not encoded.has_known_words
+        if encoded.first_words:
+            self._sample.add_packed(encoded.language, encoded.id_hash, encoded.first_words)
+        self._settled_one()
 
     def _reject(self, row: Row, doc_id: str | None, reason: str) -> None:
         self._rejects.add(row, doc_id, reason)
         self.settled.n_rejected += 1
-        self.settled.reject_bytes = self._rejects.n_bytes
         self._settled_one()
 
     def _settled_one(self) -> None:
         self.settled.n_rows += 1
         if self.settled.n_rows % _ROWS_A_REPORT == 0:
-            self._progress(self.settled.n_rows, self._checkpoint.n_rows, self._description())
-        if time.monotonic() - self._saved_at > _SECONDS_BETWEEN_CHECKPOINTS:
-            self._save()
-            self._saved_at = time.monotonic()
-
-    def _save(self) -> None:
-        self.settled.hubness_sample = self.hubness_sample.as_json()
-        self._checkpoint.save(self.settled)
+            self._progress(self.settled.n_rows, self._total, self._description())
 
     def _description(self) -> str:
         what = "reading" if self._target is None else "indexing"

@@ -54,7 +54,7 @@ def ingest(
     n_before = n_indexed(url, index)
     before, started = resources.engine(nodes), time.monotonic()
     samples: list[dict[str, Any]] = []
-    most = {"rss_mb": 0.0, "anonymous_mb": 0.0, "heap_mb": 0.0, "checkpoint_mb": 0.0}
+    most = {"rss_mb": 0.0, "anonymous_mb": 0.0, "heap_mb": 0.0}
     ours: dict[str, float] = {"cpu_s": 0.0}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         while process.poll() is None:
@@ -63,7 +63,6 @@ def ingest(
             ours["cpu_s"] = max(ours["cpu_s"], now["cpu_s"])
             for key in ("rss_mb", "anonymous_mb"):
                 most[key] = max(most[key], now[key])
-            most["checkpoint_mb"] = max(most["checkpoint_mb"], _size(home / "ingest"))
             samples.append(_sample(nodes, index, started, before, ours))
             most["heap_mb"] = max(most["heap_mb"], samples[-1]["engine"]["heap_mb"])
         answer = process.stdout.read() if process.stdout else ""
@@ -121,8 +120,3 @@ def _sample(
         "engine": engine,
         "machine": resources.machine_now(),
     }
-
-
-def _size(folder: Path) -> float:
-    """MB of the files of a folder."""
-    return sum(path.stat().st_size for path in folder.glob("*") if path.is_file()) / 1e6

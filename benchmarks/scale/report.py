@@ -39,7 +39,6 @@ def ingest_figures(result: Result) -> dict[str, float]:
         "segments": result["after"]["primaries"]["segments"],
         "our memory, MB": result["most"]["anonymous_mb"],
         "engine's heap, MB": result["most"]["heap_mb"],
-        "checkpoint, MB": round(result["most"]["checkpoint_mb"], 1),
     }
 
 

@@ -34,7 +34,7 @@ ASSERTS = (
 LIMIT_S = 3600.0
 N_KILLS = 200
 KILLS_A_RUN = 5
-# Enough for some seconds of work, since the checkpoint is written every second.
+# Enough for some seconds of work.
 N_DOCUMENTS = 4000
 N_BROKEN = 3
 # A run that takes longer hangs.
@@ -184,7 +184,7 @@ def _finish(context: Context, job: Job, place: str) -> None:
     context.check(not wrong, f"{place}: {'; '.join(wrong)}")
     context.add("documents compared", len(job.rows))
     context.add("runs continued to their end")
-    context.add("of these from a checkpoint", int(b"going on after row" in stdout))
+    context.add("of these with documents that were there", int(b"were there already" in stdout))
     rejects = (job.folder / "rejects.jsonl").read_text().splitlines()
     context.check(len(rejects) == N_BROKEN, f"{place}: {len(rejects)} rejects, not {N_BROKEN}")
     context.check(

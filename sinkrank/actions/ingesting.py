@@ -13,7 +13,6 @@ from typing import Any
 
 from ingest.documents import Layout
 from ingest.files import STDIN, Source, open_sources
-from ingest.from_index import forget
 from ingest.pipeline import Options, ingest
 from ingest.progress import Progress
 from ingest.summary import Summary
@@ -52,9 +51,6 @@ def ingest_input(wanted: Input, options: Options, settings: Settings, index: str
         say_left_out(sources)
         store = opened.enter_context(resources.opened_store(settings))
         summary = ingest(sources, store, index, embeddings, replace(options, layout=layout), progress=progress)
-        if wanted.from_index is not None and summary.failure is None:
-            for copy in sources:
-                forget(copy)
     return summary, {source.name: dict(source.left_out) for source in sources if source.left_out}
 
 

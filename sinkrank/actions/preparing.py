@@ -102,7 +102,7 @@ def _text_fields(layout: Layout, index: str, settings: Settings) -> str | None:
 @contextmanager
 def _records_of(source: IndexSource, settings: Settings, progress: Progress) -> Iterator[Iterator[Record]]:
     from ingest.documents import read_records
-    from ingest.from_index import forget, opened_index
+    from ingest.from_index import opened_index
     from reranker.service.engine import engine_access
 
     with opened_index(
@@ -113,7 +113,6 @@ def _records_of(source: IndexSource, settings: Settings, progress: Progress) -> 
         progress=progress,
     ) as copy:
         yield read_records([copy], layout_of_copy(source.layout))
-        forget(copy)
 
 
 def described(texts: Texts, plan: Plan) -> dict[str, Any]:

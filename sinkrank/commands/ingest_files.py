@@ -124,9 +124,9 @@ def ingest_files(
 
     A row has the fields id, language, title, text and url; all other fields become metadata to filter by. A row
     without an id gets one from its contents, so running a command twice changes nothing. The index is created if it
-    does not exist (default: documents). Run the same command again to resume a run that was interrupted. Rejected rows
-    are written to the reject file with the reason; correct that file and ingest it. The exit code is 0 only if every
-    row is in the index.
+    does not exist (default: documents). Run the same command again to complete a run that was interrupted. Rejected
+    rows are written to the reject file with the reason; correct that file and ingest it. The exit code is 0 only if
+    every row is in the index.
 
     Example: [bold]sinkrank ingest pages.jsonl 'more/*.csv.gz' --lang fr --index pages[/bold]
 

@@ -20,15 +20,14 @@ if TYPE_CHECKING:
 def opened_records(
     names: Sequence[str], layout: Layout, settings: Settings, progress: Progress
 ) -> Iterator[Iterator[Record]]:
-    """The records of files and of indices (URL/INDEX), as one stream. Indices are copied to the home's folder first;
-    the copies are deleted when the block ends without an error.
+    """The records of files and of indices (URL/INDEX), as one stream. Indices are copied to the home's folder first,
+    until the block ends.
 
     Raises:
         BadInput, NotFound, StoreUnavailable: one cannot be read.
     """
     from ingest.documents import read_records
     from ingest.files import open_sources
-    from ingest.from_index import forget
     from sinkrank.console.resources import index_to_read, opened_copy
 
     layout = layout.checked()
@@ -44,8 +43,6 @@ def opened_records(
             if name not in files
         ]
         yield chain(read_records(sources, layout), read_records(copies, layout_of_copy(layout)))
-        for copy in copies:
-            forget(copy)
 
 
 def say_left_out(sources: Iterable[Source]) -> None:

@@ -19,7 +19,7 @@ def report(summary: Summary) -> str:
         f"{summary.indexed:,} of {summary.read:,} documents {where} in index {summary.index!r}"
         + (f" ({languages})" if languages else ""),
         f"{summary.seconds:.1f} s, {summary.documents_per_second:,.0f} documents a second"
-        + (f", going on after row {summary.resumed_at:,}" if summary.resumed_at else ""),
+        + (f"; {summary.already_there:,} were there already" if summary.already_there else ""),
     ]
     if summary.languages.get("und"):
         lines.append(f"{summary.languages['und']:,} have no detected language: only BM25 finds them")
@@ -42,11 +42,10 @@ def explain_failure(summary: Summary) -> None:
     """Prints on standard error why a run ended early, and how to resume it."""
     if summary.failure is None:
         return
-    place = f"; the first not confirmed is {summary.first_unconfirmed}" if summary.first_unconfirmed else ""
     typer.echo(
         f"sinkrank: {summary.failure}\n"
-        f"sinkrank: {summary.indexed:,} documents were confirmed, {summary.unconfirmed:,} were on their way{place}. "
-        "Give the same command again: it resumes there, and no document is added twice.",
+        f"sinkrank: {summary.indexed:,} documents were confirmed, {summary.unconfirmed:,} were on their way. "
+        "Give the same command again: it writes what is missing, and no document is added twice.",
         err=True,
     )
 

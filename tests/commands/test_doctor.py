@@ -111,7 +111,7 @@ def test_a_version_that_a_rebuild_left_is_named(indexed: Path, run: Run) -> None
 
 
 def test_an_ingest_that_did_not_come_to_its_end_is_named(indexed: Path, run: Run) -> None:
-    left = indexed / ".sinkrank" / "ingest" / "documents-0123456789abcdef.sqlite3"
+    left = indexed / ".sinkrank" / "ingest" / "documents-0123456789abcdef.json"
     left.touch()
     found = checks(run, "--quick")
     assert left.name in found["ingest"]["message"]

@@ -13,9 +13,8 @@ import urllib3
 
 from ingest.documents import Layout, read_records
 from ingest.files import Source
-from ingest.from_index import IndexSource, forget, opened_index, read_index_source
+from ingest.from_index import IndexSource, opened_index, read_index_source
 from ingest.pipeline import ingest
-from ingest.progress import no_progress
 from reranker.base import retries
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable, WrongParameter
 from reranker.base.retries import Backoff
@@ -88,18 +87,12 @@ def test_a_query_chooses_among_the_documents(foreign: str, tmp_path: Path) -> No
         assert len(list(read_records([copy], Layout()))) == 3
 
 
-def test_a_copy_that_was_stopped_begins_anew_and_a_whole_one_is_used_again(foreign: str, tmp_path: Path) -> None:
-    source = read_index_source(foreign, LAYOUT)
-
-    def stop(*step: Any) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt), opened_index(source, tmp_path, progress=stop):
-        pass
-    for progress in (no_progress, stop):
-        with opened_index(source, tmp_path, progress=progress) as copy:
-            assert numbers_of(copy) == list(range(N_DOCUMENTS))
-    forget(copy)
+def test_a_copy_is_gone_at_the_end_and_named_by_its_rows(foreign: str, tmp_path: Path) -> None:
+    digests = set()
+    for query in (None, None, '{"term": {"year": 7}}'):
+        with opened_index(read_index_source(foreign, LAYOUT, query), tmp_path) as copy:
+            digests.add(copy.digest)
+    assert len(digests) == 2
     assert list(tmp_path.iterdir()) == []
 
 
@@ -161,4 +154,4 @@ def test_what_is_no_url_of_an_index_is_wrong_use(url: str) -> None:
 def test_a_password_is_never_shown() -> None:
     source = read_index_source("https://me:secret-word@host:9200/pages", Layout())
     assert isinstance(source, IndexSource)
-    assert "secret-word" not in f"{source.name} {source.key} {source}"
+    assert "secret-word" not in f"{source.name} {source}"

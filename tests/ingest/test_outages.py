@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -17,7 +16,7 @@ import pytest
 import urllib3
 from typer.testing import CliRunner
 
-from ingest.claims import CLAIM_SECONDS, Claim
+from ingest.claims import Claim
 from reranker.base import retries
 from reranker.base.errors import BadInput
 from reranker.base.retries import Backoff
@@ -154,7 +153,7 @@ def test_an_index_that_is_deleted_meanwhile_is_not_made_anew_by_the_writing(
         assert f"has no index '{name}-000001'" in first.failure
         assert urllib3.request("GET", f"{engine.url}/{name}*?expand_wildcards=all", timeout=30).json() == {}
         second = runs(store, name)
-        assert (second.failure, second.resumed_at) == (None, 0)
+        assert (second.failure, second.already_there) == (None, 0)
         runs.assert_whole(direct, name)
 
 
@@ -182,7 +181,7 @@ LIMITED = (
 @pytest.mark.slow
 @pytest.mark.parametrize("limit", [30_000, 400_000])
 def test_a_disk_that_is_full_ends_the_run_in_one_line_and_the_next_one_goes_on(runs: Runs, limit: int) -> None:
-    # No file may grow beyond so many bytes: the checkpoint, the words beside it, the store.
+    # No file may grow beyond so many bytes.
     arguments = runs.command(str(runs.folder / "store"), "pages", "--workers", "1")
     full = subprocess.run(
         [sys.executable, "-c", LIMITED, str(limit), *arguments], capture_output=True, text=True, check=False
@@ -242,24 +241,18 @@ def test_a_run_that_goes_on_has_the_claim_that_it_had(embedded: EmbeddedStore, r
         runs(Killed(embedded, after=1_000), rebuild=True)
     with pytest.raises(BadInput, match="another run is making a version"):
         replace(runs, folder=runs.folder / "elsewhere")(embedded, rebuild=True)
-    assert runs(embedded, rebuild=True).resumed_at > 0
+    assert runs(embedded, rebuild=True).already_there > 0
     runs.assert_whole(embedded)
 
 
-@pytest.mark.parametrize("continued", [True, False], ids=["the same input", "another input, later"])
-def test_a_claim_that_a_killed_first_run_left_goes_with_the_next_run(
-    new_index: Callable[[], str], store: Store, runs: Runs, monkeypatch: pytest.MonkeyPatch, continued: bool
+def test_a_claim_that_a_killed_first_run_left_goes_when_the_run_is_given_again(
+    new_index: Callable[[], str], store: Store, runs: Runs
 ) -> None:
     index = new_index()
-
     try:
         with pytest.raises(KeyboardInterrupt):
             runs(Killed(store, after=1_000), index)
         assert n_claims(store, index) == 1
-        if not continued:
-            now = time.time()
-            monkeypatch.setattr(time, "time", lambda: now + CLAIM_SECONDS + 1)
-            runs = replace(runs, folder=runs.folder / "elsewhere")
         assert runs(store, index).failure is None
         assert n_claims(store, index) == 0
     finally:

@@ -185,7 +185,6 @@ def test_a_store_that_fails_midway_is_reported_with_what_was_not_confirmed(pages
     assert summary.indexed == 4
     assert summary.failure == "the node went away"
     assert summary.unconfirmed == 2
-    assert summary.first_unconfirmed == f"{pages.folder}/in.jsonl:5"
     assert summary.read == summary.indexed + summary.rejected + summary.unconfirmed
     assert pages.ingest(*rows).indexed == 10
     assert pages.store.count("pages") == 10
@@ -246,6 +245,30 @@ def test_words_are_not_counted_again_where_every_language_has_its_idf(tmp_path: 
     steps.clear()
     ingest(sources, embedded, "pages", french, progress=lambda *step: steps.append(step))
     assert {step[2] for step in steps} == {"indexing"}
+
+
+def test_a_rebuild_that_has_lost_a_document_does_not_serve(pages: Pages) -> None:
+    pages.ingest(document("old", "chat"))
+    rows = [document(str(n), "chat") for n in range(10)]
+
+    summary = pages.ingest(*rows, store=Losing(pages.store), rebuild=True)
+
+    assert "pages-000002, because it holds 9 documents and 10 were confirmed" in str(summary.failure)
+    assert "--to pages-000002" in str(summary.failure)
+    assert [version.name for version in pages.store.versions("pages") if version.is_serving] == ["pages-000001"]
+    again = pages.ingest(*rows, rebuild=True)
+    assert (again.failure, again.previous_version) == (None, "pages-000001")
+
+
+class Losing(Wrapped):
+    """Confirms a document that it does not write."""
+
+    def write_prepared(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
+        for document in documents:
+            if document is not None and document.doc_id == "7":
+                yield WriteResult("7")
+            else:
+                yield from self._store.write_prepared(index, [document])
 
 
 class Refusing(Wrapped):

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ingest import writing
-from ingest.checkpoint import Checkpoint
 from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.embedded.store import EmbeddedStore
 from reranker.text.bags import unpack
 from reranker.text.documents import id_hash
-from tests.ingest.runs import Pages, Runs, write_rows
+from tests.ingest.runs import Pages, Runs, Stopping, write_rows
 from tests.support.tiny import POSITIONS
 
 pytestmark = pytest.mark.any_engine
@@ -75,27 +73,10 @@ def test_an_index_that_was_made_without_a_sample_gets_one_by_a_refresh_alone(pag
     assert set(queries(pages, "fr")) == {id_hash("a"), id_hash("b")}
 
 
-def test_a_run_that_was_stopped_and_goes_on_draws_of_all_its_documents(
-    embedded: EmbeddedStore, runs: Runs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Stopped(Exception):
-        pass
-
-    saved = []
-
-    def stop_after_the_third(checkpoint: Checkpoint, settled: object) -> None:
-        save(checkpoint, settled)
-        saved.append(settled)
-        if len(saved) == 3:
-            raise Stopped
-
-    save = Checkpoint.save
+def test_a_run_that_was_stopped_and_goes_on_draws_of_all_its_documents(embedded: EmbeddedStore, runs: Runs) -> None:
     rows = [{"id": str(number), "lang": "fr", "text": "chat eau"} for number in range(120)]
     documents = write_rows(runs.folder / "in.jsonl", rows)
-    monkeypatch.setattr(writing, "_SECONDS_BETWEEN_CHECKPOINTS", 0.0)
-    monkeypatch.setattr(Checkpoint, "save", stop_after_the_third)
-    with pytest.raises(Stopped):
-        runs(embedded, documents=documents)
-    monkeypatch.setattr(Checkpoint, "save", save)
-    assert runs(embedded, documents=documents).resumed_at > 0
+    with pytest.raises(KeyboardInterrupt):
+        runs(Stopping(embedded, after=50), documents=documents)
+    assert runs(embedded, documents=documents).already_there > 0
     assert set(embedded.hubness_sample("pages").languages["fr"]) == {id_hash(str(number)) for number in range(120)}

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,7 +16,7 @@ from ingest.workers import Workers
 from reranker.base.errors import SinkrankError
 from reranker.embeddings import Embeddings
 from reranker.stores.embedded.store import EmbeddedStore
-from tests.ingest.runs import assert_equal, run, write_rows
+from tests.ingest.runs import assert_equal, write_rows
 
 pytestmark = pytest.mark.slow
 
@@ -137,23 +136,6 @@ def test_the_same_documents_come_out_of_one_process_and_of_two(
     assert embedded.idf("pages-1").version == embedded.idf("pages-2").version
     for number in (0, 7, 2_399):
         assert_equal(*(embedded.fetch(f"pages-{n_workers}", str(number)) for n_workers in (1, 2)))
-
-
-def test_each_text_is_tokenised_once_though_the_input_is_read_twice(
-    embedded: EmbeddedStore, embeddings: Embeddings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts: list[str] = []
-    read = Embeddings.bags_and_first_words
-
-    def read_and_tell(self: Embeddings, given: list[str], languages: list[str], n_words: int) -> Any:
-        texts.extend(given)
-        return read(self, given, languages, n_words)
-
-    monkeypatch.setattr(Embeddings, "bags_and_first_words", read_and_tell)
-    rows = [{"id": str(n), "lang": "fr" if n % 3 else "de", "text": f"chat {n}"} for n in range(600)]
-    path = write_rows(tmp_path / "in.jsonl", [*rows, "broken"])
-    assert run(path, embedded, "pages", embeddings, tmp_path).indexed == 600
-    assert sorted(texts) == sorted(f"chat {n}" for n in range(600))
 
 
 def test_a_process_that_encodes_loads_neither_the_engines_client_nor_the_transport() -> None:
