@@ -25,13 +25,13 @@ from ir_measures import RR, Qrel, R, ScoredDoc, nDCG
 
 from benchmarks.report import machine
 from papers.corpora.tasks import Direction, make_task
+from papers.judged.beir import CORPUS, QRELS, QUERIES, Collection, read_beir
+from papers.judged.indexing import indexed
 from reranker.embeddings import Embeddings
 from reranker.search.searcher import Searcher, SearchRequest
 from reranker.stores import open_store
 from reranker.stores.base.filters import Filters
 from sinkrank.demo.libreoffice import load_libreoffice
-from sinkrank.evaluation.beir import CORPUS, QRELS, QUERIES, Collection, read_beir
-from sinkrank.evaluation.indexing import indexed
 from sinkrank.evaluation.judgments import JudgedQuery
 
 DEPTHS = (100, 300, 500, 1_000)

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from ingest.progress import Progress
 from papers.base.stopwatch import Stopwatch
+from papers.judged.collection import IndexedCollection, Wanted, opened, present
 from papers.judged.comparators import (
     BM25,
     COMPARATORS,
@@ -28,7 +29,6 @@ from reranker.search.searcher import MAX_DEPTH
 from reranker.service.settings import Settings
 from reranker.service.settings_sources import LoadedSettings
 from sinkrank.actions import judged
-from sinkrank.actions.collection import IndexedCollection, Wanted, opened, present
 from sinkrank.console import options, output
 from sinkrank.console.parsing import parse_names
 from sinkrank.console.tables import figures_table
@@ -65,8 +65,8 @@ def measure(
     output_folder: options.ReportFolder = None,
     json_: options.Json = False,
 ) -> None:
-    """Measure methods and other systems on a judged collection: as `sinkrank evaluate --collection` does, with CPU
-    times, and across languages also without identical spellings.
+    """Index a judged collection, and measure methods and other systems on it, with CPU times, and across languages also
+    without identical spellings.
 
     Example: [bold]python -m papers.judged collections/cranfield --first-stage bm25 --systems minilm[/bold]
     """

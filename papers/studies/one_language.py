@@ -24,15 +24,15 @@ from ingest.embeddings.spelling import smooth
 from ingest.embeddings.training import DIM, SEED, SINGULAR_VALUE_POWER
 from papers.base import module_command
 from papers.base.markdown import print_table
+from papers.judged.beir import Collection, read_beir
+from papers.judged.indexing import indexed
 from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.ranking.reranker import Reranker
 from reranker.search.searcher import Searcher, SearchRequest
 from reranker.stores import open_store
 from reranker.text.documents import Document
 from reranker.text.tokens import letter_tokens
-from sinkrank.evaluation.beir import Collection, read_beir
 from sinkrank.evaluation.comparison import measures_of
-from sinkrank.evaluation.indexing import indexed
 
 _INDEX = "documents"
 _DEPTH = 100

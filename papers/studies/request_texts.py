@@ -16,14 +16,14 @@ from statistics import fmean
 
 from papers.base import module_command
 from papers.base.markdown import print_table
+from papers.judged.beir import Collection, read_beir
+from papers.judged.indexing import indexed
 from reranker.embeddings import Embeddings
 from reranker.ranking.reranker import Reranker
 from reranker.search.searcher import Searcher
 from reranker.stores import open_store
 from reranker.text.bags import BagOfWords
-from sinkrank.evaluation.beir import Collection, read_beir
 from sinkrank.evaluation.comparison import Way, measures_of, run_way
-from sinkrank.evaluation.indexing import indexed
 from sinkrank.evaluation.judgments import JudgedQuery
 
 _INDEX = "texts"

@@ -19,13 +19,13 @@ from pathlib import Path
 from papers.base import module_command
 from papers.base.markdown import print_table
 from papers.corpora.mallard import parse_topic
+from papers.judged.beir import CORPUS, QRELS, QUERIES
 from papers.studies.titles import MIN_DOCUMENT_WORDS, sections_of
 from reranker.base.whole_files import write_whole
 from reranker.service.settings_sources import load_settings
 from sinkrank.actions import in_process_proxy
 from sinkrank.console import resources
 from sinkrank.demo.pages import write_jsonl
-from sinkrank.evaluation.beir import CORPUS, QRELS, QUERIES
 from sinkrank.evaluation.comparison import Run, Way
 from sinkrank.evaluation.judgments import JudgedQuery
 from sinkrank.evaluation.proxy_way import FIRST_STAGE, ProxySearches

@@ -16,12 +16,12 @@ from ingest.fetching.debian import Archive, ways_out
 from papers.base import module_command
 from papers.corpora.documentation import Section, manual_page, pod_sections, postgresql_page, python_sections
 from papers.corpora.gnome import load_gnome
+from papers.judged.beir import CORPUS, QRELS, QUERIES
 from reranker.base.errors import BadInput
 from reranker.base.temporary import temporary_folder
 from reranker.base.whole_files import write_whole
 from sinkrank.demo import Page, load_libreoffice
 from sinkrank.demo.pages import by_language, write_jsonl
-from sinkrank.evaluation.beir import CORPUS, QRELS, QUERIES
 
 N_QUERIES, QUERY_WORDS, MIN_DOCUMENT_WORDS = 300, range(2, 16), 30
 _SEED = 7  # of the drawn queries; any fixed number would do

@@ -12,7 +12,7 @@ from papers.suite.classification import Classified, classify
 from papers.suite.judging import MEASURES
 from papers.suite.questions import Judgement, Question
 from papers.suite.records import Record
-from sinkrank.evaluation.statistics import Interval, bootstrap_interval, by_unit, holm, randomisation_p
+from sinkrank.evaluation.statistics import Interval, bootstrap_interval, holm, randomisation_p
 
 REFERENCE = "auto"
 """The reference: all other systems are compared with it."""
@@ -143,7 +143,7 @@ def _table(name: str, asked: Mapping[str, tuple[Question, Judgement]], found: Ma
     )
     rows = []
     for system, given in found.items():
-        is_whole = given.keys() == asked.keys()
+        is_whole, by_page = given.keys() == asked.keys(), _by_page(given).values()
         means = {direction: record.measures[name].mean(axis=0) for direction, (_, record) in given.items()}
         overall = np.mean(list(means.values()), axis=0)
         rows.append(
@@ -151,7 +151,7 @@ def _table(name: str, asked: Mapping[str, tuple[Question, Judgement]], found: Ma
                 system,
                 {direction: float(mean[0]) for direction, mean in means.items()},
                 dict(zip(MEASURES, map(float, overall), strict=True)) if is_whole else {},
-                bootstrap_interval(*by_unit(_by_page(given))) if is_whole else None,
+                bootstrap_interval(list(map(sum, by_page)), list(map(len, by_page))) if is_whole else None,
                 p_values.get(system),
                 _costs([(asked[direction][0], record) for direction, (_, record) in given.items()]),
             )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
+from math import log2
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,8 +15,9 @@ from typer.testing import CliRunner, Result
 
 from papers.judged import command
 from papers.judged.command import app
+from papers.tests.judged_collections import write_collection
 from reranker.base.errors import WrongParameter
-from tests.evaluation.judged_collections import write_collection
+from reranker.stores import open_store
 from tests.support.tiny import tiny_embeddings
 
 LANG = ("--lang", "fr-en")
@@ -31,6 +34,32 @@ def measure(*arguments: str) -> Result:
     done = CliRunner().invoke(app, list(arguments))
     assert done.exit_code == 0, (done.output, done.exception)
     return done
+
+
+def test_a_collection_is_indexed_searched_and_compared(pets: str, tmp_path: Path) -> None:
+    report = json.loads(measure(pets, *LANG, "--methods", "auto", "--output", "out", "--json").stdout)
+    assert report["collection"] == {
+        "name": "pets",
+        "documents": 3,
+        "queries": 2,
+        "query_language": "fr",
+        "document_language": "en",
+    }
+    # chat finds cat at rank 1; of the two with bread, pain car finds the one with car first.
+    means = report["methods"]["auto"]["means"]
+    assert (means["MRR"], means["R@100"]) == (pytest.approx((1 + 1 / 2) / 2), 1.0)
+    assert means["nDCG@10"] == pytest.approx((1 + 1 / log2(3)) / 2)
+    assert report["methods"]["auto"]["difference"]["n_much_worse"] == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["auto.run", "judged.json", "none.run"]
+    assert not (tmp_path / ".sinkrank" / "store").exists()
+
+
+def test_a_named_index_stays_in_the_store(pets: str, tmp_path: Path) -> None:
+    asked = (pets, *LANG, "--methods", "auto", "--index", "pets", "--json")
+    assert json.loads(measure(*asked).stdout)["index"] == "pets"
+    with closing(open_store(str(tmp_path / ".sinkrank" / "store"))) as store:
+        assert store.count("pets") == 3
+    measure(*asked)
 
 
 def test_across_languages_it_measures_without_identical_spellings_and_what_a_query_costs(pets: str) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from papers.judged.beir import read_beir
 from papers.studies.request_texts import main, rows
-from sinkrank.evaluation.beir import read_beir
-from tests.evaluation.judged_collections import write_collection
+from papers.tests.judged_collections import write_collection
 from tests.support.tiny import tiny_embeddings
 
 # Both words of the query against words near to them: BM25 has the first before the second, transport the second.

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import urllib3
 
+from papers.judged.beir import read_beir
 from papers.studies.second_language import QUERIES_IN, judged_queries, main, row, write
-from sinkrank.evaluation.beir import read_beir
 from sinkrank.evaluation.comparison import Run, Way
 from tests.support.engines.sources import Engine
 from tests.support.tiny import tiny_embeddings

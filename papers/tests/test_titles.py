@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from papers.corpora.documentation import Section, manual_page, pod_sections, postgresql_page, python_sections
+from papers.judged.beir import read_beir
 from papers.studies.titles import drawn, main, sections_of, write
 from reranker.base.errors import BadInput
 from sinkrank.demo import CorpusUnavailable
-from sinkrank.evaluation.beir import read_beir
 
 LONG = " ".join(["word"] * 30)
 POSTGRESQL = """<html><head><title>{title}</title></head><body>

@@ -1,4 +1,4 @@
-"""`sinkrank evaluate`: measures methods on an index with relevance judgments, or on a judged collection."""
+"""`sinkrank evaluate`: measures methods on an index with relevance judgments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from sinkrank.console.parsing import parse_names
 @options.takes_settings("first_stage", "depth", *options.SEARCHABLE)
 def evaluate(
     loaded: LoadedSettings,
-    context: typer.Context,
     qrels: options.Qrels = None,
     queries: options.Queries = None,
     methods: Annotated[
@@ -28,47 +27,20 @@ def evaluate(
         ),
     ] = "nbow,rwmd,sinkhorn,relaxed,auto",
     template: options.Template = None,
-    collection: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DIR|NAME",
-            help="Index a judged collection and measure on it: a folder in BEIR's layout, or a name of ir_datasets. "
-            "--qrels may then name other judgments.",
-        ),
-    ] = None,
-    lang: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CODE|FROM-TO",
-            help="With --collection: language of queries and documents, en or en-de; default: detected over all texts.",
-        ),
-    ] = None,
     output_folder: options.ReportFolder = None,
     json_: options.Json = False,
 ) -> None:
     """Compare the methods with the first stage alone on an index with relevance judgments, with tests of significance.
 
-    An index that Sinkrank did not make is searched through the proxy. With --collection it indexes a judged collection
-    and compares the methods there.
+    An index that Sinkrank did not make is searched through the proxy.
 
     Example: [bold]sinkrank evaluate --qrels qrels.txt --queries queries.jsonl --index pages --methods auto[/bold]
     """
-    settings = loaded.settings
-    if collection is not None:
-        from sinkrank.actions import collection as collections
-
-        collections.check_options(context)
-        _check_folder(output_folder)
-        # Only the options, so that no evaluation writes to the index of the settings.
-        wanted = collections.Wanted(collection, qrels, lang, loaded.option("store"), loaded.option("index"))
-        collections.evaluate_collection(wanted, settings, parse_names(methods), output_folder, json_)
-        return
-    if lang is not None:
-        raise typer.BadParameter("it is of a collection; give --collection too", param_hint="--lang")
     if qrels is None:
-        raise typer.BadParameter("give the judgments of your index, or --collection", param_hint="--qrels")
+        raise typer.BadParameter("give the judgments of your index", param_hint="--qrels")
     from sinkrank.actions import judged, judged_proxy
 
+    settings = loaded.settings
     _check_folder(output_folder)
     opening = judged_proxy.opened(settings, template, loaded.option("depth") or settings.proxy_window_size)
     judged.compare(opening, queries, qrels, parse_names(methods), output_folder, json_)

@@ -165,11 +165,5 @@ def takes_settings(*wanted: str | SettingOption) -> Callable[[Callable[..., None
     return decorate
 
 
-def is_given(context: typer.Context, name: str) -> bool:
-    """Whether a parameter is given on the command line, also with its default value."""
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
-
-
 def _parameter(name: str, annotation: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)

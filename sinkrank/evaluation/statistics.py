@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -115,12 +115,6 @@ def bootstrap_interval(sums: ArrayLike, counts: ArrayLike, seed: int = SEED) -> 
         means.append(totals[drawn].sum(axis=1) / sizes[drawn].sum(axis=1))
     low, high = np.quantile(np.concatenate(means), [(1 - _CONFIDENCE) / 2, (1 + _CONFIDENCE) / 2])
     return Interval(mean, float(low), float(high))
-
-
-def by_unit(values: Mapping[str, Sequence[float]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Returns (sums, counts) of the observations of each unit, in the mapping's order."""
-    sums = np.array([sum(each) for each in values.values()], dtype=np.float64)
-    return sums, np.array([len(each) for each in values.values()], dtype=np.float64)
 
 
 def _checked(values: ArrayLike) -> NDArray[np.float64]:

@@ -6,9 +6,9 @@ from contextlib import closing
 import pytest
 
 from benchmarks.depth import Work, measure, spread, table
+from papers.judged.beir import read_beir
 from reranker.search.searcher import Searcher
 from reranker.stores import open_store
-from sinkrank.evaluation.beir import read_beir
 from tests.support.tiny import tiny_embeddings
 
 TEXTS = {"1": "cat", "2": "dog", "3": "water", "4": "bread"}

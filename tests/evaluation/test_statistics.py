@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sinkrank.evaluation.statistics import bootstrap_interval, by_unit, holm, randomisation_p
+from sinkrank.evaluation.statistics import bootstrap_interval, holm, randomisation_p
 
 
 @pytest.mark.parametrize("pairs", [[1.0, 2.0, 3.0, 4.0], [1.0, 0.0, 2.0, 0.0, 3.0, 4.0]], ids=["four", "and zeros"])
@@ -98,9 +98,3 @@ def test_sums_and_counts_must_be_of_the_same_units() -> None:
         bootstrap_interval([1.0, 2.0], [1])
     with pytest.raises(ValueError, match="0 observations"):
         bootstrap_interval([1.0, 2.0], [1, 0])
-
-
-def test_observations_are_gathered_by_unit() -> None:
-    sums, counts = by_unit({"a": [1.0, 0.5], "b": [0.25]})
-
-    assert (sums.tolist(), counts.tolist()) == ([1.5, 0.25], [2.0, 1.0])

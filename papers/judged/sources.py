@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ingest.progress import Progress, no_progress
+from papers.judged.beir import CORPUS, QRELS, QUERIES, Collection, read_beir
 from reranker.base.errors import BadInput, NotFound
-from sinkrank.evaluation.beir import CORPUS, QRELS, QUERIES, Collection, read_beir
 
 _PACKAGE = "ir_datasets"
 # Number of rows between two steps of the progress bar.
@@ -50,7 +50,7 @@ def _load(name: str) -> Any:
     except ImportError as error:
         raise NotFound(
             f"there is no folder {name!r}, and names of ir_datasets need its package; check the path, or install it "
-            "with: pip install 'sinkrank[collections]'"
+            "with: pip install ir-datasets"
         ) from error
     try:
         dataset = ir_datasets.load(name)

@@ -10,16 +10,16 @@ from types import SimpleNamespace
 
 import pytest
 
+from papers.judged.beir import read_beir
+from papers.judged.indexing import indexed
+from papers.judged.languages import languages_of
+from papers.judged.sources import opened_collection
+from papers.tests.judged_collections import write_collection
 from reranker.base.errors import BadInput, NotFound, UnknownLanguage, WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
 from reranker.stores.base.protocol import Store
 from sinkrank.demo.shipped import load_parallel_texts
-from sinkrank.evaluation.beir import read_beir
-from sinkrank.evaluation.indexing import indexed
-from sinkrank.evaluation.languages import languages_of
-from sinkrank.evaluation.sources import opened_collection
-from tests.evaluation.judged_collections import write_collection
 from tests.support.tiny import tiny_embeddings
 
 
@@ -120,7 +120,7 @@ def test_a_name_of_ir_datasets_is_read_as_a_folder_is(monkeypatch: pytest.Monkey
         ("other", dataset(), NotFound, "'other' is neither a folder nor a name of ir_datasets"),
         ("pets", dataset(has_qrels=False), BadInput, "has no qrels; name a part that has, such as pets/test"),
         ("pets", dataset(n_documents=8_841_823), BadInput, "8,841,823 documents, and at most 1,000,000"),
-        ("pets", None, NotFound, r"pip install 'sinkrank\[collections\]'"),
+        ("pets", None, NotFound, "pip install ir-datasets"),
         ("./gone", None, NotFound, r"there is no folder '\./gone'"),
     ],
     ids=["no name", "no judgments", "too large", "no package", "a path is never a name"],

@@ -15,11 +15,11 @@ from time import process_time
 from ingest.documents import Layout
 from ingest.pipeline import Options, ingest
 from ingest.progress import Progress, no_progress
+from papers.judged.beir import Collection
 from reranker.base.errors import BadInput, NotFound, SinkrankError, StoreUnavailable
 from reranker.embeddings import Embeddings
 from reranker.stores.base.names import check_index_name
 from reranker.stores.base.protocol import Store
-from sinkrank.evaluation.beir import Collection
 
 _PREFIX = "sinkrank-evaluate-"
 # Number of documents to look up in an existing index, to check that it has the collection.

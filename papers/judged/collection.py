@@ -1,4 +1,4 @@
-"""`sinkrank evaluate --collection`: indexes a judged collection and compares methods on it, in tables and files."""
+"""Indexes a judged collection, and prints and writes the comparison of methods on it."""
 
 from __future__ import annotations
 
@@ -8,34 +8,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from sinkrank.actions import judged
 from sinkrank.console import output, resources
-from sinkrank.console.options import is_given
 
 if TYPE_CHECKING:
     from ingest.progress import Progress
+    from papers.judged.beir import Collection
+    from papers.judged.indexing import Indexed
     from reranker.search.searcher import Searcher
     from reranker.service.settings import Settings
-    from sinkrank.evaluation.beir import Collection
     from sinkrank.evaluation.comparison import Run
-    from sinkrank.evaluation.indexing import Indexed
     from sinkrank.evaluation.judgments import JudgedQuery
-
-_TAKEN = frozenset(
-    {
-        "collection", "lang", "qrels", "methods", "first_stage", "depth", "store", "index", "output_folder", "json_",
-        "home", "embeddings", "config",
-    }
-)  # fmt: skip
-
-
-def check_options(context: typer.Context) -> None:
-    """Raises BadParameter for an option that cannot be used with --collection."""
-    for parameter in context.command.params:
-        if parameter.name not in _TAKEN and is_given(context, parameter.name or ""):
-            raise typer.BadParameter("--collection does not take it", param_hint=parameter.opts[0])
 
 
 @dataclass(frozen=True)
@@ -91,10 +74,10 @@ class IndexedCollection:
 @contextmanager
 def opened(wanted: Wanted, settings: Settings, progress: Progress) -> Iterator[IndexedCollection]:
     """Opens a collection and indexes it. An index without a name is deleted at the end."""
+    from papers.judged.indexing import indexed
+    from papers.judged.languages import languages_of
+    from papers.judged.sources import opened_collection
     from reranker.search.searcher import Searcher
-    from sinkrank.evaluation.indexing import indexed
-    from sinkrank.evaluation.languages import languages_of
-    from sinkrank.evaluation.sources import opened_collection
 
     embeddings = resources.open_embeddings(settings)
     with opened_collection(wanted.source, wanted.qrels, progress) as collection:
@@ -121,22 +104,12 @@ def _opened_store(wanted: Wanted, settings: Settings) -> Iterator[Settings]:
         yield settings.model_copy(update={"store": str(folder), "store_pipeline": None})
 
 
-def evaluate_collection(
-    wanted: Wanted, settings: Settings, methods: Sequence[str], folder: Path | None, as_json: bool
-) -> None:
-    """Indexes, searches, measures, prints, and writes reports into the folder."""
-    names = judged.after_first_stage(methods)
-    with output.progress_bars() as progress, opened(wanted, settings, progress) as found:
-        runs = [found.run(settings, name, found.queries, progress) for name in names]
-    present(found, runs, folder, as_json)
-
-
 def present(
     found: IndexedCollection,
     runs: Sequence[Run],
     folder: Path | None,
     as_json: bool,
-    more: dict[str, Any] | None = None,
+    more: dict[str, Any],
 ) -> None:
     """Prints the comparison of the runs, and writes it into the folder.
 
@@ -148,7 +121,7 @@ def present(
         output.talk().print(
             f"{rows} of {found.collection.corpus} left out: no text, no id, or the id of a row before", markup=False
         )
-    described = {"collection": found.described()} | (more or {})
+    described = {"collection": found.described()} | more
     judged.present(found.index.index, runs, found.collection.queries, folder, as_json, described)
     if not as_json:
         documents = output.counted(found.index.n_documents, "document")

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from papers.judged.beir import Collection
 from reranker.base.errors import BadInput, UnknownLanguage
 from reranker.embeddings import Embeddings
 from reranker.text.language_detection import UNKNOWN_LANGUAGE, detect_language
 from reranker.text.languages import language_code, language_pair
-from sinkrank.evaluation.beir import Collection
 
 # Number of letters in a chunk. The language is detected for each chunk, and the most frequent one is taken.
 _CHUNK_LETTERS = 2_000
