@@ -1,4 +1,4 @@
-"""Checks out an earlier version of this project into another folder."""
+"""Checks out an earlier version of this project into another folder, and installs it there."""
 
 from __future__ import annotations
 
@@ -28,12 +28,20 @@ def older_revision(given: str | None) -> str:
 
 
 def checked_out(revision: str, folder: Path) -> Path:
-    """Writes the files of a revision to a new folder. The repository is not changed."""
+    """Writes the files of a revision to a new folder, and installs it with its own dependencies and compiled loops in
+    `.venv` there. The repository is not changed.
+
+    Raises:
+        RuntimeError: it cannot be installed.
+    """
     archive = folder.with_suffix(".tar")
     _git("archive", "--format=tar", f"--output={archive}", revision)
     with tarfile.open(archive) as files:
         files.extractall(folder, filter="data")
     archive.unlink()
+    done = subprocess.run(["make", ".venv/.runtime"], cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{revision} cannot be installed: {done.stderr[-1000:]}; name another commit with --older")
     return folder
 
 

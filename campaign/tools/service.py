@@ -69,6 +69,11 @@ def environment(more: Mapping[str, str] | None = None, root: Path = ROOT) -> dic
     return {**kept, **own, **(more or {})}
 
 
+def python_of(root: Path) -> str:
+    """The Python that runs the code of a checkout: this one, or that of its own environment."""
+    return sys.executable if root == ROOT else str(root / ".venv" / "bin" / "python")
+
+
 @contextmanager
 def serving(
     context: Context,
@@ -91,8 +96,19 @@ def serving(
         RuntimeError: the service does not start.
     """
     log_path = context.folder / f"{name}.log"
-    command = [sys.executable, "-m", *module, "serve", "--port", "0", "--store", store, "--embeddings", str(embeddings)]
-    command += ["--home", str(context.folder / f"{name}-home")]
+    command = [
+        python_of(root),
+        "-m",
+        *module,
+        "serve",
+        "--port",
+        "0",
+        "--store",
+        store,
+        "--embeddings",
+        str(embeddings),
+    ]
+    command += ["--embeddings", str(embeddings), "--home", str(context.folder / f"{name}-home")]
     with log_path.open("wb") as log:
         process = subprocess.Popen(command, env=environment(settings, root), cwd=context.folder, stdout=log, stderr=log)
     address = None
@@ -138,7 +154,7 @@ def command(
 ) -> subprocess.CompletedProcess[str]:
     """Runs `sinkrank` with these arguments."""
     return subprocess.run(
-        [sys.executable, "-m", "sinkrank", *arguments],
+        [python_of(root), "-m", "sinkrank", *arguments],
         env=environment(root=root),
         cwd=cwd,
         capture_output=True,
