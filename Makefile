@@ -9,12 +9,15 @@ PAPERS ?=
 AUDIT ?=
 # Options of the campaign: make campaign CAMPAIGN='--only kills soak --scale 0.1'; --help lists them
 CAMPAIGN ?=
+# Options of uv pip compile: make lock LOCK=--upgrade
+LOCK ?=
 # Options of the benchmark: make bench BENCH='--vocabulary 20000 500000 --rounds 15'; --help lists them
 BENCH ?=
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo evaluate papers bench campaign wheels lint check test conformance site sbom audit format lock clean
+.DELETE_ON_ERROR:
+.PHONY: help demo evaluate papers bench campaign wheels release lint check test conformance site sbom audit format lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -25,30 +28,39 @@ help: ## List the targets
 	@$(PYTHON) -m venv .venv || \
 	  { rm -rf .venv; echo "python3 cannot make a virtual environment; on Debian: apt-get install python3-venv" >&2; exit 1; }
 
+# What each environment needs of requirements.lock: extras, groups or packages (deploy/locked.py).
+.venv/uv.txt: NAMES := uv
+.venv/runtime.txt: NAMES := base demo exact otel words zstd
+.venv/dev.txt: NAMES := dev
+.venv/bench.txt: NAMES := base bench
+.venv/wheels.txt: NAMES := wheels
+.venv/%.txt: requirements.lock pyproject.toml deploy/locked.py | .venv/bin/python
+	@$(BIN)/python deploy/locked.py $(NAMES) > $@
+
 # uv installs in seconds what takes pip half a minute, from the same index. Where uv fails, pip installs.
 LOCKED := --quiet --no-deps --require-hashes -r
-.venv/.uv: requirements-install.lock | .venv/bin/python
-	-@$(BIN)/python -m pip install $(LOCKED) requirements-install.lock
+.venv/.uv: .venv/uv.txt
+	-@$(BIN)/python -m pip install $(LOCKED) $<
 	@touch $@
 
 # $(call install,environment,options). All is compiled here, as pip does it: a command starts in half the time, and tests,
 # which take warnings for errors, do not meet those of compiling.
 define install
 index=$${PIP_INDEX_URL:-$$($(1)/bin/python -m pip config get global.index-url 2>/dev/null)}; \
-  UV_COMPILE_BYTECODE=1 $(BIN)/uv pip install --native-tls --no-config --python $(1)/bin/python $${index:+--default-index "$$index"} $(2) 2>/dev/null || \
+  UV_COMPILE_BYTECODE=1 $(BIN)/uv pip install --system-certs --no-config --python $(1)/bin/python $${index:+--default-index "$$index"} $(2) 2>/dev/null || \
   $(1)/bin/python -m pip install $(2)
 endef
 
 # The install compiles the C library too, and does so again where a source is newer.
 NATIVE := hatch_build.py $(wildcard reranker/native/*.[ch] reranker/native/*/*.[ch]) reranker/native/compiling.py
 
-.venv/.runtime: requirements.lock pyproject.toml $(NATIVE) .venv/.uv
-	@$(call install,.venv,$(LOCKED) requirements.lock)
+.venv/.runtime: .venv/runtime.txt pyproject.toml $(NATIVE) .venv/.uv
+	@$(call install,.venv,$(LOCKED) $<)
 	@$(call install,.venv,--quiet --no-deps --editable .)
 	@touch $@
 
-.venv/.dev: requirements-dev.lock .venv/.runtime
-	@$(call install,.venv,$(LOCKED) requirements-dev.lock)
+.venv/.dev: .venv/dev.txt .venv/.runtime
+	@$(call install,.venv,$(LOCKED) $<)
 	@touch $@
 
 demo: .venv/.runtime ## Fetch real pages, build, search, serve (SERVE=0 stops after the searches)
@@ -61,9 +73,9 @@ papers: .venv/.dev ## Measure every system of the papers (80 minutes; PAPERS=--q
 	@$(BIN)/python -m papers $(PAPERS)
 
 # The peers have an environment of their own: what they need must not meet the tests.
-.venv/bench/.ready: requirements-bench.lock pyproject.toml .venv/.uv
+.venv/bench/.ready: .venv/bench.txt pyproject.toml .venv/.uv
 	@$(PYTHON) -m venv .venv/bench
-	@$(call install,.venv/bench,$(LOCKED) requirements-bench.lock)
+	@$(call install,.venv/bench,$(LOCKED) $<)
 	@$(call install,.venv/bench,--quiet --no-deps --editable .)
 	@touch $@
 
@@ -72,13 +84,16 @@ bench: .venv/bench/.ready ## Time the transport beside its peers (some ten minut
 
 # Zig's compiler takes 440 MB, so all checkouts share it. Debian's Python for arm64: see CONTRIBUTING.md.
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/sinkrank
-$(CACHE)/wheels/.ready: requirements-wheels.lock .venv/.uv
+$(CACHE)/wheels/.ready: .venv/wheels.txt .venv/.uv
 	@$(PYTHON) -m venv $(CACHE)/wheels
-	@$(call install,$(CACHE)/wheels,$(LOCKED) requirements-wheels.lock)
+	@$(call install,$(CACHE)/wheels,$(LOCKED) $<)
 	@touch $@
 
 wheels: $(CACHE)/wheels/.ready ## Build the wheels of all platforms into dist/, and try those that run here
 	@$(CACHE)/wheels/bin/python -m wheels --arm64-root $(CACHE)/arm64
+
+release: wheels ## Build what is released into dist/; run the README's example on Python 3.11 and 3.13
+	@$(CACHE)/wheels/bin/python -m wheels.release --uv $(BIN)/uv
 
 campaign: .venv/.dev ## Kills, hostile input, failing engines, for an hour; report in build/
 	@mkdir -p build
@@ -111,17 +126,17 @@ conformance: .venv/.dev ## Test suites and clients of others, every engine (an h
 site: .venv/.dev ## Build the documentation into build/site
 	$(BIN)/sphinx-build -W --keep-going -q docs build/site
 
-# The packages of requirements.lock that are installed here; the licences that they may have are in pyproject.toml.
-LICENCES := $(BIN)/pip-licenses --packages $$(sed -n 's/==.*//p' requirements.lock)
+# The licences that what is installed with Sinkrank may have are in pyproject.toml.
+LICENCES := $(BIN)/pip-licenses --packages $$(sed -n 's/==.*//p' .venv/runtime.txt)
 
 sbom: .venv/.dev ## List the dependencies (CycloneDX) and their licences, into build/
 	@mkdir -p build
-	@PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements requirements.lock --pyproject pyproject.toml --sv 1.6 --output-reproducible \
+	@PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements .venv/runtime.txt --pyproject pyproject.toml --sv 1.6 --output-reproducible \
 	  -o build/sinkrank.cdx.json
 	@$(LICENCES) --format=markdown --output-file=build/licences.md
 
 audit: .venv/.dev ## Ask PyPI for known vulnerabilities of the pinned versions
-	@failed=; for lock in $$(git ls-files '*requirements*.lock'); do \
+	@failed=; for lock in $$(git ls-files '*requirements.lock'); do \
 	  echo "$$lock"; $(BIN)/pip-audit --strict --disable-pip --progress-spinner=off -r "$$lock" $(AUDIT) || failed=1; \
 	done; test -z "$$failed"
 
@@ -129,20 +144,12 @@ format: .venv/.dev ## Rewrite the code in the one format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-lock: .venv/.dev ## Resolve the dependencies anew into the lock files
+# Not uv.lock: it names the address of each file, so that an install behind another index would go past that index.
+# The annotations say what needs what: deploy/locked.py follows them.
+lock: .venv/.dev ## Resolve the dependencies anew into requirements.lock (LOCK=--upgrade: the latest versions)
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
-	  --no-annotate --extra demo --extra exact --extra otel --extra words --extra zstd pyproject.toml -o requirements.lock
-	# tokenizers names huggingface-hub (30 MB), which only fetches models from a hub.
-	echo huggingface-hub | $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
-	  --no-annotate --excludes /dev/stdin -c requirements.lock --extra encoder --extra otel pyproject.toml -o requirements-service.lock
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
-	  --no-annotate -c requirements.lock --group dev -o requirements-dev.lock
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
-	  --no-annotate -c requirements.lock --group bench pyproject.toml -o requirements-bench.lock
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
-	  --no-annotate -c requirements-dev.lock --group wheels -o requirements-wheels.lock
-	echo uv | $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
-	  --no-annotate -c requirements-dev.lock - -o requirements-install.lock
+	  --annotation-style line --extra demo --extra exact --extra otel --extra words --extra zstd \
+	  --group dev --group bench --group wheels pyproject.toml -o requirements.lock $(LOCK)
 
 clean: ## Remove the environment, what the demo made, and what tools and builds have left
 	rm -rf .venv .sinkrank build dist reranker/native/*.so papers/systems/*.so *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .coverage

@@ -96,7 +96,7 @@ def environment() -> Iterator[Path]:
         [sys.executable, "-m", "pip", "config", "get", "global.index-url"], capture_output=True, text=True, check=False
     )
     index = os.environ.get("PIP_INDEX_URL") or pip.stdout.strip()
-    options = ["--native-tls", "--no-config", "--quiet", "--constraint", "requirements.lock"]
+    options = ["--system-certs", "--no-config", "--quiet", "--constraint", "requirements.lock"]
     options += ["--default-index", index] if index else []
     # Not in memory: it takes hundreds of megabytes, most of which uv links from its cache where it can.
     with tempfile.TemporaryDirectory(prefix="readme-", dir=cache_folder()) as folder:

