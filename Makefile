@@ -93,7 +93,7 @@ wheels: $(CACHE)/wheels/.ready ## Build the wheels of all platforms into dist/, 
 	@$(CACHE)/wheels/bin/python -m wheels --arm64-root $(CACHE)/arm64
 
 release: wheels ## Build what is released into dist/; run the README's example on Python 3.11 and 3.13
-	@$(CACHE)/wheels/bin/python -m wheels.release --uv $(BIN)/uv
+	@$(CACHE)/wheels/bin/python -m wheels.release
 
 campaign: .venv/.dev ## Kills, hostile input, failing engines, for an hour; report in build/
 	@mkdir -p build

@@ -68,10 +68,3 @@ def test_each_extra_that_is_named_can_be_installed() -> None:
     }
     assert {"prepare", "html", "zstd"} <= named
     assert named <= set(project["optional-dependencies"])
-
-
-def test_the_wheel_holds_the_product_alone() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-
-    assert set(project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]) == set(PACKAGES)
-    assert not [path for package in PACKAGES for path in (ROOT / package).rglob("tests")]

@@ -16,7 +16,6 @@ from tests.support.tiny import tiny_embeddings
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
-PROSE = [page for page in PAGES if page.name != "CHANGELOG.md"]
 
 
 def text(name):
@@ -105,7 +104,7 @@ def prose(page):
     return lines
 
 
-@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_line_of_prose_is_at_most_120_columns_wide(page):
     long = [number for number, line in prose(page.read_text(encoding="utf-8")) if len(line) > 120]
     assert not long, f"{page.name}: wrap lines {long} at 120 columns"

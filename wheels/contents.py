@@ -1,16 +1,18 @@
-"""Looks at a wheel: whether its library is for the platform, and needs no more than the platform has."""
+"""Looks at a wheel: whether it holds the product alone, and a library that needs no more than the platform has."""
 
 from __future__ import annotations
 
 import re
 import struct
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from wheels.platforms import Platform
 
 LIBRARY = "reranker/native/_native.so"
+PACKAGES = {"reranker", "ingest", "mappings", "sinkrank"}
+"""The names that an installation adds to what can be imported."""
 
 _OLDEST_GLIBC = (2, 17)
 _ELF, _MACH_O, _PE = b"\x7fELF\x02\x01", b"\xcf\xfa\xed\xfe", b"MZ"
@@ -29,19 +31,27 @@ class BadWheel(Exception):
 def check(wheel: Path, platform: Platform) -> None:
     """
     Raises:
-        BadWheel: the name or the library is for another platform, the library needs a later glibc, or it has symbols
-            for debuggers.
+        BadWheel: the name or the library is for another platform, the library needs a later glibc, it has symbols for
+            debuggers, or the wheel holds more than the product.
     """
     with zipfile.ZipFile(wheel) as archive:
-        library = archive.read(LIBRARY)
-        sources = [name for name in archive.namelist() if name.endswith((".c", ".h"))]
-    faults = list(library_faults(library, platform))
+        faults = [*library_faults(archive.read(LIBRARY), platform), *content_faults(archive.namelist())]
     if not wheel.name.endswith(f"-py3-none-{platform.tag}.whl"):
         faults.append(f"its name has another tag than {platform.tag}")
-    if sources:
-        faults.append(f"it holds sources in C: {', '.join(sources)}")
     if faults:
         raise BadWheel(f"{wheel.name}: {'; '.join(faults)}")
+
+
+def content_faults(names: Sequence[str]) -> Iterator[str]:
+    """What the files of a wheel are that are no part of the product, in words."""
+    tops = {name.partition("/")[0] for name in names}
+    tops = {top for top in tops if not re.fullmatch(r"sinkrank-[\d.]+\.dist-info", top)}
+    if tops != PACKAGES:
+        yield f"its top-level names are {', '.join(sorted(tops))}"
+    if sources := [name for name in names if name.endswith((".c", ".h"))]:
+        yield f"it holds sources in C: {', '.join(sources)}"
+    if tests := [name for name in names if re.search(r"(^|/)(tests/|conftest\.py$|test_\w+\.py$)", name)]:
+        yield f"it holds tests: {', '.join(tests)}"
 
 
 def library_faults(library: bytes, platform: Platform) -> Iterator[str]:

@@ -46,7 +46,7 @@ def try_wheel(wheel: Path, platform: Platform, arm64_root: Path) -> str:
             return _open_library(wheel, platform, runner, machine_root, Path(folder))
         if runner:
             return _run_example_of(wheel, platform, [*runner, str(arm64_root / "usr/bin/python3.11")], Path(folder))
-        return _run_example(wheel, Path(folder))
+        return run_example(wheel, sys.executable, Path(folder))
 
 
 def readme_example() -> str:
@@ -56,8 +56,13 @@ def readme_example() -> str:
     return "".join(line.removeprefix("    ") for line in lines[0].splitlines(keepends=True))
 
 
-def _run_example(wheel: Path, folder: Path) -> str:
-    _run(sys.executable, "-m", "venv", folder / "env")
+def run_example(wheel: Path, interpreter: str | Path, folder: Path) -> str:
+    """Installs a wheel into a new environment in this folder, and runs the README's example there.
+
+    Raises:
+        FailedTrial
+    """
+    _run(interpreter, "-m", "venv", folder / "env")
     python = folder / "env/bin/python"
     _run(python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", wheel)
     return _checked([str(python), "-c", readme_example()], folder)

@@ -11,10 +11,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from hatchling.builders.sdist import SdistBuilder
+from hatchling.builders.wheel import WheelBuilder
 
 from reranker.native.compiling import machine_compiler
-from wheels.contents import LIBRARY, BadWheel, check, glibc_versions, library_faults
+from wheels.contents import LIBRARY, BadWheel, check, content_faults, glibc_versions, library_faults
 from wheels.platforms import PLATFORMS, Platform
+from wheels.release import find_python
 from wheels.trials import readme_example
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,7 +30,7 @@ needs_zig = pytest.mark.skipif(not ZIG.exists(), reason="needs Zig's compiler: m
 
 def outline(folder: Path) -> Path:
     """A checkout with one small source in C, so that it compiles at once; all its files are new."""
-    for name in ("reranker", "reranker/native", "ingest", "mappings", "evaluation", "sinkrank"):
+    for name in ("reranker", "reranker/native", "ingest", "mappings", "sinkrank", "tests", "papers"):
         (folder / name).mkdir(parents=True)
         (folder / name / "__init__.py").write_text('"""A package."""\n')
     for name in ("pyproject.toml", "README.md", "LICENSE", "hatch_build.py", "reranker/native/compiling.py"):
@@ -70,7 +73,7 @@ def test_the_same_sources_give_the_same_wheel_wherever_they_lie(tmp_path: Path) 
     with zipfile.ZipFile(one) as archive:
         names = archive.namelist()
     assert LIBRARY in names
-    assert not [name for name in names if name.endswith(".c")]
+    assert not list(content_faults(names))
 
 
 @needs_zig
@@ -132,8 +135,51 @@ def test_a_wheel_with_the_wrong_name_or_with_sources_is_refused(tmp_path: Path) 
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(LIBRARY, elf(62, b"libc.so.6"))
         archive.writestr("reranker/native/processor.c", "")
-    with pytest.raises(BadWheel, match=r"another tag than manylinux_2_17_x86_64.*sources in C: reranker/native/proc"):
+    with pytest.raises(BadWheel, match=r"sources in C: reranker/native/proc.*another tag than manylinux_2_17_x86"):
         check(path, GLIBC)
+
+
+def test_the_wheel_holds_the_product_alone() -> None:
+    included = {each.distribution_path for each in WheelBuilder(str(ROOT)).recurse_included_files()}
+    assert {name.partition("/")[0] for name in included} == {"reranker", "ingest", "mappings", "sinkrank"}
+    assert {"sinkrank/__main__.py", "sinkrank/py.typed", "reranker/api/static/page.js"} <= included
+    assert not list(content_faults(sorted(included)))
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("papers/suite.py", "its top-level names are ingest, mappings, papers, reranker, sinkrank"),
+        ("evaluation/measures.py", "its top-level names are evaluation, ingest, mappings, reranker, sinkrank"),
+        ("reranker/native/processor.c", "it holds sources in C: reranker/native/processor.c"),
+        ("reranker/tests/shared.py", "it holds tests: reranker/tests/shared.py"),
+        ("ingest/test_lines.py", "it holds tests: ingest/test_lines.py"),
+    ],
+)
+def test_a_wheel_with_more_than_the_product_is_found(name: str, fault: str) -> None:
+    product = ["reranker/a.py", "ingest/a.py", "mappings/a.json", "sinkrank/a.py", "sinkrank-0.1.0.dist-info/RECORD"]
+    assert list(content_faults(product)) == []
+    assert list(content_faults([*product, name])) == [fault]
+
+
+def test_a_source_distribution_has_what_the_wheel_is_built_of() -> None:
+    source = {each.distribution_path for each in SdistBuilder(str(ROOT)).recurse_included_files()}
+    wheel = {each.distribution_path for each in WheelBuilder(str(ROOT)).recurse_included_files()}
+    loops = {path.relative_to(ROOT).as_posix() for path in (ROOT / "reranker/native").rglob("*.[ch]")}
+    assert loops
+    assert wheel | loops | {"hatch_build.py", "README.md", "LICENSE", "CHANGELOG.md"} <= source
+    assert not {name.partition("/")[0] for name in source} & {"tests", "papers", "benchmarks", "campaign", "docs"}
+
+
+def test_a_release_takes_the_first_interpreter_that_runs(tmp_path: Path) -> None:
+    for name, content in (("shims", "exit 127"), ("versions", "exit 0"), ("later", "exit 0")):
+        python = tmp_path / name / "python3.13"
+        python.parent.mkdir()
+        python.write_text(f"#!/bin/sh\n{content}\n")
+        python.chmod(0o755)
+    folders = [tmp_path / "missing", tmp_path / "shims", tmp_path / "versions", tmp_path / "later"]
+    assert find_python("3.13", folders) == tmp_path / "versions" / "python3.13"
+    assert find_python("3.11", folders) is None
 
 
 @needs_compiler
