@@ -54,6 +54,11 @@ RANK_SHARE = 0.2
 """Of the ranks in the first stage's part; the scores have the rest. The first ranks are far apart, so that a small
 difference in other evidence does not move a hit past the first one."""
 
+# Where the first stage's best hits hold all of the query, its share is at least this, and ours in between (`Shares`
+# above: the default where they hold little). Chosen on nine collections in five languages (docs/evaluation.md).
+COVERED_SHARE = 0.65
+_LEAST_COVERED = 0.25
+
 # Of a document in another language than the query's, whose first stage is by translations of the query's words. Chosen
 # on the development half of the LibreOffice help and on German and Greek questions (docs/evaluation.md).
 # Translations tell more of a short query than of a long one, which goes on from a page rather than naming it.
@@ -75,6 +80,16 @@ def translated_share(n_query_words: int) -> float:
     return (1.0 - way) * TRANSLATED_SHARE + way * _LONG_TRANSLATED_SHARE
 
 
+def covered_first_stage(share: float, covered: float) -> float:
+    """The share of the first stage where its best hits hold a part of the query (`coverage.covered_share`), 0 to 1.
+
+    >>> [round(covered_first_stage(0.25, covered), 2) for covered in (0.25, 0.625, 1.0)]
+    [0.25, 0.45, 0.65]
+    """
+    way = max(covered - _LEAST_COVERED, 0.0) / (1.0 - _LEAST_COVERED)
+    return max(share, share + way * (COVERED_SHARE - share))
+
+
 def check_first_stage_share(share: float | None) -> None:
     """Raises WrongParameter where the share is not None and not 0 to 1."""
     if share is not None and not 0 <= share <= 1:
@@ -93,6 +108,8 @@ class Evidence:
             so the order distance counts as 0, however long the other fields are, and the encoder finds none more
             like. None for nowhere.
         first_stage_share: how much the first stage counts, 0 to 1 (`Shares.with_share`); None for the default.
+        covered: the share of the query that the first stage's best hits hold (`coverage.covered_share`): the default
+            share rises with it.
         translated: (n,) whether the first stage's score is by translations of the query's words: it counts
             `translated_share` by default, and is scaled over these candidates alone. None for nowhere.
         translated_share: see the function of that name.
@@ -106,9 +123,11 @@ class Evidence:
         *,
         exact: NDArray[np.bool_] | None = None,
         first_stage_share: float | None = None,
+        covered: float = 0.0,
         translated: NDArray[np.bool_] | None = None,
         translated_share: float = TRANSLATED_SHARE,
     ) -> None:
+        self._covered = round(covered, 2)
         self._corrections = corrections
         self._exact = exact if exact is not None and exact.any() else None
         self._first_stage_share = first_stage_share
@@ -182,11 +201,9 @@ class Evidence:
         others, in proportion."""
         kinds = tuple(kind in self._scaled for kind in ("feedback", "neighbours", "encoder"))
         if self._translated is None and self._has_score is None:
-            return _shares_of_all(*kinds, self._first_stage_share)
-        shares = wanted = _default_shares(*kinds)
-        if self._first_stage_share is not None:
-            wanted = shares.with_share("first_stage", self._first_stage_share)
-        across = wanted
+            return _shares_of_all(*kinds, self._first_stage_share, self._covered)
+        shares = _default_shares(*kinds)
+        wanted = across = _first_stage_changed(shares, self._first_stage_share, self._covered)
         if self._first_stage_share is None:
             across = shares.with_share("first_stage", self._translated_share)
         choices = np.array([wanted, across, shares.with_share("first_stage", 0.0)]).T
@@ -228,14 +245,19 @@ def _default_shares(has_feedback: bool, has_neighbours: bool, has_encoder: bool)
     return shares.with_share("encoder", SHORT_QUERY_ENCODER_SHARE if shares is PLAIN else ENCODER_SHARE)
 
 
-@lru_cache(64)
+def _first_stage_changed(shares: Shares, first_stage_share: float | None, covered: float) -> Shares:
+    if first_stage_share is None:
+        first_stage_share = covered_first_stage(shares.first_stage, covered)
+    return shares.with_share("first_stage", first_stage_share)
+
+
+@lru_cache(512)
 def _shares_of_all(
-    has_feedback: bool, has_neighbours: bool, has_encoder: bool, first_stage_share: float | None
+    has_feedback: bool, has_neighbours: bool, has_encoder: bool, first_stage_share: float | None, covered: float
 ) -> Mapping[str, float]:
     """Of the score, where each candidate has all of the evidence."""
     shares = _default_shares(has_feedback, has_neighbours, has_encoder)
-    if first_stage_share is not None:
-        shares = shares.with_share("first_stage", first_stage_share)
+    shares = _first_stage_changed(shares, first_stage_share, covered)
     return {kind: (1.0 - WINDOW_FLOOR) * share for kind, share in zip(Shares._fields, shares, strict=True)}
 
 

@@ -72,6 +72,7 @@ class Ordering:
         encoding: QueryEncoding | None = None,
         exact: NDArray[np.bool_] | None = None,
         first_stage_share: float | None = None,
+        covered: float = 0.0,
         translated: NDArray[np.bool_] | None = None,
     ) -> Reranking:
         """All candidates, the highest score first, by all evidence together.
@@ -82,7 +83,7 @@ class Ordering:
             with_neighbours: whether candidates speak for each other (`neighbours`).
             encoding: of the query; None where it is not encoded. It is asked for last, so that it may be computed
                 meanwhile.
-            exact, first_stage_share, translated: as of `Evidence`.
+            exact, first_stage_share, covered, translated: as of `Evidence`.
         """
         problem, bags, moved = self._problem, self._bags, None
         found = self._solve(problem)
@@ -92,6 +93,7 @@ class Ordering:
             self._corrections,
             exact=exact,
             first_stage_share=first_stage_share,
+            covered=covered,
             translated=translated,
             translated_share=translated_share(len(problem.query)),
         )

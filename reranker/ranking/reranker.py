@@ -19,6 +19,7 @@ from reranker.embeddings.detection import guess_language, guess_languages
 from reranker.embeddings.hubness import Hubness, HubnessSample
 from reranker.ranking.batching import check_several, read_candidates, read_queries
 from reranker.ranking.corrections import CORRECTED_METHOD, Corrections, find_corrections, start_encoding
+from reranker.ranking.coverage import covered_share
 from reranker.ranking.evidence import check_first_stage_share
 from reranker.ranking.feedback import is_worth_it
 from reranker.ranking.known_figures import KnownFigures
@@ -167,6 +168,9 @@ class Reranker:
         ordering = Ordering(problem, corrections, indices, check_method(method), parameters, self.n_threads)
         if method == CORRECTED_METHOD and first_stage_scores is not None and len(candidates):
             n_translated = 0 if translated is None else int(np.count_nonzero(translated))
+            covered = 0.0
+            if first_stage_share is None:
+                covered = self._covered_share(query, candidates, first_stage_scores, translated)
             learns = is_worth_it(query.n_words, len(candidates) - n_translated, query.encoding is not None)
             reranking = ordering.by_evidence(
                 first_stage_scores,
@@ -175,6 +179,7 @@ class Reranker:
                 encoding=query.encoding,
                 exact=exact,
                 first_stage_share=first_stage_share,
+                covered=covered,
                 translated=translated,
             )
         else:
@@ -184,6 +189,18 @@ class Reranker:
         if self._observer is not None:
             self._observer(query, reranking, time.perf_counter() - started)
         return reranking
+
+    def _covered_share(
+        self,
+        query: Query,
+        candidates: Sequence[tuple[BagOfWords, str]],
+        first_stage: NDArray[np.float64],
+        translated: NDArray[np.bool_] | None,
+    ) -> float:
+        if translated is not None:
+            first_stage = np.where(translated, np.nan, first_stage)
+        frequencies = self.idf.languages.get(query.language)
+        return covered_share(query.tokens, query.language, candidates, first_stage, self.embeddings, frequencies)
 
     def lexical_scores(
         self, query: Query, candidates: Sequence[tuple[BagOfWords, str]], method: str = "auto"

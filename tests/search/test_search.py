@@ -322,7 +322,8 @@ def test_a_wrong_request_is_refused_with_the_cure(options, message):
 def test_a_document_that_a_full_run_of_bm25_left_out_has_the_lowest_score_of_the_run(searcher):
     request = SearchRequest("dog water", "pets", language="en", depth=1, filters=Filters(languages=("en",)))
     parts = searcher.explain(request, "e4").score_parts  # it holds water, and is BM25's second
-    assert parts.first_stage == pytest.approx(searcher.search(request).hits[0].score_parts.first_stage)
+    # As the only other score: all of the first stage's share, 0.6 to 0.65.
+    assert 0.98 * 0.6 <= parts.first_stage <= 0.98 * 0.65
 
 
 def test_empty_and_unknown_queries_and_missing_things_are_refused(searcher):

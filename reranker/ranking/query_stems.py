@@ -1,0 +1,117 @@
+"""The stems of a query's words: how often bags of words hold each, and its idf."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.embeddings import Embeddings
+from reranker.text.bags import BagOfWords, unknown_hash
+from reranker.text.idf import DocumentFrequencies
+
+# By Zipf's law the word of rank r is some 0.1 / r of all words, so some 10 / r of all texts of 100 words hold it.
+# Never worse than no lexical evidence on six English collections (docs/evaluation.md); 30 is.
+_ZIPF_SHARE = 10.0
+
+
+class QueryStems:
+    """The distinct stems of a query's tokens, in the order of their keys. Compounds count by their parts, and a token
+    without an embedding by itself.
+
+    Attributes:
+        n_times: (n_stems,) how often the query holds each.
+        term_ids: (n,) of the tokens that take an embedding.
+        is_unknown: (n_stems,) those of tokens without an embedding.
+    """
+
+    def __init__(self, tokens: Sequence[str], language: str, embeddings: Embeddings) -> None:
+        self._stem_keys = embeddings.stem_keys
+        self._vocabulary = embeddings.vocabulary.term_ids(language)
+        found = {token: embeddings.stand_ins(language, token) for token in tokens}
+        self.term_ids = np.array([term_id for each in found.values() for term_id in each], dtype=np.int32)
+        key_of_term = dict(zip(self.term_ids.tolist(), self._stem_keys.of_terms(self.term_ids).tolist(), strict=True))
+        keys_of = {token: [key_of_term[term_id] for term_id in each] for token, each in found.items()}
+        unknown = {token: self._stem_keys.of_word(token, language) for token, each in found.items() if not each}
+        keys_of |= {token: [key] for token, key in unknown.items()}
+        n_times = Counter(key for token in tokens for key in keys_of[token])
+        self._keys = np.array(sorted(n_times), dtype=np.uint64)
+        self.n_times = np.array([n_times[key] for key in self._keys.tolist()], dtype=np.float64)
+        self._unknown = [
+            (unknown_hash(token), int(np.searchsorted(self._keys, np.uint64(key)))) for token, key in unknown.items()
+        ]
+        self.is_unknown = np.zeros(len(self._keys), np.bool_)
+        self.is_unknown[[place for _, place in self._unknown]] = True
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def counts_in(self, bags: Sequence[BagOfWords]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """(n_bags, n_stems): the occurrences of each stem, 1 for a token without an embedding that a bag holds; and the
+        terms of the bags that have one of these stems."""
+        term_ids = np.concatenate([bag.term_ids for bag in bags])
+        places, is_hit = self._places_of(term_ids)
+        rows = np.repeat(np.arange(len(bags)), [len(bag) for bag in bags])
+        counts = np.zeros((len(bags), len(self)))
+        if self._unknown:
+            for row, bag in enumerate(bags):
+                held = () if bag.unknown_hashes is None else set(bag.unknown_hashes.tolist())
+                for hashed, place in self._unknown:
+                    counts[row, place] += hashed in held
+        np.add.at(counts, (rows[is_hit], places[is_hit]), np.concatenate([bag.counts for bag in bags])[is_hit])
+        return counts, term_ids[is_hit]
+
+    def idf(
+        self, counts: NDArray[np.float64], held: NDArray[np.int32], frequencies: DocumentFrequencies | None
+    ) -> NDArray[np.float64]:
+        """Lucene's idf of each stem (n_stems,), 0 or more: ln(1 + (N - df + 0.5) / (df + 0.5)).
+
+        Args:
+            counts, held: of some documents, as `counts_in` returns them: what is known of tokens without an embedding.
+            frequencies: of the documents in the query's language. Where there are none, Zipf's law estimates the idf
+                from the place of a term in the vocabulary, which begins with the most frequent terms.
+        """
+        forms = np.unique(np.concatenate([held, self.term_ids]))
+        places, _ = self._places_of(forms)
+        if frequencies is None:
+            return _zipf_idf(forms, places, len(self), self._vocabulary)
+        counted = np.bincount(places, frequencies.of(forms), len(self)).astype(np.float64)
+        return _idf(counted, np.count_nonzero(counts, axis=0), frequencies.n_documents)
+
+    def _places_of(self, term_ids: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The place of each term's stem (n,), and whether it is one of the query's at all."""
+        keys = self._stem_keys.of_terms(term_ids)
+        places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return places, self._keys[places] == keys
+
+
+def _idf(counted: NDArray[np.float64], n_holding: NDArray[np.int64], n_documents: int) -> NDArray[np.float64]:
+    """Lucene's idf of each stem (n_stems,).
+
+    Args:
+        counted: the document frequencies of the stem's terms, summed: at most what a document with several of them
+            counts too often.
+        n_holding: candidates that hold the stem, at least so many documents do. It is all that is known of tokens
+            without an embedding.
+    """
+    df = np.minimum(np.maximum(counted, np.maximum(n_holding, 1)), n_documents)
+    found: NDArray[np.float64] = np.log1p((n_documents - df + 0.5) / (df + 0.5))
+    return found
+
+
+def _zipf_idf(
+    forms: NDArray[np.int32], places: NDArray[np.int64], n_stems: int, vocabulary: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """The idf of each stem (n_stems,), 0 or more: -ln of the share of texts that hold one of its terms.
+
+    Args:
+        forms: terms (n,), and the place of the stem of each.
+        vocabulary: all terms of the language, the most frequent first. A stem without a term counts as its last term.
+    """
+    ranks = 1 + np.searchsorted(vocabulary, forms)
+    shares = np.bincount(places, _ZIPF_SHARE / ranks, minlength=n_stems)
+    shares[shares == 0] = _ZIPF_SHARE / (1 + len(vocabulary))
+    found: NDArray[np.float64] = -np.log(np.minimum(shares, 1.0))
+    return found
