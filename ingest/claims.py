@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Self
 
 from reranker.base.errors import BadInput, StoreUnavailable
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import WritableStore
 
 # How long other runs wait after this one was killed, and how long this one may lose its connection to the store.
 CLAIM_SECONDS = 60.0
@@ -17,7 +17,7 @@ _RENEWALS_A_CLAIM = 4
 class Claim:
     """The lock. It is held while the context lasts; a thread renews it."""
 
-    def __init__(self, store: Store, index: str, owner: str, seconds: float = CLAIM_SECONDS) -> None:
+    def __init__(self, store: WritableStore, index: str, owner: str, seconds: float = CLAIM_SECONDS) -> None:
         """
         Args:
             owner: name of the run; a continued run keeps it.

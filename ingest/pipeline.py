@@ -30,8 +30,8 @@ from reranker.base.errors import BadInput, NotFound, StoreUnavailable
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import HubnessSample, HubnessSampleBuilder
 from reranker.stores.base.description import IndexDescription, check_versions
-from reranker.stores.base.names import check_index_name, unversioned_name
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.names import check_index_name
+from reranker.stores.base.protocol import WritableStore
 from reranker.text.idf import IdfTable
 
 Engine = Literal["processes", "ray"]
@@ -69,7 +69,7 @@ class Options:
 
 def ingest(
     sources: Sequence[Source],
-    store: Store,
+    store: WritableStore,
     index: str,
     embeddings: Embeddings,
     options: Options = Options(),
@@ -134,7 +134,7 @@ class _Run:
     """
 
     sources: Sequence[Source]
-    store: Store
+    store: WritableStore
     index: str
     embeddings: Embeddings
     options: Options
@@ -156,7 +156,7 @@ class _Run:
         is_continued = target is not None
         is_new = self.options.rebuild or not exists
         seen = SeenIds()
-        known = IdfTable() if is_new and target is None else self.store.idf(target or self.index)
+        known = IdfTable() if is_new and target is None else self.store.open(target or self.index).idf()
         counted: Counted | None = None
         # A language without embeddings has no known words to weight.
         missing = [language for language in self.embeddings.languages if language not in known.languages]
@@ -233,7 +233,8 @@ class _Run:
         """Makes all documents visible and switches to a new version if it is complete. Returns why not, or None."""
         try:
             self.store.refresh(target)
-            sample = self.store.hubness_sample(target)
+            reader = self.store.open(target)
+            sample = reader.hubness_sample()
             if sample.embeddings_version == self.embeddings.version:
                 self.store.save_hubness_sample(target, sample.merged(drawn))
             if not self.options.rebuild:
@@ -241,23 +242,23 @@ class _Run:
             before = serving_version(self.store, self.index)
             if before == target:
                 return None  # the index is new, or an earlier run was killed just after promoting
-            if (n_found := self.store.count(target)) != n_indexed:
+            if (n_found := reader.count()) != n_indexed:
                 return (
                     f"searches do not use the new version {target}, because it holds {n_found:,} documents and "
                     f"{n_indexed:,} were confirmed; look at it under its own name; `sinkrank ingest rollback --index "
                     f"{self.index} --to {target}` switches to it all the same"
                 )
             self._promote(target)
-            self.previous = before or unversioned_name(self.index)
-            drop_versions_except(self.store, self.index, {target, self.previous})
+            self.previous = before
+            drop_versions_except(self.store, self.index, {target, before or target})
         except (StoreUnavailable, NotFound, BadInput) as error:
             return str(error)
         return None
 
 
-def _has_version(store: Store, version: str) -> bool:
+def _has_version(store: WritableStore, version: str) -> bool:
     try:
-        store.describe(version)
+        store.open(version)
     except NotFound:
         return False
     return True
@@ -269,10 +270,10 @@ def _workers(embeddings: Embeddings, options: Options) -> EncodingWorkers:
     return Workers(embeddings, options.n_workers or os.cpu_count() or 1)
 
 
-def _can_be_written(store: Store, index: str, embeddings: Embeddings, rebuild: bool) -> bool:
+def _can_be_written(store: WritableStore, index: str, embeddings: Embeddings, rebuild: bool) -> bool:
     """Whether the index exists. Raises if it is not ours, or has other versions and is not rebuilt."""
     try:
-        made = store.describe(index)
+        made = store.open(index).description
     except NotFound:
         return False
     if not rebuild:

@@ -15,7 +15,7 @@ from ingest.sampling import MOST_IDS, draw_sample, keep_smallest
 from reranker.base.errors import StoreUnavailable
 from reranker.embeddings import Embeddings
 from reranker.stores.base.description import check_versions
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import WritableStore
 from reranker.stores.base.writing import NewVector
 from reranker.text.documents import id_hash
 from reranker.text.idf import FrequencyCounter, IdfTable
@@ -45,7 +45,7 @@ class Refreshed:
         return asdict(self)
 
 
-def refresh(store: Store, index: str, embeddings: Embeddings, progress: Progress = no_progress) -> Refreshed:
+def refresh(store: WritableStore, index: str, embeddings: Embeddings, progress: Progress = no_progress) -> Refreshed:
     """Counts the bags in the index, stores the frequencies as its idf, replaces the nBOW embedding of each document
     that used others, and draws the hubness sample. Searches continue in the meantime.
 
@@ -55,14 +55,15 @@ def refresh(store: Store, index: str, embeddings: Embeddings, progress: Progress
         NotFound, NotOurIndex, VersionMismatch: the index cannot be refreshed with these embeddings.
         StoreUnavailable: the store failed; run it again to continue.
     """
-    check_versions(index, store.describe(index), embeddings, store.address)
+    reader = store.open(index)
+    check_versions(index, reader.description, embeddings, store.address)
     store.refresh(index)
-    before = store.idf(index)
+    before = reader.idf()
     ids: dict[str, list[tuple[int, str]]] = {}
     table, n_by_language = _count(store, index, embeddings, ids, progress)
     if table.version != before.version:
         store.save_idf(index, table)
-    store.save_hubness_sample(index, draw_sample(store, index, ids, embeddings))
+    store.save_hubness_sample(index, draw_sample(reader, ids, embeddings))
     versions = {language: table.weights_version(language) for language in table.languages}
     n_reweighed = _reweigh(store, index, embeddings, table, versions, progress)
     store.refresh(index)
@@ -78,7 +79,7 @@ def refresh(store: Store, index: str, embeddings: Embeddings, progress: Progress
 
 
 def _count(
-    store: Store, index: str, embeddings: Embeddings, ids: dict[str, list[tuple[int, str]]], progress: Progress
+    store: WritableStore, index: str, embeddings: Embeddings, ids: dict[str, list[tuple[int, str]]], progress: Progress
 ) -> tuple[IdfTable, dict[str, int]]:
     """The idf table of the languages with embeddings, and the number of documents of every language.
 
@@ -87,7 +88,7 @@ def _count(
     """
     n_by_language: dict[str, int] = {}
     counters: dict[str, FrequencyCounter] = {}
-    total = store.count(index)
+    total = store.open(index).count()
     for done, one in enumerate(store.bags(index), start=1):
         n_by_language[one.language] = n_by_language.get(one.language, 0) + 1
         if one.language in embeddings.languages:
@@ -101,7 +102,7 @@ def _count(
 
 
 def _reweigh(
-    store: Store,
+    store: WritableStore,
     index: str,
     embeddings: Embeddings,
     table: IdfTable,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from reranker.base.errors import NotFound
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import SAMPLE_QUERIES, SAMPLE_TOKENS, HubnessSample, HubnessSampleBuilder
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import IndexReader
 from reranker.text.documents import Document
 from reranker.text.tokens import tokenize
 
@@ -25,9 +25,7 @@ def keep_smallest(kept: list[tuple[int, str]], hashed: int, doc_id: str, most: i
         heapq.heapreplace(kept, entry)
 
 
-def draw_sample(
-    store: Store, index: str, ids: Mapping[str, list[tuple[int, str]]], embeddings: Embeddings
-) -> HubnessSample:
+def draw_sample(index: IndexReader, ids: Mapping[str, list[tuple[int, str]]], embeddings: Embeddings) -> HubnessSample:
     """The sample of the documents with these ids, read from the index; missing documents are left out.
 
     Args:
@@ -39,7 +37,7 @@ def draw_sample(
     builder = HubnessSampleBuilder(embeddings.version)
     for language, kept in ids.items():
         n_queries = 0
-        for document in _fetched(store, index, [doc_id for _, doc_id in sorted(kept, reverse=True)]):
+        for document in _fetched(index, [doc_id for _, doc_id in sorted(kept, reverse=True)]):
             tokens = tokenize(document.full_text, language, SAMPLE_TOKENS)
             words = embeddings.bag_of_tokens(tokens, language)
             builder.add(language, document.doc_id, words)
@@ -49,9 +47,9 @@ def draw_sample(
     return builder.result()
 
 
-def _fetched(store: Store, index: str, doc_ids: list[str]) -> Iterator[Document]:
+def _fetched(index: IndexReader, doc_ids: list[str]) -> Iterator[Document]:
     for doc_id in doc_ids:
         try:
-            yield store.fetch(index, doc_id).document
+            yield index.fetch(doc_id).document
         except NotFound:
             continue

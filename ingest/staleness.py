@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reranker.embeddings import Embeddings
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import WritableStore
 from reranker.text.idf import IdfTable
 
 # A tenth more documents change log(N / df) by 0.1 at most.
 _GROWTH_WORTH_A_REFRESH = 0.1
 
 
-def stale_parts(store: Store, index: str, embeddings: Embeddings, idf: IdfTable) -> Iterator[str]:
+def stale_parts(store: WritableStore, index: str, embeddings: Embeddings, idf: IdfTable) -> Iterator[str]:
     """The parts that are out of date, each with the command that updates it; empty if there are none.
 
     Args:
@@ -24,7 +24,7 @@ def stale_parts(store: Store, index: str, embeddings: Embeddings, idf: IdfTable)
         yield f"its mapping differs ({shown}); `sinkrank ingest FILE --index {index} --rebuild` makes it again"
     refresh = f"`sinkrank ingest refresh --index {index}` counts again"
     grown = []
-    for language, n_documents in sorted(store.languages(index).items()):
+    for language, n_documents in sorted(store.open(index).languages().items()):
         if language not in embeddings.languages:
             continue
         counted = idf.languages[language].n_documents if language in idf.languages else 0

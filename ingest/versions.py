@@ -5,31 +5,31 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from reranker.base.errors import NotFound
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import WritableStore
 
 
-def serving_version(store: Store, index: str) -> str | None:
+def serving_version(store: WritableStore, index: str) -> str | None:
     """The version that searches of the index use; None if there is none."""
     return next((version.name for version in store.versions(index) if version.is_serving), None)
 
 
-def drop_empty_versions(store: Store, index: str, kept: str) -> None:
+def drop_empty_versions(store: WritableStore, index: str, kept: str) -> None:
     """Deletes empty versions of a new index, which killed runs left."""
     for version in store.versions(index):
         if version.name != kept and not version.is_serving:
             store.refresh(version.name)
-            if store.count(version.name) == 0:
+            if store.open(version.name).count() == 0:
                 store.drop(version.name)
 
 
-def drop_versions_except(store: Store, index: str, kept: Collection[str]) -> None:
+def drop_versions_except(store: WritableStore, index: str, kept: Collection[str]) -> None:
     """Deletes all other versions: older ones, and those of failed rebuilds."""
     for version in store.versions(index):
         if version.name not in kept:
             store.drop(version.name)
 
 
-def roll_back(store: Store, index: str, version: str | None = None) -> str:
+def roll_back(store: WritableStore, index: str, version: str | None = None) -> str:
     """Switches to the version before the serving one, or to the named one. Returns its name.
 
     Raises:
@@ -39,7 +39,7 @@ def roll_back(store: Store, index: str, version: str | None = None) -> str:
         serving = serving_version(store, index) or ""
         version = max((one.name for one in store.versions(index) if one.name < serving), default=None)
     if version is None:
-        store.describe(index)  # raises if there is no such index
+        store.open(index)  # raises if there is no such index
         raise NotFound(f"index {index!r} has no version before the serving one; a rebuild makes one")
     store.promote(index, version)
     return version

@@ -16,7 +16,7 @@ from ingest.rejects import RejectFile
 from ingest.seen_ids import SeenIds
 from reranker.base.errors import NotFound, StoreUnavailable
 from reranker.embeddings.hubness import HubnessSampleBuilder
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import WritableStore
 from reranker.stores.base.writing import PreparedDocument, Writable, WriteResult
 
 # Often enough for a smooth progress bar, and rare enough to cost nothing.
@@ -67,7 +67,7 @@ class Writing:
 
     def __init__(
         self,
-        store: Store,
+        store: WritableStore,
         target: str | None,
         rejects: RejectFile,
         sample: HubnessSampleBuilder,
@@ -143,7 +143,7 @@ class Writing:
         if not self._is_continued or self._target is None:
             return [False] * len(encoded_rows)
         doc_ids = [encoded.doc_id for encoded in encoded_rows if encoded.reason is None and encoded.doc_id is not None]
-        found = self._store.documents(self._target, doc_ids)
+        found = self._store.open(self._target).documents(doc_ids)
         return [encoded.reason is None and encoded.doc_id in found for encoded in encoded_rows]
 
     def _settle_document(self, result: WriteResult) -> None:

@@ -27,15 +27,6 @@ _DIMENSION = {"opensearch": "dimension", "elasticsearch": "dims"}
 # Options of a field that are compared; engines add others.
 _COMPARED = ("type", "analyzer", "doc_values", *_DIMENSION.values())
 
-# Fields that came after the first mapping. The next run of ingest adds them to an older index.
-ADDED_FIELDS: Mapping[str, Any] = {
-    "weights": {"type": "keyword"},
-    "doc_id": {"type": "keyword", "index": False},
-    "id_hash": {"type": "long", "index": False},
-    "title_key": {"type": "long", "index": False},
-    "text_key": {"type": "long", "index": False},
-}
-
 
 def index_definition(
     distribution: str,
@@ -61,26 +52,16 @@ def index_definition(
     return definition
 
 
-def has_doc_values(mapping: Mapping[str, Any]) -> bool:
-    """Whether the bags of an index of ours have doc values. In an older index they are only in `_source`, until it is
-    rebuilt.
-
-    Args:
-        mapping: of the index, from an engine.
-    """
-    return mapping.get("properties", {}).get("bag", {}).get("doc_values") is True
-
-
 def mapping_differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
     """The fields that are missing in an index, or have another definition, except fields of the metadata, which
-    documents add, and `ADDED_FIELDS`, which ingest adds.
+    documents add.
 
     Args:
         found: mapping of an index, from an engine.
         wanted: mapping of `index_definition`.
     """
     there, here = dict(_fields(found)), dict(_fields(wanted))
-    missing = [f"no field {name}" for name in here if name not in there and name not in ADDED_FIELDS]
+    missing = [f"no field {name}" for name in here if name not in there]
     changed = [
         f"field {name} has {option} {there[name].get(option)!r} instead of {value!r}"
         for name, options in here.items()

@@ -41,7 +41,7 @@ def read_queries(folder: Path, url: str, index: str, embeddings_path: Path, n: i
     lines = (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()
     found: list[Asked] = []
     with closing(open_store(url, timeout_s=120)) as store:
-        reranker = Searcher(store, embeddings).reranker(index)
+        reranker = Searcher(store, embeddings).open(index).reranker
         for row in map(json.loads, lines):
             if row["language"] in embeddings.languages and len(found) < n:
                 weighted = reranker.query_with_unknown_words(row["text"], row["language"]).weighted
@@ -105,13 +105,12 @@ def search(
     pids = [node["pid"] for node in nodes]
     result: dict[str, Any] = {"queries": len(queries), "before": _state(nodes, index)}
     with closing(open_store(url, timeout_s=120)) as store:
+        reader = store.open(index)
         result["first_stage"] = timed(
             {
-                "knn": lambda row: store.knn(index, vectors[row["id"]], DEPTH, Filters()),
-                "bm25": lambda row: store.bm25(index, row["text"], DEPTH, Filters()),
-                "bm25, one language": lambda row: store.bm25(
-                    index, row["text"], DEPTH, Filters.parse([row["language"]])
-                ),
+                "knn": lambda row: reader.knn(vectors[row["id"]], DEPTH, Filters()),
+                "bm25": lambda row: reader.bm25(row["text"], DEPTH, Filters()),
+                "bm25, one language": lambda row: reader.bm25(row["text"], DEPTH, Filters.parse([row["language"]])),
             },
             rows,
             rounds,

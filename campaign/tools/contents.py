@@ -8,12 +8,14 @@ from contextlib import closing
 from typing import Any
 
 from reranker.stores import open_store
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import IndexReader, WritableStore
 
 _AT_ONCE = 1000
 
 
-def differences(store: Store, index: str, given: Sequence[Mapping[str, Any]], are_counted: bool = True) -> list[str]:
+def differences(
+    store: WritableStore, index: str, given: Sequence[Mapping[str, Any]], are_counted: bool = True
+) -> list[str]:
     """The differences, in a few words each; empty if the index has exactly these documents.
 
     Args:
@@ -28,12 +30,13 @@ def differences(store: Store, index: str, given: Sequence[Mapping[str, Any]], ar
         *_named("not of the input", stored.keys() - wanted.keys()),
         *_named("stored twice", {doc_id for doc_id, n in stored.items() if n > 1}),
     ]
-    if (count := store.count(index)) != len(wanted):
+    reader = store.open(index)
+    if (count := reader.count()) != len(wanted):
         found.append(f"count {count}, not {len(wanted)}")
-    found += _wrong_texts(store, index, wanted)
+    found += _wrong_texts(reader, wanted)
     if not are_counted:
         return found
-    counted = store.idf(index).languages
+    counted = reader.idf().languages
     for language, n in Counter(row["lang"] for row in given).items():
         if language not in counted or counted[language].n_documents != n:
             there = counted[language].n_documents if language in counted else 0
@@ -41,11 +44,11 @@ def differences(store: Store, index: str, given: Sequence[Mapping[str, Any]], ar
     return found
 
 
-def _wrong_texts(store: Store, index: str, wanted: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def _wrong_texts(reader: IndexReader, wanted: Mapping[str, Mapping[str, Any]]) -> list[str]:
     ids = list(wanted)
     found = []
     for first in range(0, len(ids), _AT_ONCE):
-        part = store.documents(index, ids[first : first + _AT_ONCE])
+        part = reader.documents(ids[first : first + _AT_ONCE])
         wrong = {
             doc_id
             for doc_id, one in part.items()

@@ -50,7 +50,7 @@ def translated_scores(encoded: EncodedTask) -> Matrix:
         for row, tokens in enumerate(task.queries.values()):
             query = Query("", task.direction.query_language, IdfTable(), encoded.embeddings, (), tokens=tokens)
             groups = {language: translator.groups(query, language)}
-            for hit in store.translated(_INDEX, groups, min(len(place_of), _MAX_DEPTH), Filters()):
+            for hit in store.open(_INDEX).translated(groups, min(len(place_of), _MAX_DEPTH), Filters()):
                 found[row, place_of[hit.doc_id]] = hit.first_stage_score
     return found
 

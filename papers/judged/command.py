@@ -118,7 +118,7 @@ def _search(
     queries: Sequence[JudgedQuery],
     progress: Progress,
 ) -> tuple[list[Run], dict[str, Cost]]:
-    found.searcher.reranker(found.index.index)
+    found.searcher.open(found.index.index)
     runs, costs = [], {}
     for name in methods:
         watch = Stopwatch()

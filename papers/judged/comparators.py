@@ -72,12 +72,12 @@ def bm25_scores(
 ) -> tuple[Scores, float]:
     """Returns the store's BM25 of each query's best `depth` documents, and its CPU time (ms) per query in this
     process."""
-    watch = Stopwatch()
+    watch, reader = Stopwatch(), store.open(index)
     scores: dict[str, dict[str, float]] = {}
     for done, query in enumerate(queries, start=1):
         with watch.running():
             try:
-                found = store.bm25(index, query.text, depth, Filters.parse(query.languages or None))
+                found = reader.bm25(query.text, depth, Filters.parse(query.languages or None))
             except EmptyQuery:
                 found = []
         scores[query.query_id] = {one.doc_id: one.first_stage_score for one in found}

@@ -19,7 +19,7 @@ from papers.judged.beir import Collection
 from reranker.base.errors import BadInput, NotFound, SinkrankError, StoreUnavailable
 from reranker.embeddings import Embeddings
 from reranker.stores.base.names import check_index_name
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import WritableStore
 
 _PREFIX = "sinkrank-evaluate-"
 # Number of documents to look up in an existing index, to check that it has the collection.
@@ -45,7 +45,7 @@ class Indexed:
 def indexed(
     collection: Collection,
     language: str,
-    store: Store,
+    store: WritableStore,
     embeddings: Embeddings,
     index: str | None = None,
     progress: Progress = no_progress,
@@ -77,20 +77,20 @@ def indexed(
             _drop(store, name)
 
 
-def _n_documents(store: Store, index: str) -> int | None:
+def _n_documents(store: WritableStore, index: str) -> int | None:
     try:
-        return store.count(index)
+        return store.open(index).count()
     except NotFound:
         return None
 
 
-def _check_holds(collection: Collection, language: str, store: Store, index: str, n_found: int) -> None:
+def _check_holds(collection: Collection, language: str, store: WritableStore, index: str, n_found: int) -> None:
     """Raises BadInput unless the index has the number of documents of the collection, and its first documents."""
     doc_ids = dict.fromkeys(document.doc_id for document in collection.documents(language))
     missing = None
     for document in islice(collection.documents(language), _LOOKED_UP):
         try:
-            found = store.fetch(index, document.doc_id).document
+            found = store.open(index).fetch(document.doc_id).document
         except NotFound:
             found = None
         if found is None or found.language != document.language or found.full_text != document.full_text:
@@ -105,7 +105,7 @@ def _check_holds(collection: Collection, language: str, store: Store, index: str
 
 
 def _fill(
-    collection: Collection, language: str, store: Store, index: str, embeddings: Embeddings, progress: Progress
+    collection: Collection, language: str, store: WritableStore, index: str, embeddings: Embeddings, progress: Progress
 ) -> Indexed:
     started = _cpu_seconds()
     with tempfile.TemporaryDirectory(prefix="sinkrank-") as folder:
@@ -122,7 +122,7 @@ def _fill(
     return Indexed(index, summary.indexed, summary.rejected, spent_ms / summary.indexed)
 
 
-def _drop(store: Store, index: str) -> None:
+def _drop(store: WritableStore, index: str) -> None:
     """Deletes the index if it exists.
 
     Raises:

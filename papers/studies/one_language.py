@@ -140,7 +140,7 @@ def _figures(
         indexed(collection, language, store, embeddings, _INDEX),
     ):
         searcher = Searcher(store, embeddings)
-        reranker = searcher.reranker(_INDEX)
+        reranker = searcher.open(_INDEX).reranker
         found: dict[str, dict[str, list[str]]] = {"BM25": {}, "alone": {}, "whole": {}}
         for query in collection.queries:
             request = SearchRequest(
@@ -148,7 +148,7 @@ def _figures(
             )
             hits = searcher.search(request).hits
             doc_ids = [hit.id for hit in hits]
-            documents = store.documents(_INDEX, doc_ids)
+            documents = store.open(_INDEX).documents(doc_ids)
             texts = [documents[doc_id].full_text for doc_id in doc_ids]
             scores = np.array([hit.first_stage_score for hit in hits])
             found["BM25"][query.query_id] = doc_ids

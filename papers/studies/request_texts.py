@@ -46,7 +46,7 @@ def rows(collection: Collection, embeddings: Embeddings, language: str) -> Itera
         searcher = Searcher(store, embeddings)
         queries = [replace(query, language=language) for query in collection.queries]
         found = run_way(Way("BM25", "none", "bm25", _DEPTH), searcher, _INDEX, queries).ranking
-        of_collection = searcher.reranker(_INDEX)
+        of_collection = searcher.open(_INDEX).reranker
     texts = collection.texts({doc_id for doc_ids in found.values() for doc_id in doc_ids}, language)
     bags = {doc_id: (embeddings.bag(text, language), language) for doc_id, text in texts.items()}
     alone = Reranker(embeddings)

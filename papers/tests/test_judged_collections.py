@@ -18,7 +18,7 @@ from papers.tests.judged_collections import write_collection
 from reranker.base.errors import BadInput, NotFound, UnknownLanguage, WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import WritableStore
 from sinkrank.demo.shipped import load_parallel_texts
 from tests.support.tiny import tiny_embeddings
 
@@ -29,7 +29,7 @@ def embeddings(tmp_path: Path) -> Embeddings:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tmp_path: Path) -> Iterator[WritableStore]:
     with closing(open_store(str(tmp_path / "store"))) as opened:
         yield opened
 
@@ -188,15 +188,19 @@ def test_a_language_that_cannot_be_told_is_asked_for(tmp_path: Path, embeddings:
 # The index
 
 
-def test_an_index_of_its_own_is_dropped_afterwards(tmp_path: Path, embeddings: Embeddings, store: Store) -> None:
+def test_an_index_of_its_own_is_dropped_afterwards(
+    tmp_path: Path, embeddings: Embeddings, store: WritableStore
+) -> None:
     collection = read_beir(write_collection(tmp_path / "pets"))
     with indexed(collection, "en", store, embeddings) as made:
-        assert (store.count(made.index), made.n_documents, made.n_left_out) == (3, 3, 0)
-        assert store.fetch(made.index, "cat").document.language == "en"
+        assert (store.open(made.index).count(), made.n_documents, made.n_left_out) == (3, 3, 0)
+        assert store.open(made.index).fetch("cat").document.language == "en"
     assert store.indices() == []
 
 
-def test_it_is_dropped_when_the_evaluation_fails_too(tmp_path: Path, embeddings: Embeddings, store: Store) -> None:
+def test_it_is_dropped_when_the_evaluation_fails_too(
+    tmp_path: Path, embeddings: Embeddings, store: WritableStore
+) -> None:
     collection = read_beir(write_collection(tmp_path / "pets"))
     with pytest.raises(KeyboardInterrupt), indexed(collection, "en", store, embeddings):
         raise KeyboardInterrupt
@@ -204,18 +208,18 @@ def test_it_is_dropped_when_the_evaluation_fails_too(tmp_path: Path, embeddings:
 
 
 def test_a_named_index_is_kept_and_searched_again_as_it_is(
-    tmp_path: Path, embeddings: Embeddings, store: Store
+    tmp_path: Path, embeddings: Embeddings, store: WritableStore
 ) -> None:
     collection = read_beir(write_collection(tmp_path / "pets"))
     with indexed(collection, "en", store, embeddings, "kept") as first:
         assert first.document_ms is not None
     with indexed(collection, "en", store, embeddings, "kept") as again:
         assert (again.n_documents, again.document_ms) == (3, None)
-    assert store.count("kept") == 3
+    assert store.open("kept").count() == 3
 
 
 def test_a_named_index_that_was_not_filled_is_not_kept(
-    tmp_path: Path, embeddings: Embeddings, store: Store, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, embeddings: Embeddings, store: WritableStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     collection = read_beir(write_collection(tmp_path / "pets"))
 
@@ -236,7 +240,7 @@ def test_a_named_index_that_was_not_filled_is_not_kept(
     ],
 )
 def test_an_index_of_other_documents_is_never_written_to(
-    tmp_path: Path, embeddings: Embeddings, store: Store, documents: list[dict[str, object]], why: str
+    tmp_path: Path, embeddings: Embeddings, store: WritableStore, documents: list[dict[str, object]], why: str
 ) -> None:
     collection = read_beir(write_collection(tmp_path / "pets"))
     with indexed(collection, "en", store, embeddings, "pages"):
@@ -244,10 +248,10 @@ def test_an_index_of_other_documents_is_never_written_to(
     other = read_beir(write_collection(tmp_path / "other", documents))
     with pytest.raises(BadInput, match=why), indexed(other, "en", store, embeddings, "pages"):
         pass
-    assert store.fetch("pages", "cat").document.text == "cat dog"
+    assert store.open("pages").fetch("cat").document.text == "cat dog"
 
 
-def test_rows_that_are_no_document_are_counted(tmp_path: Path, embeddings: Embeddings, store: Store) -> None:
+def test_rows_that_are_no_document_are_counted(tmp_path: Path, embeddings: Embeddings, store: WritableStore) -> None:
     rows = [{"_id": "1", "text": "cat"}, {"_id": "1", "text": "dog"}, {"_id": "2", "title": "", "text": ""}]
     collection = read_beir(write_collection(tmp_path / "pets", rows))
     with indexed(collection, "en", store, embeddings) as made:

@@ -58,7 +58,7 @@ def test_a_named_index_stays_in_the_store(pets: str, tmp_path: Path) -> None:
     asked = (pets, *LANG, "--methods", "auto", "--index", "pets", "--json")
     assert json.loads(measure(*asked).stdout)["index"] == "pets"
     with closing(open_store(str(tmp_path / ".sinkrank" / "store"))) as store:
-        assert store.count("pets") == 3
+        assert store.open("pets").count() == 3
     measure(*asked)
 
 

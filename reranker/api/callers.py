@@ -70,7 +70,7 @@ def check_may_use_figures(service: Service, index: str) -> None:
     rights = SERVICE if has_key else caller_rights(service)
     check_is_no_version(service.store, index)
     if rights.headers:
-        service.store.count(index, rights=rights)
+        service.searcher.open(index).reader.count(rights=rights)
 
 
 def check_is_no_version(store: Store, name: str) -> None:
@@ -79,7 +79,7 @@ def check_is_no_version(store: Store, name: str) -> None:
         BadInput: the name is that of a version.
     """
     index = index_of_version(name)
-    if index is not None and name in (version.name for version in store.versions(index)):
+    if index is not None and index in (names := store.indices()) and name not in names:
         raise BadInput(f"{name!r} is a version of the index {index!r}, which may be out of date; name {index!r}")
 
 

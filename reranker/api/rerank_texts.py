@@ -86,7 +86,7 @@ def _rerank(
     if options.index is not None:
         check_may_use_figures(service, options.index)
     method = options.method or service.settings.method
-    reranker = service.reranker if options.index is None else service.searcher.reranker(options.index)
+    reranker = service.reranker if options.index is None else service.searcher.open(options.index).reranker
     query = reranker.query(options.query, options.language)
     candidates = _candidates(service, texts, options)
     ranking = reranker.rerank_bags(

@@ -65,7 +65,7 @@ class Indices:
     def languages(self, index: str, read_fields: Sequence[str]) -> list[str]:
         """Of an index's documents; empty where they are not known yet."""
         if self.is_ours(index):
-            return sorted(self._service.searcher.languages(index))
+            return sorted(self._service.searcher.open(index).languages)
         shares = self._figures.languages(index, read_fields)
         return [language for language, share in shares.items() if share >= LEAST_SHARE]
 
@@ -129,7 +129,7 @@ class Indices:
             if now < self._foreign.get(index, 0.0):
                 return None
         try:
-            return self._service.searcher.reranker(index)
+            return self._service.searcher.open(index).reranker
         except (BadInput, NotFound, NotOurIndex):
             pass
         except VersionMismatch as error:

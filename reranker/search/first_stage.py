@@ -14,7 +14,7 @@ from reranker.embeddings import Embeddings
 from reranker.ranking.query import Query
 from reranker.search.fusion import reciprocal_rank_fusion
 from reranker.stores.base.filters import Filters
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import IndexReader
 from reranker.text.documents import Candidate, EncodedDocument
 from reranker.text.exact_text import exact_key
 from reranker.translation import Translator, WordGroup
@@ -108,9 +108,8 @@ class CandidateSearch:
         rights: with whose rights documents are read.
     """
 
-    store: Store
+    index: IndexReader
     embeddings: Embeddings
-    index: str
     query: Query
     first_stage: str
     filters: Filters
@@ -125,7 +124,7 @@ class CandidateSearch:
         weights: list[float] = []
         vector = self._query_vector() if self.first_stage in ("knn", "hybrid") else None
         if vector is not None:
-            runs.append(self.store.knn(self.index, vector, depth, self.filters, self.rights))
+            runs.append(self.index.knn(vector, depth, self.filters, self.rights))
             weights.append(2 * self.knn_weight)  # both count 1 by default
         bm25: dict[str, float] = {}
         translated: dict[str, float] = {}
@@ -134,10 +133,10 @@ class CandidateSearch:
         if self.first_stage != "knn" or vector is None:
             groups = self._groups()
             if (as_written := self._searched_as_written(groups)) is not None:
-                runs.append(self.store.bm25(self.index, self.query.text, depth, as_written, self.rights))
+                runs.append(self.index.bm25(self.query.text, depth, as_written, self.rights))
                 bm25 = _scores(runs[-1])
             if groups:
-                runs.append(self.store.translated(self.index, groups, depth, self.filters, self.rights))
+                runs.append(self.index.translated(groups, depth, self.filters, self.rights))
                 translated = _scores(runs[-1])
             weights += [2 * (1 - self.knn_weight)] * (len(runs) - len(weights))
         # What is all there is counts, whatever its weight.

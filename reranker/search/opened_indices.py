@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from reranker.base.errors import SinkrankError, StoreUnavailable
 from reranker.embeddings import Embeddings
 from reranker.embeddings.detection import preferred_languages
 from reranker.ranking.reranker import Observer, Reranker
 from reranker.stores.base.description import check_versions
 from reranker.stores.base.names import check_index_name
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import IndexReader, Store
 from reranker.text.idf import IdfTable
 from reranker.translation import Translator
 
@@ -30,6 +31,7 @@ class OpenedIndex:
     """
 
     read_at: float
+    reader: IndexReader
     reranker: Reranker
     languages: frozenset[str]
     translator: Translator
@@ -58,24 +60,38 @@ class OpenedIndices:
         self._opened: dict[str, OpenedIndex] = {}
 
     def open(self, index: str) -> OpenedIndex:
-        """The index, its versions checked; it is read again after 30 s."""
+        """The index, its versions checked; it is read again after 30 s. If the store does not answer then, the index
+        stays as it was: a cluster without a manager answers searches, and does not change indices."""
         check_index_name(index)
         now = self._clock()
         with self._lock:
-            opened = self._opened.get(index)
-        if opened is None or now - opened.read_at > INDEX_CACHE_SECONDS:
-            opened = self._read(index, now, opened)
+            before = self._opened.get(index)
+            if before is not None:
+                if now - before.read_at <= INDEX_CACHE_SECONDS:
+                    return before
+                # One search reads it again; the others take it as it was meanwhile.
+                self._opened[index] = replace(before, read_at=now)
+        try:
+            opened = self._read(index, now, before)
+        except StoreUnavailable:
+            if before is None:
+                raise
+            return before
+        except SinkrankError:
             with self._lock:
-                self._opened[index] = opened
+                self._opened.pop(index, None)
+            raise
+        with self._lock:
+            self._opened[index] = opened
         return opened
 
     def _read(self, index: str, now: float, before: OpenedIndex | None) -> OpenedIndex:
         """Reads with the service's own rights: every caller shares what is read, which holds no text."""
-        store, embeddings = self._store, self._embeddings
-        check_versions(index, store.describe(index), embeddings, store.address)
-        own_idf = store.idf(index)
-        hubness = store.hubness_sample(index)
-        languages = store.languages(index)
+        reader, embeddings = self._store.open(index), self._embeddings
+        check_versions(index, reader.description, embeddings, self._store.address)
+        own_idf = reader.idf()
+        hubness = reader.hubness_sample()
+        languages = reader.languages()
         idf = IdfTable({**embeddings.idf.languages, **own_idf.languages})
         preferred = preferred_languages(embeddings, self._query_language, languages)
         reranker = Reranker(embeddings, idf, self._n_threads, hubness, self._observer, preferred)
@@ -83,4 +99,4 @@ class OpenedIndices:
             translator = before.translator  # with the words that it has translated
         else:
             translator = Translator(embeddings, own_idf)
-        return OpenedIndex(now, reranker, frozenset(languages), translator, own_idf.version)
+        return OpenedIndex(now, reader, reranker, frozenset(languages), translator, own_idf.version)

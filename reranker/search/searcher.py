@@ -19,7 +19,7 @@ from reranker.ranking.reranker import Observer, Reranker
 from reranker.ranking.scores import scores_behind, scores_by_rank
 from reranker.search.answers import explain_answer, hit_by_rank, reranked_hit, search_answer
 from reranker.search.first_stage import DEFAULT_FIRST_STAGE, MAX_DEPTH, CandidateSearch, Window
-from reranker.search.opened_indices import OpenedIndices
+from reranker.search.opened_indices import OpenedIndex, OpenedIndices
 from reranker.search.request import SearchRequest
 from reranker.stores.base.names import check_index_name
 from reranker.stores.base.protocol import Store
@@ -55,9 +55,10 @@ class Searcher:
             NotFound, NotOurIndex, VersionMismatch, StoreUnavailable: the index cannot be searched.
         """
         started = self._clock()
-        reranker = self.reranker(request.index)
+        opened = self.open(request.index)
+        reranker = opened.reranker
         request, query = self._resolved(reranker, request)
-        first_stage = self._first_stage(query, request)
+        first_stage = self._first_stage(opened, query, request)
         window = first_stage.window(request.depth)
         if not window.candidates and not len(query.weighted):
             reranker.query(request.text, query.language)  # says that none of its words has an embedding
@@ -66,7 +67,7 @@ class Searcher:
         reranking = self._rerank(reranker, query, window, request)
         behind = rest if reranking else window.candidates + rest
         reranked = self._clock()
-        hits = self._page(request, _in_order(window, reranking, behind))
+        hits = self._page(opened, request, _in_order(window, reranking, behind))
         done = self._clock()
         took_ms = {
             "first_stage": round((found - started) * 1000, 3),
@@ -81,11 +82,12 @@ class Searcher:
         The search is run again, since evidence is scaled over its candidates; a document that is none of them is scored
         among them, with nothing from the first stage.
         """
-        reranker = self.reranker(request.index)
+        opened = self.open(request.index)
+        reranker = opened.reranker
         request, query = self._resolved(reranker, request)
         if not len(query.weighted):
             reranker.query(request.text, request.language)  # raises what is wrong with it
-        encoded = self.store.fetch(request.index, doc_id, request.rights)
+        encoded = opened.reader.fetch(doc_id, request.rights)
         document = encoded.document
         weighted = reranker.idf.weigh(encoded.bag, document.language)
         explained = explain(
@@ -93,7 +95,7 @@ class Searcher:
         )
         if request.method != CORRECTED_METHOD:
             return explain_answer(request.index, query, document, explained)
-        window = self._first_stage(query, request).window(request.depth).with_document(encoded)
+        window = self._first_stage(opened, query, request).window(request.depth).with_document(encoded)
         reranking = self._rerank(reranker, query, window, request)
         assert reranking is not None  # noqa: S101 - it is by auto, and the query has a known word
         place = next(i for i, each in enumerate(window.candidates) if each.doc_id == doc_id)
@@ -126,13 +128,9 @@ class Searcher:
             "key index of a request"
         )
 
-    def reranker(self, index: str) -> Reranker:
-        """A reranker with the index's idf (`OpenedIndex`)."""
-        return self._indices.open(index).reranker
-
-    def languages(self, index: str) -> frozenset[str]:
-        """Those that the index has documents in."""
-        return self._indices.open(index).languages
+    def open(self, index: str) -> OpenedIndex:
+        """The index with what a search needs of it, read again after 30 s."""
+        return self._indices.open(index)
 
     def _resolved(self, reranker: Reranker, request: SearchRequest) -> tuple[SearchRequest, Query]:
         """The request with `auto` replaced by a first stage, and its query, read."""
@@ -145,13 +143,11 @@ class Searcher:
             request = replace(request, first_stage=DEFAULT_FIRST_STAGE)
         return request, query
 
-    def _first_stage(self, query: Query, request: SearchRequest) -> CandidateSearch:
-        opened = self._indices.open(request.index)
+    def _first_stage(self, opened: OpenedIndex, query: Query, request: SearchRequest) -> CandidateSearch:
         wanted = request.filters.languages
         return CandidateSearch(
-            self.store,
+            opened.reader,
             self.embeddings,
-            request.index,
             query,
             request.first_stage,
             request.filters,
@@ -161,12 +157,14 @@ class Searcher:
             request.rights,
         )
 
-    def _page(self, request: SearchRequest, in_order: list[tuple[Candidate, RankedDocument | None]]) -> list[Hit]:
+    def _page(
+        self, opened: OpenedIndex, request: SearchRequest, in_order: list[tuple[Candidate, RankedDocument | None]]
+    ) -> list[Hit]:
         """The hits of the page that was asked for, with their documents. One that was deleted since the first stage
         found it is left out."""
         page = slice(request.offset, request.offset + request.size)
         doc_ids = [candidate.doc_id for candidate, _ in in_order[page]]
-        documents = self.store.documents(request.index, doc_ids, request.rights)
+        documents = opened.reader.documents(doc_ids, request.rights)
         is_reranked = bool(in_order) and in_order[0][1] is not None
         hits = []
         for rank, (candidate, ranked) in enumerate(in_order[page], start=request.offset + 1):

@@ -93,7 +93,7 @@ class Examples:
         if not self._has_titles:
             return ()
         try:
-            offered = _from_documents(self._store.random_documents(index, _N_READ))
+            offered = _from_documents(self._store.open(index).random_documents(_N_READ))
             return self._most_different(list(islice(offered, _N_SEARCHED)), first_page)
         except SinkrankError as error:
             _log.warning("no queries to offer as examples for index %r: %s", index, error)

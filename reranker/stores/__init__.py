@@ -1,10 +1,10 @@
-"""Stores of encoded documents, in a folder or an engine. `open_store` opens either; both have the same protocol."""
+"""Stores of encoded documents, in a folder or an engine. `open_store` opens either; both have the same protocols."""
 
 from __future__ import annotations
 
 from reranker.base.errors import WrongParameter
-from reranker.stores.base.protocol import Store
-from reranker.stores.embedded.store import EmbeddedStore
+from reranker.stores.base.protocol import WritableStore
+from reranker.stores.embedded.writable import WritableEmbeddedStore
 from reranker.upstream.access import EngineAccess
 from reranker.upstream.addresses import EngineAddress, read_address
 
@@ -19,7 +19,7 @@ def open_store(
     access: EngineAccess = EngineAccess(),
     timeout_s: float = 30.0,
     pipeline: str | None = None,
-) -> Store:
+) -> WritableStore:
     """Opens the store at an address. Nothing is connected or created before its first use.
 
     Args:
@@ -38,8 +38,10 @@ def open_store(
     if not isinstance(where, EngineAddress):
         if pipeline is not None:
             raise WrongParameter(f"{address} is a folder, which has no ingest pipelines; leave out --pipeline")
-        return EmbeddedStore(where, timeout_s)
+        return WritableEmbeddedStore(where, timeout_s)
     # opensearch-py takes long to import, and a folder does not need it.
-    from reranker.stores.engine.store import EngineStore
+    from reranker.stores.engine.writable import WritableEngineStore
 
-    return EngineStore(where.with_credentials(username, password), access, timeout_s=timeout_s, pipeline=pipeline)
+    return WritableEngineStore(
+        where.with_credentials(username, password), access, timeout_s=timeout_s, pipeline=pipeline
+    )

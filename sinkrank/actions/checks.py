@@ -17,7 +17,7 @@ from reranker.native.library import LEVEL
 from reranker.service.settings import Settings
 from reranker.service.settings_sources import SETTINGS_FILE, LoadedSettings, load_settings
 from reranker.stores.base.description import check_versions
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import WritableStore
 from reranker.stores.embedded.store import EmbeddedStore
 from sinkrank.actions import in_process_proxy
 from sinkrank.console import resources
@@ -111,15 +111,16 @@ def _store(settings: Settings, embeddings: Embeddings | None, quick: bool) -> It
         yield Check("store", False, str(error))
 
 
-def _index(store: Store, name: str, embeddings: Embeddings | None) -> Check:
+def _index(store: WritableStore, name: str, embeddings: Embeddings | None) -> Check:
     label = f"index {name}"
     try:
-        made = store.describe(name)
+        reader = store.open(name)
+        made = reader.description
         if embeddings is not None:
             check_versions(name, made, embeddings, store.address)
-        idf = store.idf(name)
-        found = f"{store.count(name):,} documents, idf of {', '.join(sorted(idf.languages)) or 'no language'}"
-        found += f", {_hubness(store.hubness_sample(name), name)}"
+        idf = reader.idf()
+        found = f"{reader.count():,} documents, idf of {', '.join(sorted(idf.languages)) or 'no language'}"
+        found += f", {_hubness(reader.hubness_sample(), name)}"
         stale = [] if embeddings is None else list(stale_parts(store, name, embeddings, idf))
         found += _versions(store, name)
     except SinkrankError as error:
@@ -131,7 +132,7 @@ def _index(store: Store, name: str, embeddings: Embeddings | None) -> Check:
     return Check(label, not stale, "; ".join([found, *stale]))
 
 
-def _other_index(settings: Settings, store: Store, name: str, embeddings: Embeddings | None) -> Check:
+def _other_index(settings: Settings, store: WritableStore, name: str, embeddings: Embeddings | None) -> Check:
     """Checks an index that Sinkrank did not make, which the proxy may re-rank, or that does not exist."""
     engine = in_process_proxy.engine_of(store)
     if engine is None:
@@ -139,7 +140,7 @@ def _other_index(settings: Settings, store: Store, name: str, embeddings: Embedd
     from sinkrank.actions.foreign_index import look_at
 
     try:
-        store.describe(name)
+        store.open(name)
     except NotOurIndex:
         if embeddings is None:
             return Check(
@@ -166,7 +167,7 @@ def _hubness(sample: HubnessSample, index: str) -> str:
     return f"hubness sample of {', '.join(enough) or 'no language'}{too_few}"
 
 
-def _versions(store: Store, name: str) -> str:
+def _versions(store: WritableStore, name: str) -> str:
     versions = store.versions(name)
     others = [version.name for version in versions if not version.is_serving]
     serving = "".join(f", version {version.name}" for version in versions if version.is_serving)

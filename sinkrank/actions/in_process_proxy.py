@@ -51,7 +51,7 @@ def is_foreign(store: Store, index: str | None) -> bool:
             raise WrongParameter(f"{store.address} holds no index that Sinkrank made; name yours with --index NAME")
         return False
     try:
-        store.describe(index)
+        store.open(index)
     except NotOurIndex:
         return True
     except (BadInput, NotFound):

@@ -25,7 +25,7 @@ from reranker.service.examples import Example, write_examples
 from reranker.service.settings import Settings
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.filters import Filters
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import Store, WritableStore
 from sinkrank.actions import demo_english
 from sinkrank.commands.serve import run_service
 from sinkrank.console import output, resources, tables
@@ -133,7 +133,7 @@ def _embeddings(showcase: Showcase, settings: Settings, steps: Steps) -> Embeddi
         return train_on(showcase.corpus, settings.embeddings_path, progress, replaceable=CORPORA)
 
 
-def _fill(showcase: Showcase, store: Store, embeddings: Embeddings, steps: Steps) -> None:
+def _fill(showcase: Showcase, store: WritableStore, embeddings: Embeddings, steps: Steps) -> None:
     """Indexes the held-out pages, unless the index has all of them.
 
     The state file is written before the first document and completed after the last one. So the index of a stopped run
@@ -177,13 +177,13 @@ def _is_whole(store: Store, index: str, n_documents: int, wanted: Mapping[str, A
     if state != {**wanted, "whole": True}:
         return False
     made = _description(store, index)
-    return made is not None and asdict(made).items() <= wanted.items() and store.count(index) == n_documents
+    return made is not None and asdict(made).items() <= wanted.items() and store.open(index).count() == n_documents
 
 
 def _description(store: Store, index: str) -> IndexDescription | None:
     """The description of the index; None if there is no such index or store."""
     try:
-        return store.describe(index)
+        return store.open(index).description
     except NotFound:
         return None
 

@@ -25,9 +25,9 @@ def versions(settings: Settings, json_: options.Json = False) -> None:
     with resources.opened_store(settings) as opened:
         found = opened.versions(name)
         if not found:
-            opened.describe(name)  # raises where there is no such index
+            opened.open(name)  # raises where there is no such index
             raise NotFound(f"index {name!r} has no versions; `sinkrank ingest FILE --rebuild` makes the first")
-        counts = {version.name: opened.count(version.name) for version in found}
+        counts = {version.name: opened.open(version.name).count() for version in found}
     if json_:
         rows = [{"name": one.name, "is_serving": one.is_serving, "documents": counts[one.name]} for one in found]
         output.print_json({"index": name, "versions": rows})

@@ -68,7 +68,7 @@ def search(
             index = searcher.choose_index(settings.index)
             request = resources.search_request(settings, text, index, lang, Filters.parse(to, conditions))
             request = replace(request, offset=offset, size=size)
-            searcher.reranker(request.index)  # a service opens the index once
+            searcher.open(request.index)  # a service opens the index once
             loading_ms = (time.perf_counter() - started) * 1000
             status.stop()
             answer = searcher.search(request)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from reranker.search.searcher import Searcher, SearchRequest
     from reranker.service.settings import Settings
     from reranker.stores.base.filters import Filters
-    from reranker.stores.base.protocol import Store
+    from reranker.stores.base.protocol import WritableStore
     from reranker.transport import Parameters
 
 
@@ -70,7 +70,7 @@ def opened_copy(
 
 
 @contextmanager
-def opened_store(settings: Settings) -> Iterator[Store]:
+def opened_store(settings: Settings) -> Iterator[WritableStore]:
     """The store; it connects when it is first used, and is closed at the end."""
     from reranker.service.engine import engine_access, revealed
     from reranker.stores import open_store

@@ -98,7 +98,7 @@ def test_a_pipeline_over_our_own_index_orders_and_scores_as_the_library(
     path = f"{opensearch_2_ml_url}/{OURS}/_search?search_pipeline=sinkrank-{OURS}"
     in_pipeline = scores(post(http, path, body_for(text)))
     with closing(open_store(opensearch_2_ml_url)) as store:
-        reranker = Searcher(store, embeddings).reranker(OURS)
+        reranker = Searcher(store, embeddings).open(OURS).reranker
         languages = [document.language for document in DOCUMENTS]
         query = reranker.query(text).language
         ranking = reranker.rerank(

@@ -33,7 +33,7 @@ from ingest.files import open_sources
 from ingest.pipeline import Options, ingest
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import WritableStore
 from tests.support.tiny import tiny_embeddings
 
 ROWS = [
@@ -53,7 +53,7 @@ def embeddings(tmp_path: Path) -> Embeddings:
     return tiny_embeddings(tmp_path / "embeddings")
 
 
-def written(store: Store, embeddings: Embeddings, folder: Path, rows: list[dict[str, str]]) -> None:
+def written(store: WritableStore, embeddings: Embeddings, folder: Path, rows: list[dict[str, str]]) -> None:
     path = folder / "in.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with open_sources([str(path)]) as sources:

@@ -73,7 +73,7 @@ def run_again(home: Path) -> str:
 def n_documents(home: Path) -> int:
     store = open_store(str(home / "store"))
     try:
-        return store.count("texts", Filters())
+        return store.open("texts").count(Filters())
     finally:
         store.close()
 
@@ -150,7 +150,7 @@ def test_a_store_that_was_deleted_is_made_anew(home):
 
 def test_an_index_of_fewer_documents_than_it_should_hold_is_made_anew(home):
     store = open_store(str(home / "store"))
-    made = store.describe("texts")
+    made = store.open("texts").description
     store.drop("texts")
     make_index(store, "texts", made)
     store.close()
@@ -170,7 +170,7 @@ def test_embeddings_of_an_earlier_corpus_are_trained_anew_and_the_index_with_the
 
 def test_the_demo_of_another_corpus_makes_way(home):
     store = open_store(str(home / "store"))
-    make_index(store, "libreoffice", store.describe("texts"))
+    make_index(store, "libreoffice", store.open("texts").description)
     store.drop("texts")
     store.close()
     state_file = home / "demo.json"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from reranker.embeddings import Embeddings
-from reranker.stores.base.protocol import Store
-from reranker.stores.embedded.store import EmbeddedStore
+from reranker.stores.base.protocol import WritableStore
+from reranker.stores.embedded.writable import WritableEmbeddedStore
 from tests.ingest.runs import N_DOCUMENTS, N_MANY, Pages, Runs, write_documents
 from tests.stores.conftest import index, new_index, store, store_address, store_kind
 from tests.support.tiny import tiny_embeddings
@@ -23,9 +23,9 @@ def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
 
 
 @pytest.fixture
-def embedded(tmp_path: Path) -> Iterator[EmbeddedStore]:
+def embedded(tmp_path: Path) -> Iterator[WritableStore]:
     """An empty embedded store."""
-    opened = EmbeddedStore(tmp_path / "store")
+    opened = WritableEmbeddedStore(tmp_path / "store")
     yield opened
     opened.close()
 
@@ -51,6 +51,6 @@ def many_runs(many_documents: Path, embeddings: Embeddings, tmp_path: Path) -> R
 
 
 @pytest.fixture
-def pages(store: Store, index: str, embeddings: Embeddings, tmp_path: Path) -> Pages:
+def pages(store: WritableStore, index: str, embeddings: Embeddings, tmp_path: Path) -> Pages:
     """An index in every kind of store."""
     return Pages(store, index, embeddings, tmp_path)

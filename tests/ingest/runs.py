@@ -19,7 +19,7 @@ from reranker.base.errors import NotFound
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import HubnessSample
 from reranker.stores import open_store
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import WritableStore
 from reranker.text.documents import EncodedDocument
 from reranker.text.idf import DocumentFrequencies
 from tests.ingest.faulty_proxy import Fault, FaultyProxy, faulty_proxy, is_bulk
@@ -95,24 +95,24 @@ class Runs:
             *("--embeddings", str(self.embeddings.path), "--rejects", str(self.folder / "r.jsonl"), *more),
         ]
 
-    def assert_whole(self, store: Store, index: str = "pages") -> None:
+    def assert_whole(self, store: WritableStore, index: str = "pages") -> None:
         """Each document is in the index once, and each reject in its file."""
         store.refresh(index)
         assert sorted(int(one.doc_id) for one in store.bags(index)) == list(range(self.n_documents))
-        assert store.count(index) == self.n_documents
-        assert store.idf(index).languages["fr"].n_documents == self.n_documents
+        assert store.open(index).count() == self.n_documents
+        assert store.open(index).idf().languages["fr"].n_documents == self.n_documents
         rows = [json.loads(line) for line in (self.folder / "r.jsonl").read_text().splitlines()]
         assert [row["raw"] for row in rows[:-1]] == [f"broken {number}" for number in range(0, self.n_documents, 500)]
         assert "the id '7' occurred before" in rows[-1]["reason"]
         for number in (0, 7, self.n_documents - 1):
-            assert str(number) in store.fetch(index, str(number)).document.text
+            assert str(number) in store.open(index).fetch(str(number)).document.text
 
 
 @dataclass(frozen=True)
 class Pages:
     """An index that rows and texts are added to."""
 
-    store: Store
+    store: WritableStore
     name: str
     embeddings: Embeddings
     folder: Path
@@ -131,15 +131,15 @@ class Pages:
         return refresh(self.store, self.name, self.embeddings)
 
     def nbow(self, doc_id: str) -> list[float]:
-        vector = self.store.fetch(self.name, doc_id).nbow
+        vector = self.store.open(self.name).fetch(doc_id).nbow
         assert vector is not None
         return vector.tolist()
 
     def figures(self, language: str = "fr") -> DocumentFrequencies:
-        return self.store.idf(self.name).languages[language]
+        return self.store.open(self.name).idf().languages[language]
 
     def sample(self) -> HubnessSample:
-        return self.store.hubness_sample(self.name)
+        return self.store.open(self.name).hubness_sample()
 
 
 def start(arguments: list[str], env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
@@ -154,17 +154,17 @@ def start(arguments: list[str], env: Mapping[str, str] | None = None) -> subproc
     )
 
 
-def written(store: Store, index: str) -> int:
+def written(store: WritableStore, index: str) -> int:
     """Number of documents in the index so far."""
     try:
         store.refresh(index)
-        return store.count(index)
+        return store.open(index).count()
     except NotFound:
         return 0
 
 
 @contextmanager
-def dropped(address: str, name: str) -> Iterator[Store]:
+def dropped(address: str, name: str) -> Iterator[WritableStore]:
     """A store whose index goes at the end."""
     direct = open_store(address)
     try:
@@ -178,7 +178,7 @@ def dropped(address: str, name: str) -> Iterator[Store]:
 @contextmanager
 def through_faults(
     address: str, name: str, fault: Callable[[int], Fault], is_meant: Callable[[str], bool] = is_bulk
-) -> Iterator[tuple[Store, Store, FaultyProxy]]:
+) -> Iterator[tuple[WritableStore, WritableStore, FaultyProxy]]:
     """A store, the same store through a faulty proxy, and the proxy; the index goes at the end."""
     with (
         dropped(address, name) as direct,

@@ -14,7 +14,7 @@ from flask import Flask
 from reranker.api.app import create_app
 from reranker.service.settings import Settings
 from reranker.stores import open_store
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import WritableStore
 from reranker.stores.base.writing import Writable, WriteResult
 from reranker.stores.engine.store import EngineStore
 from tests.ingest.runs import N_DOCUMENTS, Runs, Wrapped
@@ -34,7 +34,7 @@ N_SEARCHES = 20
 class Killing(Wrapped):
     """A store that calls `at` once, as soon as so many documents are written."""
 
-    def __init__(self, store: Store, at: threading.Event) -> None:
+    def __init__(self, store: WritableStore, at: threading.Event) -> None:
         super().__init__(store)
         self._at = at
 

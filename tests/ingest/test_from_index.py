@@ -19,7 +19,7 @@ from reranker.base import retries
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable, WrongParameter
 from reranker.base.retries import Backoff
 from reranker.embeddings import Embeddings
-from reranker.stores.embedded.store import EmbeddedStore
+from reranker.stores.base.protocol import WritableStore
 from reranker.stores.engine import scan
 from tests.ingest.faulty_proxy import faulty_proxy, is_read
 from tests.ingest.runs import dropped
@@ -118,7 +118,7 @@ def test_a_copy_from_a_source_that_stays_away_begins_anew(foreign: str, tmp_path
 
 def test_an_index_of_ours_needs_no_fields_named(
     engine: Engine,
-    embedded: EmbeddedStore,
+    embedded: WritableStore,
     embeddings: Embeddings,
     tmp_path: Path,
     new_index: Callable[[], str],
@@ -129,7 +129,7 @@ def test_an_index_of_ours_needs_no_fields_named(
         fill(store, name, written)
         with opened_index(read_index_source(f"{engine.url}/{name}", Layout()), tmp_path) as copy:
             assert ingest([copy], embedded, "pages", embeddings).indexed == 1
-        assert embedded.fetch("pages", "1").document == written.document
+        assert embedded.open("pages").fetch("1").document == written.document
 
 
 def test_an_index_without_the_field_says_which_it_has(foreign: str, tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ from reranker.base import retries
 from reranker.base.errors import BadInput
 from reranker.base.retries import Backoff
 from reranker.stores import open_store
-from reranker.stores.base.protocol import Store
-from reranker.stores.embedded.store import EmbeddedStore
+from reranker.stores.base.protocol import WritableStore
+from reranker.stores.embedded.writable import WritableEmbeddedStore
 from sinkrank.commands.app import app
 from tests.ingest.faulty_proxy import Fault, faulty_proxy, is_bulk
 from tests.ingest.runs import N_DOCUMENTS, Runs, Stopping, through_faults, write_rows
@@ -158,7 +158,7 @@ def test_an_index_that_is_deleted_meanwhile_is_not_made_anew_by_the_writing(
 
 
 @pytest.mark.slow
-def test_an_embedded_index_that_is_deleted_meanwhile_ends_the_run(embedded: EmbeddedStore, runs: Runs) -> None:
+def test_an_embedded_index_that_is_deleted_meanwhile_ends_the_run(embedded: WritableStore, runs: Runs) -> None:
     class Dropping(Stopping):
         def write_prepared(self, index, prepared):
             for result in super().write_prepared(index, prepared):
@@ -191,14 +191,14 @@ def test_a_disk_that_is_full_ends_the_run_in_one_line_and_the_next_one_goes_on(r
     assert "disk" in full.stderr
     freed = CliRunner().invoke(app, arguments, prog_name="sinkrank")
     assert "1,500 of 1,504 documents are in index" in freed.stdout, freed.stderr
-    with closing(EmbeddedStore(runs.folder / "store")) as store:
+    with closing(WritableEmbeddedStore(runs.folder / "store")) as store:
         runs.assert_whole(store)
     assert list((runs.folder / "ingest").iterdir()) == []
 
 
 @pytest.mark.parametrize("rebuild", [False, True])
 def test_of_two_runs_that_make_an_index_at_once_the_second_is_refused_and_the_first_is_whole(
-    store: Store, index: str, runs: Runs, rebuild: bool
+    store: WritableStore, index: str, runs: Runs, rebuild: bool
 ) -> None:
     other = write_rows(runs.folder / "other.jsonl", [{"id": "other", "lang": "fr", "text": "chat"}])
     if rebuild:
@@ -217,7 +217,7 @@ def test_of_two_runs_that_make_an_index_at_once_the_second_is_refused_and_the_fi
 
 
 def test_an_index_that_another_run_has_just_made_is_added_to_and_not_replaced(
-    embedded: EmbeddedStore, runs: Runs
+    embedded: WritableStore, runs: Runs
 ) -> None:
     other = write_rows(runs.folder / "other.jsonl", [{"id": "other", "lang": "fr", "text": "chat"}])
 
@@ -228,7 +228,7 @@ def test_an_index_that_another_run_has_just_made_is_added_to_and_not_replaced(
             embedded.claim(index, owner, seconds)
 
     assert runs(Slow(embedded), documents=other).failure is None
-    assert embedded.count("pages") == N_DOCUMENTS + 1
+    assert embedded.open("pages").count() == N_DOCUMENTS + 1
 
 
 class Killed(Stopping):
@@ -236,7 +236,7 @@ class Killed(Stopping):
         """A process that is killed releases nothing."""
 
 
-def test_a_run_that_goes_on_has_the_claim_that_it_had(embedded: EmbeddedStore, runs: Runs) -> None:
+def test_a_run_that_goes_on_has_the_claim_that_it_had(embedded: WritableStore, runs: Runs) -> None:
     with pytest.raises(KeyboardInterrupt):
         runs(Killed(embedded, after=1_000), rebuild=True)
     with pytest.raises(BadInput, match="another run is making a version"):
@@ -246,7 +246,7 @@ def test_a_run_that_goes_on_has_the_claim_that_it_had(embedded: EmbeddedStore, r
 
 
 def test_a_claim_that_a_killed_first_run_left_goes_when_the_run_is_given_again(
-    new_index: Callable[[], str], store: Store, runs: Runs
+    new_index: Callable[[], str], store: WritableStore, runs: Runs
 ) -> None:
     index = new_index()
     try:
@@ -259,7 +259,7 @@ def test_a_claim_that_a_killed_first_run_left_goes_when_the_run_is_given_again(
         store.drop(index)
 
 
-def test_a_run_that_has_lost_its_claim_lets_nothing_serve(embedded: EmbeddedStore, runs: Runs) -> None:
+def test_a_run_that_has_lost_its_claim_lets_nothing_serve(embedded: WritableStore, runs: Runs) -> None:
     runs(embedded)
 
     class Robbed(Stopping):
@@ -278,7 +278,7 @@ def test_a_run_that_has_lost_its_claim_lets_nothing_serve(embedded: EmbeddedStor
     assert [version.name for version in embedded.versions("pages") if version.is_serving] == ["pages-000001"]
 
 
-def test_a_claim_is_renewed_as_long_as_it_is_held(embedded: EmbeddedStore) -> None:
+def test_a_claim_is_renewed_as_long_as_it_is_held(embedded: WritableStore) -> None:
     renewed = threading.Event()
 
     class Counting(Stopping):

@@ -24,15 +24,15 @@ from reranker.base.errors import (
 )
 from reranker.embeddings import Embeddings
 from reranker.stores.base.description import IndexDescription
+from reranker.stores.base.protocol import IndexReader, WritableStore
 from reranker.stores.base.writing import Writable, WriteResult
-from reranker.stores.embedded.store import EmbeddedStore
 from tests.ingest.runs import Pages, Wrapped, source
 from tests.stores.samples import make_index
 from tests.support.tiny import write_words
 
 
 @pytest.fixture
-def pages(tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings) -> Pages:
+def pages(tmp_path: Path, embedded: WritableStore, embeddings: Embeddings) -> Pages:
     return Pages(embedded, "pages", embeddings, tmp_path)
 
 
@@ -45,9 +45,9 @@ def read_rejects(path: Path | None) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def frequencies(store: EmbeddedStore, language: str) -> tuple[int, dict[int, int]]:
+def frequencies(store: WritableStore, language: str) -> tuple[int, dict[int, int]]:
     """Documents of a language, and in how many of them each term id stands."""
-    found = store.idf("pages").languages[language]
+    found = store.open("pages").idf().languages[language]
     return found.n_documents, dict(zip(found.term_ids.tolist(), found.counts.tolist(), strict=True))
 
 
@@ -75,25 +75,25 @@ def test_documents_come_into_a_new_index_with_their_document_frequencies(pages: 
         rejects=None,
         version="pages-000001",
     )
-    assert pages.store.count("pages") == 4
-    assert pages.store.describe("pages") == IndexDescription(pages.embeddings.version, 2)
+    assert pages.store.open("pages").count() == 4
+    assert pages.store.open("pages").description == IndexDescription(pages.embeddings.version, 2)
     assert frequencies(pages.store, "fr") == (2, {CHAT: 2, CHIEN: 1})
     assert frequencies(pages.store, "en") == (1, {0: 1})
-    assert set(pages.store.idf("pages").languages) == {"en", "fr"}
-    assert pages.store.fetch("pages", "1").document.text == "chat chat chien"
+    assert set(pages.store.open("pages").idf().languages) == {"en", "fr"}
+    assert pages.store.open("pages").fetch("1").document.text == "chat chat chien"
     assert list(pages.folder.glob("*.rejects.jsonl")) == []
 
 
 def test_running_it_again_changes_nothing(pages: Pages) -> None:
     rows = [document("1", "chat"), {"language": "fr", "text": "chien"}]
     pages.ingest(*rows)
-    before = pages.store.idf("pages").version
+    before = pages.store.open("pages").idf().version
 
     again = pages.ingest(*rows)
 
     assert (again.indexed, again.rejected) == (2, 0)
-    assert pages.store.count("pages") == 2
-    assert pages.store.idf("pages").version == before
+    assert pages.store.open("pages").count() == 2
+    assert pages.store.open("pages").idf().version == before
 
 
 def test_a_language_that_comes_later_gets_its_own_idf_and_the_old_ones_stay(pages: Pages) -> None:
@@ -102,7 +102,7 @@ def test_a_language_that_comes_later_gets_its_own_idf_and_the_old_ones_stay(page
     later = [document("2", "chat eau"), document("3", "dog", "en"), document("4", "dog car", "en")]
     pages.ingest(*later)
 
-    assert pages.store.count("pages") == 4
+    assert pages.store.open("pages").count() == 4
     assert frequencies(pages.store, "fr") == (1, {CHAT: 1})
     assert frequencies(pages.store, "en") == (2, {1: 2, 4: 1})
 
@@ -112,9 +112,9 @@ def test_a_rebuild_leaves_only_the_new_documents_and_counts_anew(pages: Pages) -
 
     pages.ingest(document("2", "eau"), rebuild=True)
 
-    assert pages.store.count("pages") == 1
+    assert pages.store.open("pages").count() == 1
     assert frequencies(pages.store, "fr") == (1, {EAU: 1})
-    assert set(pages.store.idf("pages").languages) == {"fr"}
+    assert set(pages.store.open("pages").idf().languages) == {"fr"}
 
 
 def test_a_rebuild_with_no_document_leaves_the_index_as_it_was(pages: Pages) -> None:
@@ -123,14 +123,14 @@ def test_a_rebuild_with_no_document_leaves_the_index_as_it_was(pages: Pages) -> 
     summary = pages.ingest("broken", rebuild=True)
 
     assert (summary.read, summary.rejected, summary.indexed) == (1, 1, 0)
-    assert pages.store.fetch("pages", "1").document.text == "chat"
+    assert pages.store.open("pages").fetch("1").document.text == "chat"
 
 
 def test_no_index_is_made_for_input_without_a_document(pages: Pages) -> None:
     summary = pages.ingest("broken")
     assert summary.rejected == 1
     with pytest.raises(NotFound):
-        pages.store.describe("pages")
+        pages.store.open("pages")
 
 
 def test_rejected_rows_are_kept_whole_with_file_line_and_reason(pages: Pages) -> None:
@@ -156,7 +156,7 @@ def test_rejected_rows_are_kept_whole_with_file_line_and_reason(pages: Pages) ->
     assert json.loads(language["raw"]) == document("2", "chat", "fx")
     assert base64.b64decode(undecoded["raw_base64"]) == bad_bytes
     assert (repeated["file"], repeated["line"], repeated["id"]) == (second.name, 1, "1")
-    assert pages.store.fetch("pages", "1").document.text == "chat"
+    assert pages.store.open("pages").fetch("1").document.text == "chat"
 
 
 def test_rejected_rows_once_mended_come_in(pages: Pages) -> None:
@@ -187,7 +187,7 @@ def test_a_store_that_fails_midway_is_reported_with_what_was_not_confirmed(pages
     assert summary.unconfirmed == 2
     assert summary.read == summary.indexed + summary.rejected + summary.unconfirmed
     assert pages.ingest(*rows).indexed == 10
-    assert pages.store.count("pages") == 10
+    assert pages.store.open("pages").count() == 10
 
 
 def test_a_document_that_the_store_says_nothing_of_is_a_failure(pages: Pages) -> None:
@@ -201,10 +201,10 @@ def test_an_index_of_other_embeddings_is_refused_but_can_be_rebuilt(pages: Pages
 
     with pytest.raises(VersionMismatch, match="--rebuild"):
         pages.ingest(document("1", "chat"))
-    assert pages.store.count("pages") == 0
+    assert pages.store.open("pages").count() == 0
 
     assert pages.ingest(document("1", "chat"), rebuild=True).indexed == 1
-    assert pages.store.describe("pages").embeddings_version == pages.embeddings.version
+    assert pages.store.open("pages").description.embeddings_version == pages.embeddings.version
 
 
 @pytest.mark.parametrize("rebuild", [False, True])
@@ -233,7 +233,7 @@ def test_the_reject_file_must_be_writable_and_no_input(pages: Pages) -> None:
     assert json.loads((pages.folder / "in.jsonl").read_text()) == document("1", "chat")
 
 
-def test_words_are_not_counted_again_where_every_language_has_its_idf(tmp_path: Path, embedded: EmbeddedStore) -> None:
+def test_words_are_not_counted_again_where_every_language_has_its_idf(tmp_path: Path, embedded: WritableStore) -> None:
     french = write_words(tmp_path / "one", {"fr": ["chat"]})
     sources = [source(tmp_path / "in.jsonl", *[document(str(n), "chat") for n in range(100)])]
     steps: list[tuple[int, int | None, str]] = []
@@ -274,7 +274,7 @@ class Losing(Wrapped):
 class Refusing(Wrapped):
     """Refuses one document."""
 
-    def __init__(self, store: EmbeddedStore, doc_id: str) -> None:
+    def __init__(self, store: WritableStore, doc_id: str) -> None:
         super().__init__(store)
         self._doc_id = doc_id
 
@@ -289,7 +289,7 @@ class Refusing(Wrapped):
 class Failing(Wrapped):
     """Reads two documents ahead, and is gone after some."""
 
-    def __init__(self, store: EmbeddedStore, after: int) -> None:
+    def __init__(self, store: WritableStore, after: int) -> None:
         super().__init__(store)
         self._after = after
 
@@ -312,12 +312,12 @@ class Silent(Wrapped):
 class Foreign(Wrapped):
     """Holds an index that another program made."""
 
-    def __init__(self, store: EmbeddedStore) -> None:
+    def __init__(self, store: WritableStore) -> None:
         super().__init__(store)
         self.dropped: list[str] = []
 
-    def describe(self, index: str) -> IndexDescription:
-        return IndexDescription.from_meta({"made by": "someone else"}, index)
+    def open(self, index: str) -> IndexReader:
+        raise NotOurIndex(f"index {index!r} was not made by Sinkrank")
 
     def drop(self, index: str) -> None:
         self.dropped.append(index)

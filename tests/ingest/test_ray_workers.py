@@ -17,7 +17,7 @@ import pytest
 from ingest.ray_workers import RayWorkers
 from reranker.base.errors import BadInput
 from reranker.stores import open_store
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import WritableStore
 from tests.ingest.faulty_proxy import Fault, faulty_proxy
 from tests.ingest.runs import N_MANY, Runs, assert_equal, start, written
 from tests.support.engines.sources import Engine
@@ -28,19 +28,19 @@ ON_RAY = ("--engine", "ray", "--workers", "2")
 NEEDS_RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra ray)")
 
 
-def assert_as_by_a_process(store: Store, index: str, other: str, runs: Runs) -> None:
+def assert_as_by_a_process(store: WritableStore, index: str, other: str, runs: Runs) -> None:
     """The index has what a run in this process makes under the other name."""
     runs.assert_whole(store, index)
     (runs.folder / "process").mkdir()
     assert replace(runs, folder=runs.folder / "process")(store, other).indexed == N_MANY
-    assert store.idf(index).version == store.idf(other).version
-    assert store.hubness_sample(index) == store.hubness_sample(other)
+    assert store.open(index).idf().version == store.open(other).idf().version
+    assert store.open(index).hubness_sample() == store.open(other).hubness_sample()
     for number in (*range(0, N_MANY, 300), N_MANY - 1):
-        assert_equal(*(store.fetch(name, str(number)) for name in (index, other)))
+        assert_equal(*(store.open(name).fetch(str(number)) for name in (index, other)))
 
 
 @pytest.fixture
-def two_indices(first_engine: Engine, new_index: Callable[[], str]) -> Iterator[tuple[Store, str, str]]:
+def two_indices(first_engine: Engine, new_index: Callable[[], str]) -> Iterator[tuple[WritableStore, str, str]]:
     """A store, and the names of two indices that are dropped at the end."""
     store, one, two = open_store(first_engine.url), new_index(), new_index()
     yield store, one, two
@@ -62,7 +62,7 @@ def ray_workers_of(pid: int) -> list[int]:
 @pytest.mark.slow
 @NEEDS_RAY
 def test_two_ray_workers_make_the_same_index_also_after_one_of_them_was_killed(
-    first_engine: Engine, two_indices: tuple[Store, str, str], many_runs: Runs
+    first_engine: Engine, two_indices: tuple[WritableStore, str, str], many_runs: Runs
 ) -> None:
     store, by_ray, by_process = two_indices
     killed: list[int] = []
@@ -91,7 +91,7 @@ def test_two_ray_workers_make_the_same_index_also_after_one_of_them_was_killed(
 @pytest.mark.conformance
 @NEEDS_RAY
 def test_two_ray_workers_make_the_same_index_also_after_the_run_was_killed(
-    first_engine: Engine, two_indices: tuple[Store, str, str], many_runs: Runs
+    first_engine: Engine, two_indices: tuple[WritableStore, str, str], many_runs: Runs
 ) -> None:
     store, by_ray, by_process = two_indices
     with faulty_proxy(first_engine.url, lambda number: "slow") as proxy:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reranker.embeddings.hubness import HubnessSample
-from reranker.stores.embedded.store import EmbeddedStore
+from reranker.stores.base.protocol import WritableStore
 from reranker.text.bags import unpack
 from reranker.text.documents import id_hash
 from tests.ingest.runs import Pages, Runs, Stopping, write_rows
@@ -73,10 +73,11 @@ def test_an_index_that_was_made_without_a_sample_gets_one_by_a_refresh_alone(pag
     assert set(queries(pages, "fr")) == {id_hash("a"), id_hash("b")}
 
 
-def test_a_run_that_was_stopped_and_goes_on_draws_of_all_its_documents(embedded: EmbeddedStore, runs: Runs) -> None:
+def test_a_run_that_was_stopped_and_goes_on_draws_of_all_its_documents(embedded: WritableStore, runs: Runs) -> None:
     rows = [{"id": str(number), "lang": "fr", "text": "chat eau"} for number in range(120)]
     documents = write_rows(runs.folder / "in.jsonl", rows)
     with pytest.raises(KeyboardInterrupt):
         runs(Stopping(embedded, after=50), documents=documents)
     assert runs(embedded, documents=documents).already_there > 0
-    assert set(embedded.hubness_sample("pages").languages["fr"]) == {id_hash(str(number)) for number in range(120)}
+    drawn = embedded.open("pages").hubness_sample().languages["fr"]
+    assert set(drawn) == {id_hash(str(number)) for number in range(120)}

@@ -14,7 +14,7 @@ from random import Random
 import pytest
 
 from reranker.embeddings import Embeddings
-from reranker.stores.embedded.store import EmbeddedStore
+from reranker.stores.embedded.writable import WritableEmbeddedStore
 from tests.ingest.runs import Runs, numbered_rows, start, write_rows
 
 pytestmark = pytest.mark.slow
@@ -120,5 +120,5 @@ def assert_next_run_completes(folder: Path, embeddings: Embeddings) -> None:
     stdout, stderr = last.communicate(timeout=LIMIT_SECONDS)
     assert last.returncode == 0, stderr
     assert f"{N_DOCUMENTS:,} of {N_DOCUMENTS:,} documents" in stdout
-    with closing(EmbeddedStore(folder / "store")) as store:
+    with closing(WritableEmbeddedStore(folder / "store")) as store:
         assert sorted(int(one.doc_id) for one in store.bags("pages")) == list(range(N_DOCUMENTS))

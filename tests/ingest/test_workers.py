@@ -15,7 +15,7 @@ from ingest.pipeline import Options, ingest
 from ingest.workers import Workers
 from reranker.base.errors import SinkrankError
 from reranker.embeddings import Embeddings
-from reranker.stores.embedded.store import EmbeddedStore
+from reranker.stores.base.protocol import WritableStore
 from tests.ingest.runs import assert_equal, write_rows
 
 pytestmark = pytest.mark.slow
@@ -119,7 +119,7 @@ def test_an_error_in_a_worker_comes_out() -> None:
 
 
 def test_the_same_documents_come_out_of_one_process_and_of_two(
-    embedded: EmbeddedStore, embeddings: Embeddings, tmp_path: Path
+    embedded: WritableStore, embeddings: Embeddings, tmp_path: Path
 ) -> None:
     words = ("chat", "chien", "eau", "pain", "voiture", "inconnu")
     rows = [
@@ -133,9 +133,9 @@ def test_the_same_documents_come_out_of_one_process_and_of_two(
             summaries.append(ingest(sources, embedded, f"pages-{n_workers}", embeddings, options))
     assert [(one.indexed, one.rejected) for one in summaries] == [(2_400, 100)] * 2
     assert (tmp_path / "1.jsonl").read_bytes() == (tmp_path / "2.jsonl").read_bytes()
-    assert embedded.idf("pages-1").version == embedded.idf("pages-2").version
+    assert embedded.open("pages-1").idf().version == embedded.open("pages-2").idf().version
     for number in (0, 7, 2_399):
-        assert_equal(*(embedded.fetch(f"pages-{n_workers}", str(number)) for n_workers in (1, 2)))
+        assert_equal(*(embedded.open(f"pages-{n_workers}").fetch(str(number)) for n_workers in (1, 2)))
 
 
 def test_a_process_that_encodes_loads_neither_the_engines_client_nor_the_transport() -> None:

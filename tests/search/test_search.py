@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from ingest.encode import encode
-from reranker.base.errors import BadInput, EmptyQuery, NotFound, UnknownWords, VersionMismatch
+from reranker.base.errors import BadInput, EmptyQuery, NotFound, StoreUnavailable, UnknownWords, VersionMismatch
 from reranker.embeddings.hubness import HubnessSampleBuilder
 from reranker.search.searcher import Searcher, SearchRequest
 from reranker.stores import open_store
@@ -179,17 +179,26 @@ def test_pages_of_any_size_hold_each_hit_once_in_one_order(searcher, first_stage
     assert len(everything) == len(set(everything))
 
 
-class Approximate:
-    """A store whose nearest neighbours, like an engine's, depend on how far the graph is walked."""
+class Wrapped:
+    """A store, or an index of it, that does as another but for some methods."""
 
-    def __init__(self, store):
-        self._store = store
+    def __init__(self, wrapped):
+        self._wrapped = wrapped
 
     def __getattr__(self, name):
-        return getattr(self._store, name)
+        return getattr(self._wrapped, name)
 
-    def knn(self, index, vector, depth, filters, rights):
-        found = self._store.knn(index, vector, 100, filters)
+
+class Approximate(Wrapped):
+    """A store whose nearest neighbours, like an engine's, depend on how far the graph is walked."""
+
+    def open(self, index):
+        return ApproximateIndex(self._wrapped.open(index))
+
+
+class ApproximateIndex(Wrapped):
+    def knn(self, vector, depth, filters, rights):
+        found = self._wrapped.knn(vector, 100, filters)
         missed = found.pop(2) if depth < 6 else None  # a short walk misses the third
         assert missed or depth >= 6
         return [replace(one, first_stage_rank=rank) for rank, one in enumerate(found[:depth], start=1)]
@@ -202,20 +211,22 @@ def test_pages_agree_where_the_first_stage_is_approximate(store, embeddings):
     assert sorted(hits) == sorted(found(searcher, "chat eau", size=50, depth=50))
 
 
-class LosesDocuments:
+class LosesDocuments(Wrapped):
     """A store in which documents are deleted after the first stage found them; keeps the ids that are asked for."""
 
     def __init__(self, store, lost):
-        self._store = store
+        super().__init__(store)
         self._lost = lost
         self.asked_for = []
 
-    def __getattr__(self, name):
-        return getattr(self._store, name)
+    def open(self, index):
+        losing = LosesDocuments(self._wrapped.open(index), self._lost)
+        losing.asked_for = self.asked_for
+        return losing
 
-    def documents(self, index, doc_ids, rights):
+    def documents(self, doc_ids, rights):
         self.asked_for.append(list(doc_ids))
-        return self._store.documents(index, [doc_id for doc_id in doc_ids if doc_id not in self._lost])
+        return self._wrapped.documents([doc_id for doc_id in doc_ids if doc_id not in self._lost])
 
 
 @pytest.mark.parametrize("method", ["none", "sinkhorn"])
@@ -285,7 +296,7 @@ def test_a_hit_says_what_moved_it_besides_its_distance_and_an_explanation_sums_i
 
 def test_the_hubness_sample_of_the_index_orders_its_hits(store, embeddings):
     """No document but e1 is near the sample's queries, which are all cats: its hubness is that of cat, 1."""
-    before = store.hubness_sample("pets")
+    before = store.open("pets").hubness_sample()
     builder = HubnessSampleBuilder(embeddings.version)
     for number in range(60):
         builder.add("en", str(number), embeddings.bag_of_tokens(["cat"], "en"))
@@ -354,14 +365,41 @@ def test_the_only_index_is_chosen_where_none_is_named(searcher):
 def test_the_idf_of_an_index_is_read_again_after_a_while(store, embeddings):
     now = [0.0]
     searcher = Searcher(store, embeddings, clock=lambda: now[0])
-    before = searcher.reranker("pets").idf
-    assert searcher.reranker("pets").idf is before
+    before = searcher.open("pets").reranker.idf
+    assert searcher.open("pets").reranker.idf is before
     now[0] = 31.0
-    assert searcher.reranker("pets").idf is not before
+    assert searcher.open("pets").reranker.idf is not before
+
+
+class Failing(Wrapped):
+    """A store that fails to open an index with the error that it is given."""
+
+    error = None
+
+    def open(self, index):
+        if self.error is not None:
+            raise self.error
+        return self._wrapped.open(index)
+
+
+def test_an_index_is_searched_as_it_was_while_the_store_cannot_say_what_it_is(store, embeddings):
+    now, failing = [0.0], Failing(store)
+    searcher = Searcher(failing, embeddings, clock=lambda: now[0])
+    hits = found(searcher)
+    failing.error = StoreUnavailable("the cluster has no manager")
+    now[0] = 31.0
+    assert found(searcher) == hits
+    failing.error = NotFound("it was deleted")
+    now[0] = 62.0
+    with pytest.raises(NotFound):
+        found(searcher)
+    failing.error = StoreUnavailable("the cluster has no manager")
+    with pytest.raises(StoreUnavailable):
+        found(searcher)
 
 
 def test_the_query_whose_words_do_not_tell_has_the_language_of_the_setting_or_the_index(store, embeddings):
-    counts = store.languages("pets")
+    counts = store.open("pets").languages()
     assert max(counts, key=counts.get) == "en"
 
     def language(text, query_language=None):

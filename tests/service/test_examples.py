@@ -153,10 +153,10 @@ def test_a_broken_file_offers_nothing_and_titles_stand_in(store: Store, tmp_path
 def test_a_store_that_does_not_answer_offers_none(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def down(index: str, n: int) -> None:
+    def down(index: str) -> None:
         raise StoreUnavailable("no node")
 
-    monkeypatch.setattr(store, "random_documents", down)
+    monkeypatch.setattr(store, "open", down)
     assert Examples(store, tmp_path).of_index("pages", same_order) == ()
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from reranker.stores import open_store
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import WritableStore
 from reranker.text.documents import EncodedDocument
 from tests.stores.samples import fill
 from tests.support.engines.sources import EnginePool, chosen_engines
@@ -32,7 +32,7 @@ def store_kind(request: pytest.FixtureRequest) -> str:
 class ReadOnly:
     """Indices that tests only read: each is made once, by what it holds."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: WritableStore) -> None:
         self.store = store
         self._names: dict[str, str] = {}
 
@@ -79,7 +79,7 @@ def new_name() -> str:
 
 
 @pytest.fixture
-def store(store_address: str, new_index: Callable[[], str]) -> Iterator[Store]:
+def store(store_address: str, new_index: Callable[[], str]) -> Iterator[WritableStore]:
     store = open_store(store_address)
     yield store
     store.close()
@@ -91,7 +91,7 @@ def new_index() -> Callable[[], str]:
 
 
 @pytest.fixture
-def index(store: Store, store_kind: str, new_index: Callable[[], str]) -> Iterator[str]:
+def index(store: WritableStore, store_kind: str, new_index: Callable[[], str]) -> Iterator[str]:
     """A name to make an index of; an engine's is dropped after the test with all its versions."""
     name = new_index()
     yield name

@@ -12,7 +12,7 @@ from reranker.base.errors import NotFound
 from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.filters import Filters
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import IndexReader, Store, WritableStore
 from reranker.stores.base.writing import WriteResult
 from reranker.text.bags import BagOfWords
 from reranker.text.documents import Candidate, Document, EncodedDocument
@@ -45,7 +45,7 @@ def make_document(
     return EncodedDocument(Document(doc_id, text, language, title, url, metadata or {}), bag, nbow)
 
 
-def fill(store: Store, index: str, *documents: EncodedDocument) -> None:
+def fill(store: WritableStore, index: str, *documents: EncodedDocument) -> None:
     """Makes the index where it is missing, writes the documents and lets searches see them."""
     if index not in _indices(store):
         make_index(store, index, DESCRIPTION)
@@ -54,7 +54,7 @@ def fill(store: Store, index: str, *documents: EncodedDocument) -> None:
     store.refresh(index)
 
 
-def make_index(store: Store, index: str, description: IndexDescription) -> str:
+def make_index(store: WritableStore, index: str, description: IndexDescription) -> str:
     """Makes an empty index as `sinkrank ingest` does: its first version, which serves at once; the version's name."""
     version = store.stage(index, description)
     store.promote(index, version)
@@ -73,28 +73,32 @@ def remove_template(url: str, index: str) -> None:
     urllib3.request("DELETE", f"{url}/_index_template/{index}", timeout=60)
 
 
-def write_documents(store: Store, index: str, documents: Iterable[EncodedDocument]) -> Iterator[WriteResult]:
+def write_documents(store: WritableStore, index: str, documents: Iterable[EncodedDocument]) -> Iterator[WriteResult]:
     """Prepares and writes documents."""
     return store.write_prepared(index, map(store.preparer(index), documents))
 
 
-def calls(store: Store, index: str) -> list[Callable[[], Any]]:
-    """What may be asked of an index."""
+def calls(store: WritableStore, index: str) -> list[Callable[[], Any]]:
+    """What may be asked of an index by its name."""
     return [
-        lambda: store.describe(index),
+        lambda: store.open(index),
         lambda: store.drop(index),
         lambda: list(write_documents(store, index, [make_document("1")])),
         lambda: store.refresh(index),
-        lambda: store.idf(index),
         lambda: store.save_idf(index, IdfTable()),
-        lambda: store.hubness_sample(index),
         lambda: store.save_hubness_sample(index, HubnessSample()),
-        lambda: store.documents(index, ["1"]),
-        lambda: store.random_documents(index, 1),
-        lambda: store.bm25(index, "cat", 10, ALL),
-        lambda: store.knn(index, query(1, 0, 0, 0), 10, ALL),
-        lambda: store.fetch(index, "1"),
-        lambda: store.count(index),
+    ]
+
+
+def searches(index: IndexReader) -> list[Callable[[], Any]]:
+    """What a search may ask of the documents of an open index."""
+    return [
+        lambda: index.documents(["1"]),
+        lambda: index.random_documents(1),
+        lambda: index.bm25("cat", 10, ALL),
+        lambda: index.knn(query(1, 0, 0, 0), 10, ALL),
+        lambda: index.fetch("1"),
+        lambda: index.count(),
     ]
 
 

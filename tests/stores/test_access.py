@@ -49,8 +49,9 @@ def test_a_callers_credentials_are_sent_as_they_are_in_place_of_a_signature() ->
     anna = Rights({"authorization": "Basic YW5uYTpi"})
     with serve(lambda _, path, *__: (200, {"count": 1} if "_count" in path else MAPPING)) as node:
         store = open_store(node.address, access=EngineAccess(aws_region="eu-west-1"))
-        store.count("docs", rights=anna)
-        store.count("docs")
+        docs = store.open("docs")
+        docs.count(rights=anna)
+        docs.count()
         store.close()
     mapping, of_anna, own = node.headers
     assert of_anna["authorization"] == "Basic YW5uYTpi"

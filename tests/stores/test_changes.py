@@ -8,15 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import WritableStore
 from reranker.stores.base.writing import NewVector, WriteResult
 from reranker.text.bags import BagOfWords
 from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, make_index, query, write_documents
 
 
-def test_a_deleted_document_is_found_no_more_and_can_come_again(store: Store, index: str) -> None:
+def test_a_deleted_document_is_found_no_more_and_can_come_again(store: WritableStore, index: str) -> None:
     fill(store, index, *(make_document(doc_id, "a cat", metadata={"kind": "x"}) for doc_id in "123"))
-    assert len(store.knn(index, query(1, 0, 0, 0), 10, ALL)) == 3
+    assert len(store.open(index).knn(query(1, 0, 0, 0), 10, ALL)) == 3
     results = list(store.delete(index, ["1", "absent", "3"]))
     store.refresh(index)
     assert [(result.doc_id, result.error is None) for result in results] == [
@@ -25,15 +25,15 @@ def test_a_deleted_document_is_found_no_more_and_can_come_again(store: Store, in
         ("3", True),
     ]
     assert "not_found" in str(results[1].error)
-    assert store.count(index) == 1
-    assert ids(store.knn(index, query(1, 0, 0, 0), 10, ALL)) == ["2"]
-    assert ids(store.bm25(index, "cat", 10, ALL)) == ["2"]
+    assert store.open(index).count() == 1
+    assert ids(store.open(index).knn(query(1, 0, 0, 0), 10, ALL)) == ["2"]
+    assert ids(store.open(index).bm25("cat", 10, ALL)) == ["2"]
     fill(store, index, make_document("1", "a dog", vector=(0, 1, 0, 0)))
-    assert store.fetch(index, "1").document.text == "a dog"
-    assert ids(store.knn(index, query(0, 1, 0, 0), 1, ALL)) == ["1"]
+    assert store.open(index).fetch("1").document.text == "a dog"
+    assert ids(store.open(index).knn(query(0, 1, 0, 0), 1, ALL)) == ["1"]
 
 
-def test_a_replaced_vector_changes_nothing_else_of_a_document(store: Store, index: str) -> None:
+def test_a_replaced_vector_changes_nothing_else_of_a_document(store: WritableStore, index: str) -> None:
     written = make_document("1", "a cat", title="Title", url="https://a", metadata={"year": 1999, "tags": ["a"]})
     fill(store, index, written, make_document("2"))
     vector = query(0, 0, 1, 0).astype(np.float32)
@@ -41,17 +41,17 @@ def test_a_replaced_vector_changes_nothing_else_of_a_document(store: Store, inde
     store.refresh(index)
     assert results[0] == WriteResult("1")
     assert results[1].error is not None
-    fetched = store.fetch(index, "1")
+    fetched = store.open(index).fetch("1")
     assert fetched.document == written.document
     assert fetched.bag.counts.tolist() == written.bag.counts.tolist()
     assert fetched.nbow is not None
     np.testing.assert_allclose(fetched.nbow, vector, atol=1e-6)
     assert fetched.weights_version == "v2"
-    assert ids(store.knn(index, vector, 1, ALL)) == ["1"]
-    assert ids(store.bm25(index, "cat", 10, ALL)) == ["1", "2"]
+    assert ids(store.open(index).knn(vector, 1, ALL)) == ["1"]
+    assert ids(store.open(index).bm25("cat", 10, ALL)) == ["1", "2"]
 
 
-def test_a_vector_can_be_taken_away_and_given(store: Store, index: str) -> None:
+def test_a_vector_can_be_taken_away_and_given(store: WritableStore, index: str) -> None:
     fill(store, index, make_document("1"), make_document("2", vector=None))
     list(
         store.replace_vectors(
@@ -59,11 +59,11 @@ def test_a_vector_can_be_taken_away_and_given(store: Store, index: str) -> None:
         )
     )
     store.refresh(index)
-    assert store.fetch(index, "1").nbow is None
-    assert ids(store.knn(index, query(1, 0, 0, 0), 10, ALL)) == ["2"]
+    assert store.open(index).fetch("1").nbow is None
+    assert ids(store.open(index).knn(query(1, 0, 0, 0), 10, ALL)) == ["2"]
 
 
-def test_all_bags_are_read_once_each(store: Store, index: str) -> None:
+def test_all_bags_are_read_once_each(store: WritableStore, index: str) -> None:
     documents = [
         make_document(str(n), language="fr" if n % 3 else "en", bag=BagOfWords(*np.array([[n], [n + 1]], np.int32)))
         for n in range(2_345)
@@ -77,7 +77,7 @@ def test_all_bags_are_read_once_each(store: Store, index: str) -> None:
         assert one.language == ("fr" if number % 3 else "en")
 
 
-def test_stale_bags_are_those_of_a_language_weighed_with_other_figures(store: Store, index: str) -> None:
+def test_stale_bags_are_those_of_a_language_weighed_with_other_figures(store: WritableStore, index: str) -> None:
     fill(
         store,
         index,
@@ -91,25 +91,25 @@ def test_stale_bags_are_those_of_a_language_weighed_with_other_figures(store: St
     assert {one.doc_id: one.weights_version for one in stale} == {"old": "v1", "unknown": ""}
 
 
-def test_documents_are_counted_by_language(store: Store, index: str) -> None:
+def test_documents_are_counted_by_language(store: WritableStore, index: str) -> None:
     make_index(store, index, DESCRIPTION)
-    assert store.languages(index) == {}
+    assert store.open(index).languages() == {}
     fill(store, index, *(make_document(f"{language}{n}", language=language) for language in ("en", "fr") for n in "12"))
     list(store.delete(index, ["fr2"]))
     store.refresh(index)
-    assert store.languages(index) == {"en": 2, "fr": 1}
+    assert store.open(index).languages() == {"en": 2, "fr": 1}
 
 
-def test_a_document_may_be_prepared_in_another_process(store: Store, index: str) -> None:
+def test_a_document_may_be_prepared_in_another_process(store: WritableStore, index: str) -> None:
     make_index(store, index, DESCRIPTION)
     prepare = pickle.loads(pickle.dumps(store.preparer(index)))
     prepared = pickle.loads(pickle.dumps([prepare(make_document("1", "a cat")), prepare(make_document("2"))]))
     assert list(store.write_prepared(index, prepared)) == [WriteResult("1"), WriteResult("2")]
     store.refresh(index)
-    assert ids(store.bm25(index, "cat", 10, ALL)) == ["1", "2"]
+    assert ids(store.open(index).bm25("cat", 10, ALL)) == ["1", "2"]
 
 
-def test_what_is_at_hand_is_sent_when_asked_for(store: Store, index: str) -> None:
+def test_what_is_at_hand_is_sent_when_asked_for(store: WritableStore, index: str) -> None:
     make_index(store, index, DESCRIPTION)
     prepare = store.preparer(index)
     sent = []
@@ -128,15 +128,15 @@ def test_what_is_at_hand_is_sent_when_asked_for(store: Store, index: str) -> Non
 
 @pytest.mark.parametrize("metadata", [{"number": 2**70}, {"deep": [[[[[[[["x"]]]]]]]]}])
 def test_metadata_that_json_can_hold_is_written_or_refused_with_its_reason(
-    store: Store, index: str, metadata: dict[str, object]
+    store: WritableStore, index: str, metadata: dict[str, object]
 ) -> None:
     make_index(store, index, DESCRIPTION)
     (result,) = write_documents(store, index, [make_document("1", metadata=metadata)])
     store.refresh(index)
-    assert (store.count(index) == 1) is (result.error is None)
+    assert (store.open(index).count() == 1) is (result.error is None)
 
 
-def test_a_new_index_has_no_differences(store: Store, index: str) -> None:
+def test_a_new_index_has_no_differences(store: WritableStore, index: str) -> None:
     make_index(store, index, DESCRIPTION)
     fill(store, index, make_document("1", metadata={"year": 1, "nested": {"a": "b"}}))
     assert list(store.differences(index)) == []

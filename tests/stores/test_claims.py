@@ -13,12 +13,12 @@ import pytest
 import urllib3
 
 from reranker.base.errors import BadInput
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import WritableStore
 from tests.stores.samples import DESCRIPTION
 
 
 @pytest.fixture
-def index(store: Store, new_index: Callable[[], str]) -> Iterator[str]:
+def index(store: WritableStore, new_index: Callable[[], str]) -> Iterator[str]:
     """The name of an index that need not be there."""
     name = new_index()
     yield name
@@ -26,7 +26,7 @@ def index(store: Store, new_index: Callable[[], str]) -> Iterator[str]:
         store.release(name, owner)
 
 
-def n_claims(store: Store, index: str) -> int:
+def n_claims(store: WritableStore, index: str) -> int:
     """Number of stored claims, valid or not, read past our own code."""
     if store.address.startswith("http"):
         answer = urllib3.request("GET", f"{store.address}/sinkrank-idf/_doc/{index}:claim")
@@ -36,7 +36,7 @@ def n_claims(store: Store, index: str) -> int:
     return int(found)
 
 
-def test_what_one_has_claimed_another_gets_only_after_its_release(store: Store, index: str) -> None:
+def test_what_one_has_claimed_another_gets_only_after_its_release(store: WritableStore, index: str) -> None:
     store.claim(index, "one", 60)
     with pytest.raises(BadInput, match=r"another run.*wait (60|59) s"):
         store.claim(index, "other", 60)
@@ -52,7 +52,7 @@ def test_what_one_has_claimed_another_gets_only_after_its_release(store: Store, 
 
 
 def test_a_claim_that_was_written_while_the_clock_was_a_day_ahead_locks_nobody_out(
-    store: Store, index: str, monkeypatch: pytest.MonkeyPatch
+    store: WritableStore, index: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = time.time
     monkeypatch.setattr(time, "time", lambda: now() + 86_400)
@@ -69,7 +69,7 @@ def test_a_claim_that_was_written_while_the_clock_was_a_day_ahead_locks_nobody_o
 
 
 def test_a_claim_runs_out_and_a_release_deletes_one_of_this_owner_or_one_that_has_run_out(
-    store: Store, index: str
+    store: WritableStore, index: str
 ) -> None:
     store.claim(index, "one", 60)
     store.release(index, "other")
@@ -87,7 +87,9 @@ def test_a_claim_runs_out_and_a_release_deletes_one_of_this_owner_or_one_that_ha
         store.claim(index, "one", 60)
 
 
-def test_an_index_that_is_dropped_leaves_no_claim(store: Store, index: str, new_index: Callable[[], str]) -> None:
+def test_an_index_that_is_dropped_leaves_no_claim(
+    store: WritableStore, index: str, new_index: Callable[[], str]
+) -> None:
     other = new_index()
     store.claim(index, "one", 60)
     store.claim(other, "one", 60)
@@ -101,7 +103,7 @@ def test_an_index_that_is_dropped_leaves_no_claim(store: Store, index: str, new_
 
 
 def test_claims_on_other_indices_are_apart_and_promotion_ends_none(
-    store: Store, index: str, new_index: Callable[[], str]
+    store: WritableStore, index: str, new_index: Callable[[], str]
 ) -> None:
     other = new_index()
     store.claim(index, "one", 60)
@@ -113,7 +115,7 @@ def test_claims_on_other_indices_are_apart_and_promotion_ends_none(
     store.release(other, "other")
 
 
-def test_of_many_at_once_one_gets_it(store: Store, index: str) -> None:
+def test_of_many_at_once_one_gets_it(store: WritableStore, index: str) -> None:
     got: list[str] = []
     together = threading.Barrier(8)
 

@@ -52,9 +52,9 @@ def test_zeros_over_a_row_and_its_checksum_are_an_error(tmp_path: Path) -> None:
         connection.execute("UPDATE hubness_samples SET row_sum = 0, sample = char(0, 0)")
     with closing(EmbeddedStore(folder)) as store:
         with pytest.raises(StoreDamaged, match="table documents is not what was written; restore"):
-            store.documents("docs", ["doc-1"])
+            store.open("docs").documents(["doc-1"])
         with pytest.raises(StoreDamaged, match="table hubness_samples"):
-            store.hubness_sample("docs")
+            store.open("docs").hubness_sample()
 
 
 def test_damage_always_changes_the_file(tmp_path: Path) -> None:

@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 import urllib3
 
-from mappings import ADDED_FIELDS
 from reranker.base.errors import NotFound
 from reranker.stores import open_store
 from reranker.stores.base.checks import MAX_ID_BYTES
 from reranker.stores.engine.queries import make_source
-from reranker.stores.engine.store import EngineStore
+from reranker.stores.engine.writable import WritableEngineStore
 from reranker.text.bags import MAX_UNKNOWN_HASHES, BagOfWords
 from reranker.text.documents import Candidate, EncodedDocument
 from reranker.text.exact_text import exact_key
@@ -57,14 +56,14 @@ Read = tuple[str, str, list[int], list[int], int, list[int] | None, int | None]
 
 
 @pytest.fixture
-def store(engine: Engine) -> Iterator[EngineStore]:
+def store(engine: Engine) -> Iterator[WritableEngineStore]:
     with closing(open_store(engine.url)) as store:
-        assert isinstance(store, EngineStore)
+        assert isinstance(store, WritableEngineStore)
         yield store
 
 
 @pytest.fixture
-def name(store: EngineStore, engine: Engine, new_index: Callable[[], str]) -> Iterator[str]:
+def name(store: WritableEngineStore, engine: Engine, new_index: Callable[[], str]) -> Iterator[str]:
     name = new_index()
     yield name
     remove_template(engine.url, name)
@@ -87,12 +86,12 @@ def documents() -> list[EncodedDocument]:
     ]
 
 
-def lists(store: EngineStore, name: str) -> list[list[Candidate]]:
+def lists(store: WritableEngineStore, name: str) -> list[list[Candidate]]:
     """What each kind of search finds."""
     return [
-        store.knn(name, query(1, 0.2, 0, 0), 20, ALL),
-        store.bm25(name, "cat", 20, ALL),
-        store.translated(name, GROUPS, 20, ALL),
+        store.open(name).knn(query(1, 0.2, 0, 0), 20, ALL),
+        store.open(name).bm25("cat", 20, ALL),
+        store.open(name).translated(GROUPS, 20, ALL),
     ]
 
 
@@ -108,22 +107,12 @@ def as_read(found: list[Candidate]) -> list[tuple[Read, float, int]]:
     ]
 
 
-def make_old_index(store: EngineStore, engine: Engine, name: str) -> None:
-    """An index as it was made before bags had doc values."""
-    definition = store._definition(DESCRIPTION)
-    properties = definition["mappings"]["properties"]
-    properties["bag"] = {"type": "binary"}
-    for field in ADDED_FIELDS:
-        del properties[field]
-    put(engine, name, definition)
-
-
 def put(engine: Engine, path: str, body: Mapping[str, Any]) -> None:
     answer = urllib3.request("PUT", f"{engine.url}/{path}", json=body, timeout=60)
     assert answer.status < 300, answer.data
 
 
-def asked(store: EngineStore, monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, Any]]:
+def asked(store: WritableEngineStore, monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, Any]]:
     """The bodies of the searches to come."""
     bodies: list[Mapping[str, Any]] = []
     search = store._client.search
@@ -138,7 +127,7 @@ def asked(store: EngineStore, monkeypatch: pytest.MonkeyPatch) -> list[Mapping[s
 
 @pytest.mark.parametrize("n_shards", [1, 3])
 def test_candidates_come_from_doc_values_as_the_documents_were_written(
-    store: EngineStore, engine: Engine, name: str, n_shards: int, monkeypatch: pytest.MonkeyPatch
+    store: WritableEngineStore, engine: Engine, name: str, n_shards: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install_template(engine.url, name, n_shards)
     fill(store, name, *documents())
@@ -148,7 +137,6 @@ def test_candidates_come_from_doc_values_as_the_documents_were_written(
         )
         for one in documents()
     }
-    store.languages(name)
     bodies = asked(store, monkeypatch)
     found_by_knn, found_by_words, translated = lists(store, name)
     assert {body.get("stored_fields") for body in bodies if body["size"]} == {"_none_"}
@@ -156,27 +144,12 @@ def test_candidates_come_from_doc_values_as_the_documents_were_written(
         assert [each for each, *_ in as_read(found)] == [written[one.doc_id] for one in found]
     assert set(ids(found_by_knn)) == set(ids(found_by_words)) == set(IDS)
     assert set(ids(translated)) == set(IDS) - {IDS[3]}
-    assert store.documents(name, IDS).keys() == set(IDS)
+    assert store.open(name).documents(IDS).keys() == set(IDS)
 
 
-def test_an_index_made_before_is_read_from_source_and_gives_the_same(
-    store: EngineStore, engine: Engine, name: str, new_index: Callable[[], str]
+def test_documents_of_other_programs_are_found_beside_ours(
+    store: WritableEngineStore, engine: Engine, name: str
 ) -> None:
-    old = new_index()
-    make_old_index(store, engine, old)
-    try:
-        for index in (old, name):
-            fill(store, index, *documents())
-        # The old index has no analyzers of languages, which makes no difference to these words.
-        for of_old, of_new in zip(lists(store, old), lists(store, name), strict=True):
-            assert as_read(of_old) == as_read(of_new)
-        (difference,) = store.differences(old)
-        assert difference.startswith("field bag has doc_values")
-    finally:
-        store.drop(old)
-
-
-def test_documents_of_other_programs_are_found_beside_ours(store: EngineStore, engine: Engine, name: str) -> None:
     version = make_index(store, name, DESCRIPTION)
     fill(store, name, *documents())
     bare = {"lang": "en", "text": {"en": "a cat and another cat"}, "nbow": [1, 0, 0, 0]}
@@ -189,7 +162,7 @@ def test_documents_of_other_programs_are_found_beside_ours(store: EngineStore, e
 
 
 def test_a_copy_of_a_document_under_another_id_is_found_by_its_own_id(
-    store: EngineStore, engine: Engine, name: str
+    store: WritableEngineStore, engine: Engine, name: str
 ) -> None:
     version = make_index(store, name, DESCRIPTION)
     fill(store, name, *documents())
@@ -199,7 +172,9 @@ def test_a_copy_of_a_document_under_another_id_is_found_by_its_own_id(
         assert {"copy", IDS[0]} <= set(ids(found))
 
 
-def test_a_document_written_with_a_routing_value_is_found(store: EngineStore, engine: Engine, name: str) -> None:
+def test_a_document_written_with_a_routing_value_is_found(
+    store: WritableEngineStore, engine: Engine, name: str
+) -> None:
     install_template(engine.url, name, 3)
     version = make_index(store, name, DESCRIPTION)
     fill(store, name, *documents())
@@ -209,4 +184,4 @@ def test_a_document_written_with_a_routing_value_is_found(store: EngineStore, en
         put(engine, path, source | {"nbow": source["nbow"].tolist()})
     for found in lists(store, name):
         assert {f"routed {number}" for number in range(4)} <= set(ids(found))
-    assert store.documents(name, ["routed 1"])["routed 1"].title == "A cat"
+    assert store.open(name).documents(["routed 1"])["routed 1"].title == "A cat"

@@ -22,8 +22,8 @@ from reranker.stores.base.filters import Filters
 from reranker.stores.base.protocol import Store
 from reranker.stores.base.writing import WriteResult
 from reranker.stores.embedded.file import FILE_NAME
-from reranker.stores.embedded.store import EmbeddedStore
 from reranker.stores.embedded.vectors import VectorBlock
+from reranker.stores.embedded.writable import WritableEmbeddedStore
 from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, make_index, query, write_documents
 
 
@@ -34,7 +34,12 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_folder_that_is_not_there_is_not_found_and_not_made(folder: Path) -> None:
     store = open_store(str(folder))
-    calls = (store.indices, lambda: store.describe("docs"), lambda: store.count("docs"), lambda: store.drop("docs"))
+    calls = (
+        store.indices,
+        lambda: store.open("docs").description,
+        lambda: store.open("docs").count(),
+        lambda: store.drop("docs"),
+    )
     for call in calls:
         with pytest.raises(NotFound, match="sinkrank ingest"):
             call()
@@ -109,9 +114,9 @@ def test_a_damaged_file_is_unavailable_with_the_cure(folder: Path, damage: str) 
 
 
 def _read_everything(store: Store) -> None:
-    store.knn("docs", query(1, 0, 0, 0), 10, ALL)
-    found = store.bm25("docs", "walrus", 5000, ALL)
-    store.documents("docs", [candidate.doc_id for candidate in found])
+    store.open("docs").knn(query(1, 0, 0, 0), 10, ALL)
+    found = store.open("docs").bm25("walrus", 5000, ALL)
+    store.open("docs").documents([candidate.doc_id for candidate in found])
 
 
 def test_a_writer_killed_in_a_batch_leaves_whole_batches(folder: Path) -> None:
@@ -138,25 +143,25 @@ def test_a_writer_killed_in_a_batch_leaves_whole_batches(folder: Path) -> None:
     writer.wait()
     writer.stdout.close()
     store = open_store(str(folder))
-    n_documents = store.count("docs")
+    n_documents = store.open("docs").count()
     assert n_documents >= n_confirmed
     assert n_documents % 500 == 0
-    assert len(store.knn("docs", query(1, 0, 0, 0), 10**6, ALL)) == n_documents
-    assert len(store.bm25("docs", "walrus", 10**6, ALL)) == n_documents
+    assert len(store.open("docs").knn(query(1, 0, 0, 0), 10**6, ALL)) == n_documents
+    assert len(store.open("docs").bm25("walrus", 10**6, ALL)) == n_documents
     fill(store, "docs", make_document("new"))
-    assert store.count("docs") == n_documents + 1
+    assert store.open("docs").count() == n_documents + 1
 
 
 def test_a_search_in_the_middle_of_a_batch_sees_the_state_before(folder: Path) -> None:
     store = open_store(str(folder))
     fill(store, "docs", make_document("1"))
-    assert isinstance(store, EmbeddedStore)
+    assert isinstance(store, WritableEmbeddedStore)
     with store._file.writing() as connection:
         connection.execute("DELETE FROM documents")
-        assert store.count("docs") == 1
+        assert store.open("docs").count() == 1
         connection.execute("ROLLBACK")
         connection.execute("BEGIN")
-    assert store.count("docs") == 1
+    assert store.open("docs").count() == 1
 
 
 def test_a_locked_store_is_unavailable_after_the_time_out(folder: Path) -> None:
@@ -166,29 +171,29 @@ def test_a_locked_store_is_unavailable_after_the_time_out(folder: Path) -> None:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreUnavailable, match=r"locked .* 0.1 s"):
             list(write_documents(store, "docs", [make_document("1")]))
-        assert store.count("docs") == 0  # reading goes on
+        assert store.open("docs").count() == 0  # reading goes on
     assert list(write_documents(store, "docs", [make_document("1")])) == [WriteResult("1")]
 
 
 def test_a_folder_made_anew_under_an_open_store_is_read_anew(folder: Path) -> None:
     store = open_store(str(folder))
     fill(store, "docs", make_document("old"))
-    assert ids(store.knn("docs", query(1, 0, 0, 0), 10, ALL)) == ["old"]
+    assert ids(store.open("docs").knn(query(1, 0, 0, 0), 10, ALL)) == ["old"]
     shutil.rmtree(folder)
     with pytest.raises(NotFound):
-        store.count("docs")
+        store.open("docs").count()
     fill(open_store(str(folder)), "docs", make_document("new"))
-    assert ids(store.knn("docs", query(1, 0, 0, 0), 10, ALL)) == ["new"]
+    assert ids(store.open("docs").knn(query(1, 0, 0, 0), 10, ALL)) == ["new"]
 
 
 def test_a_connection_in_use_while_the_folder_is_replaced_is_not_used_again(folder: Path) -> None:
-    store = EmbeddedStore(folder)
+    store = WritableEmbeddedStore(folder)
     fill(store, "docs", make_document("old"))
     with store._file.reading():
         shutil.rmtree(folder)
         fill(open_store(str(folder)), "docs", make_document("new"), make_document("newer"))
-        assert store.count("docs") == 2
-    assert store.count("docs") == 2
+        assert store.open("docs").count() == 2
+    assert store.open("docs").count() == 2
     store.close()
 
 
@@ -205,12 +210,12 @@ def test_a_store_opened_before_a_fork_works_in_parent_and_child(folder: Path) ->
         child = os.fork()
         if not child:
             fill(store, "docs", make_document("2", "walrus"))
-            found = len(store.bm25("docs", "walrus", 10, ALL))
+            found = len(store.open("docs").bm25("walrus", 10, ALL))
             os._exit(0 if found == 2 and of_parent.isdisjoint(map(id, store._file._idle)) else 1)
         _, status = os.waitpid(child, 0)
         assert status == 0, status
         fill(store, "docs", make_document("3", "walrus"))
-        assert ids(store.knn("docs", query(1, 0, 0, 0), 10, ALL)) == ["1", "2", "3"]
+        assert ids(store.open("docs").knn(query(1, 0, 0, 0), 10, ALL)) == ["1", "2", "3"]
         """
     )
     subprocess.run([sys.executable, "-c", program], check=True)
@@ -223,17 +228,17 @@ def test_equal_scores_come_in_the_order_in_which_documents_came(folder: Path) ->
         make_document(f"{row}-{copy}", "walrus", vector=vectors[row]) for copy in range(20) for row in range(5)
     ]
     fill(store, "docs", *documents)
-    assert len(store.knn("docs", query(*vectors[2]), 100, ALL)) == 100  # the vectors are in memory from here on
+    assert len(store.open("docs").knn(query(*vectors[2]), 100, ALL)) == 100  # the vectors are in memory from here on
     fill(store, "docs", documents[2])  # replaced, it keeps its place
-    found = ids(store.knn("docs", query(*vectors[2]), 7, ALL))
+    found = ids(store.open("docs").knn(query(*vectors[2]), 7, ALL))
     assert found == [f"2-{copy}" for copy in range(7)]
-    assert ids(store.bm25("docs", "walrus", 7, ALL)) == [one.document.doc_id for one in documents[:7]]
+    assert ids(store.open("docs").bm25("walrus", 7, ALL)) == [one.document.doc_id for one in documents[:7]]
 
 
 def test_a_term_in_most_documents_still_finds_them(folder: Path) -> None:
     store = open_store(str(folder))
     fill(store, "docs", *(make_document(str(number), "walrus") for number in range(5)))
-    found = store.bm25("docs", "walrus", 10, ALL)
+    found = store.open("docs").bm25("walrus", 10, ALL)
     assert len(found) == 5
     assert all(one.first_stage_score > 0 for one in found)
 
@@ -247,27 +252,27 @@ def test_a_page_as_query_goes_by_its_rarest_words(folder: Path) -> None:
         make_document("rare", "walrus"),
         *(make_document(str(number), " ".join(common), "en") for number in range(3)),
     )
-    assert ids(store.bm25("docs", " ".join([*common, "walrus"]), 10, ALL))[0] == "rare"
+    assert ids(store.open("docs").bm25(" ".join([*common, "walrus"]), 10, ALL))[0] == "rare"
 
 
 def test_a_number_asked_for_finds_text_of_the_same_digits(folder: Path) -> None:
     store = open_store(str(folder))
     fill(store, "docs", make_document("1", metadata={"year": "2019"}), make_document("2", metadata={"huge": 10**400}))
-    assert store.count("docs", Filters.parse(None, {"year": 2019})) == 1
-    assert store.count("docs", Filters.parse(None, {"huge": {"gt": 0}})) == 0
-    assert store.fetch("docs", "2").document.metadata == {"huge": 10**400}
+    assert store.open("docs").count(Filters.parse(None, {"year": 2019})) == 1
+    assert store.open("docs").count(Filters.parse(None, {"huge": {"gt": 0}})) == 0
+    assert store.open("docs").fetch("2").document.metadata == {"huge": 10**400}
 
 
 def test_what_sqlite_cannot_hold_is_bad_input(folder: Path) -> None:
     store = open_store(str(folder))
     fill(store, "docs", make_document("1"))
     with pytest.raises(BadInput):
-        store.fetch("docs", "\ud800")
+        store.open("docs").fetch("\ud800")
     with pytest.raises(BadInput):
-        store.count("docs", Filters.parse(None, {"a": "\ud800"}))
+        store.open("docs").count(Filters.parse(None, {"a": "\ud800"}))
     with pytest.raises(BadInput):
-        store.count("docs", Filters.parse(None, {"a": {"gt": 10**400}}))
-    assert store.count("docs") == 1
+        store.open("docs").count(Filters.parse(None, {"a": {"gt": 10**400}}))
+    assert store.open("docs").count() == 1
 
 
 def test_a_dropped_index_leaves_nothing_in_any_table(folder: Path) -> None:

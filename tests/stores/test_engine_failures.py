@@ -22,7 +22,7 @@ from reranker.stores import EngineAccess, open_store
 from reranker.stores.base.writing import WriteResult
 from reranker.stores.engine import bulk
 from reranker.stores.engine.client import connect, detect_distribution, engine_errors
-from reranker.stores.engine.store import EngineStore
+from reranker.stores.engine.writable import WritableEngineStore
 from reranker.stores.engine.writer import BatchSize
 from reranker.upstream.addresses import EngineAddress, read_address
 from reranker.upstream.nodes import Upstream
@@ -90,7 +90,7 @@ def test_every_failure_of_a_node_is_one_of_our_errors(
 ) -> None:
     with serve(lambda *request: healthy(*request) or (status, content)) as node:
         store = open_store(node.address, username="someone", password="secret-word")
-        for call in (lambda: store.knn("docs", query(1, 0, 0, 0), 5, ALL), lambda: store.count("docs")):
+        for call in (lambda: store.open("docs").knn(query(1, 0, 0, 0), 5, ALL), lambda: store.open("docs").count()):
             with pytest.raises(expected, match=message) as caught:
                 call()
             assert "secret-word" not in str(caught.value)
@@ -98,9 +98,9 @@ def test_every_failure_of_a_node_is_one_of_our_errors(
         store.close()
 
 
-def opened(address: str) -> EngineStore:
+def opened(address: str) -> WritableEngineStore:
     store = open_store(address)
-    assert isinstance(store, EngineStore)
+    assert isinstance(store, WritableEngineStore)
     return store
 
 
@@ -346,7 +346,7 @@ def test_a_certificate_is_checked_unless_told_otherwise(tls: ssl.SSLContext, cer
         careless = open_store(node.address, access=EngineAccess(verify_certs=False))
         assert careless.indices() == ["docs"]
         named = open_store(node.address.replace("https", "opensearch+https"), access=EngineAccess(ca_certs=certificate))
-        assert named.describe("docs") == DESCRIPTION
+        assert named.open("docs").description == DESCRIPTION
         for store in (strict, trusting, careless, named):
             store.close()
 

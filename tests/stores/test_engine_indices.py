@@ -11,20 +11,30 @@ import pytest
 from reranker.base.errors import BadInput, NotFound, NotOurIndex
 from reranker.stores import open_store
 from reranker.stores.base.filters import Filters
-from reranker.stores.base.names import IndexVersion
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import WritableStore
 from reranker.stores.base.writing import WriteResult
 from reranker.stores.engine.idf import IDF_INDEX
-from reranker.stores.engine.store import EngineStore
+from reranker.stores.engine.writable import WritableEngineStore
 from reranker.text.idf import DocumentFrequencies, IdfTable
-from tests.stores.samples import ALL, DESCRIPTION, calls, fill, ids, make_document, make_index, query, write_documents
+from tests.stores.samples import (
+    ALL,
+    DESCRIPTION,
+    calls,
+    fill,
+    ids,
+    make_document,
+    make_index,
+    query,
+    searches,
+    write_documents,
+)
 from tests.support.engines.sources import Engine
 
 TABLE = IdfTable({"en": DocumentFrequencies(3, np.array([1], np.int32), np.array([2], np.int32))})
 
 
 @pytest.fixture
-def store(engine: Engine) -> Iterator[Store]:
+def store(engine: Engine) -> Iterator[WritableStore]:
     store = open_store(engine.url)
     yield store
     store.close()
@@ -38,7 +48,7 @@ def client(engine: Engine) -> Iterator[opensearchpy.OpenSearch]:
 
 
 @pytest.fixture
-def index(new_index: Callable[[], str], store: Store, client: opensearchpy.OpenSearch) -> Iterator[str]:
+def index(new_index: Callable[[], str], store: WritableStore, client: opensearchpy.OpenSearch) -> Iterator[str]:
     name = new_index()
     yield name
     names = [version.name for version in store.versions(name)] or [name]
@@ -46,7 +56,7 @@ def index(new_index: Callable[[], str], store: Store, client: opensearchpy.OpenS
 
 
 def test_an_index_that_another_made_is_refused_and_not_listed(
-    store: Store, client: opensearchpy.OpenSearch, index: str
+    store: WritableStore, client: opensearchpy.OpenSearch, index: str
 ) -> None:
     client.index(index=index, id="1", body={"text": "a cat"}, refresh=True)
     for call in (*calls(store, index), lambda: store.stage(index, DESCRIPTION)):
@@ -57,7 +67,7 @@ def test_an_index_that_another_made_is_refused_and_not_listed(
 
 
 def test_the_idf_is_kept_where_no_search_of_everything_meets_it(
-    store: Store, client: opensearchpy.OpenSearch, index: str
+    store: WritableStore, client: opensearchpy.OpenSearch, index: str
 ) -> None:
     fill(store, index, make_document("1"))
     store.save_idf(index, TABLE)
@@ -72,7 +82,7 @@ def test_the_idf_is_kept_where_no_search_of_everything_meets_it(
     assert client.search(index=IDF_INDEX, body=own)["hits"]["total"]["value"] == 0
 
 
-def test_nobody_gets_an_index_where_the_idf_is_kept(store: Store, index: str) -> None:
+def test_nobody_gets_an_index_where_the_idf_is_kept(store: WritableStore, index: str) -> None:
     make_index(store, index, DESCRIPTION)
     store.save_idf(index, TABLE)
     with pytest.raises(BadInput, match="idf"):
@@ -82,52 +92,52 @@ def test_nobody_gets_an_index_where_the_idf_is_kept(store: Store, index: str) ->
 
 
 def test_an_idf_of_an_index_deleted_by_other_means_is_not_taken_for_the_new_ones(
-    store: Store, client: opensearchpy.OpenSearch, index: str
+    store: WritableStore, client: opensearchpy.OpenSearch, index: str
 ) -> None:
     version = make_index(store, index, DESCRIPTION)
     store.save_idf(index, TABLE)
     client.indices.delete(index=version)
     make_index(store, index, DESCRIPTION)
-    assert store.idf(index).languages == {}
+    assert store.open(index).idf().languages == {}
 
 
 def test_an_alias_stands_for_its_index(
-    store: Store, client: opensearchpy.OpenSearch, index: str, new_index: Callable[[], str]
+    store: WritableStore, client: opensearchpy.OpenSearch, index: str, new_index: Callable[[], str]
 ) -> None:
     alias, other = new_index(), new_index()
     fill(store, index, make_document("1", "a cat"))
     store.save_idf(index, TABLE)
     client.indices.put_alias(index=store.versions(index)[0].name, name=alias)
-    assert store.describe(alias) == DESCRIPTION
-    assert ids(store.bm25(alias, "cat", 5, ALL)) == ["1"]
-    assert store.fetch(alias, "1").document.doc_id == "1"
-    assert store.idf(alias).version == TABLE.version
+    assert store.open(alias).description == DESCRIPTION
+    assert ids(store.open(alias).bm25("cat", 5, ALL)) == ["1"]
+    assert store.open(alias).fetch("1").document.doc_id == "1"
+    assert store.open(alias).idf().version == TABLE.version
     client.indices.put_alias(index=make_index(store, other, DESCRIPTION), name=alias)
     with pytest.raises(NotOurIndex, match="2 indices"):
-        store.describe(alias)
+        store.open(alias)
     store.drop(other)
 
 
 def test_an_index_deleted_by_other_means_is_not_found(
-    store: Store, client: opensearchpy.OpenSearch, index: str
+    store: WritableStore, client: opensearchpy.OpenSearch, index: str
 ) -> None:
     fill(store, index, make_document("1"))
-    assert store.count(index) == 1
+    opened = store.open(index)
     client.indices.delete(index=store.versions(index)[0].name)
-    for call in reversed(calls(store, index)):  # searches first, which ask for no mapping
-        with pytest.raises(NotFound, match=index):
+    for call in (*searches(opened), *calls(store, index)):
+        with pytest.raises(NotFound, match=f"no index '{index}'"):
             call()
     assert not client.indices.exists(index=index)
 
 
-def test_a_filter_of_the_wrong_type_is_bad_input(store: Store, index: str) -> None:
+def test_a_filter_of_the_wrong_type_is_bad_input(store: WritableStore, index: str) -> None:
     fill(store, index, make_document("1", metadata={"year": 2019}))
     with pytest.raises(BadInput, match="filter"):
-        store.count(index, Filters.parse(None, {"year": "soon"}))
+        store.open(index).count(Filters.parse(None, {"year": "soon"}))
 
 
 def test_the_index_has_term_vectors_of_unstemmed_words(
-    store: Store, client: opensearchpy.OpenSearch, index: str
+    store: WritableStore, client: opensearchpy.OpenSearch, index: str
 ) -> None:
     fill(store, index, make_document("1", "Running Dogs", title="Title"))
     vectors = client.termvectors(index=index, id="1", fields="text.en.words,title.en.words")["term_vectors"]
@@ -135,49 +145,28 @@ def test_the_index_has_term_vectors_of_unstemmed_words(
     assert set(vectors["title.en.words"]["terms"]) == {"title"}
 
 
-def test_a_depth_beyond_the_result_window_is_bad_input(store: Store, index: str) -> None:
+def test_a_depth_beyond_the_result_window_is_bad_input(store: WritableStore, index: str) -> None:
     fill(store, index, make_document("1"))
-    assert len(store.knn(index, query(1, 0, 0, 0), 10_000, ALL)) == 1
+    assert len(store.open(index).knn(query(1, 0, 0, 0), 10_000, ALL)) == 1
     with pytest.raises(BadInput, match="10000"):
-        store.knn(index, query(1, 0, 0, 0), 10_001, ALL)
+        store.open(index).knn(query(1, 0, 0, 0), 10_001, ALL)
 
 
-def test_a_query_of_many_words_in_many_languages_is_not_too_many_clauses(store: Store, index: str) -> None:
+def test_a_query_of_many_words_in_many_languages_is_not_too_many_clauses(store: WritableStore, index: str) -> None:
     languages = ["en", "fr", "de", "el", "fi", "ru", "es", "it", "sv", "tr"]
     fill(store, index, *(make_document(language, "walrus", language) for language in languages))
     book = "walrus " + " ".join(f"word{number}" for number in range(5000))
-    assert set(ids(store.bm25(index, book, 20, ALL))) == set(languages)
+    assert set(ids(store.open(index).bm25(book, 20, ALL))) == set(languages)
 
 
-def _put(store: Store, index: str, doc_id: str) -> None:
-    assert list(write_documents(store, index, [make_document(doc_id, "a cat")])) == [WriteResult(doc_id)]
-    store.refresh(index)
-
-
-def _found(store: Store, index: str) -> list[str]:
-    return sorted(ids(store.bm25(index, "cat", 10, ALL)))
-
-
-def test_an_index_without_versions_becomes_one_with_its_documents_and_its_idf(
-    store: Store, client: opensearchpy.OpenSearch, index: str
+def test_an_index_that_another_program_made_by_our_definition_is_written_to_and_not_rebuilt(
+    store: WritableStore, client: opensearchpy.OpenSearch, index: str
 ) -> None:
-    assert isinstance(store, EngineStore)
+    assert isinstance(store, WritableEngineStore)
     client.indices.create(index=index, body=store._definition(DESCRIPTION))
-    _put(store, index, "old")
-    table = IdfTable({"en": DocumentFrequencies(1, np.array([1], np.int32), np.array([1], np.int32))})
-    store.save_idf(index, table)
-    assert store.versions(index) == []
-    version = store.stage(index, DESCRIPTION)
-    _put(store, version, "new")
-    assert _found(store, index) == ["old"]
-    store.promote(index, version)
-    before = f"{index}-000000"
-    assert store.versions(index) == [IndexVersion(before, False), IndexVersion(version, True)]
-    assert _found(store, index) == ["new"]
-    assert _found(store, before) == ["old"]
-    assert store.idf(before).version == table.version
-    assert store.idf(index).languages == {}
-    store.promote(index, before)
-    assert _found(store, index) == ["old"]
-    _put(store, index, "another")
-    assert _found(store, index) == ["another", "old"]
+    assert list(write_documents(store, index, [make_document("1", "a cat")])) == [WriteResult("1")]
+    store.refresh(index)
+    assert ids(store.open(index).bm25("cat", 10, ALL)) == ["1"]
+    assert (store.versions(index), index in store.indices()) == ([], True)
+    with pytest.raises(BadInput, match="without versions"):
+        store.stage(index, DESCRIPTION)

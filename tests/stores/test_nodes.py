@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from reranker.base import retries
-from reranker.base.errors import Busy, NotFound, StoreUnavailable
+from reranker.base.errors import Busy, StoreUnavailable
 from reranker.base.request_context import RequestContext, set_current_request
 from reranker.base.retries import Backoff
 from reranker.service.turns import Turns
 from reranker.stores import open_store
-from reranker.stores.engine import known_indices
+from reranker.stores.base.protocol import IndexReader
 from reranker.stores.engine.connection import may_be_sent_twice
-from reranker.stores.engine.store import EngineStore
+from reranker.stores.engine.writable import WritableEngineStore
 from reranker.upstream.node_order import REST_S, NodeOrder
 from reranker.upstream.rights import SERVICE, Rights
 from tests.stores.fake_engine import FakeEngine, serve
@@ -56,7 +56,7 @@ class Node:
 
 
 @pytest.fixture
-def two() -> Iterator[tuple[EngineStore, Node, Node]]:
+def two() -> Iterator[tuple[WritableEngineStore, Node, Node]]:
     """A store of two nodes, and the nodes."""
     first, second = Node(), Node()
     with ExitStack() as stack:
@@ -65,11 +65,11 @@ def two() -> Iterator[tuple[EngineStore, Node, Node]]:
 
 
 @contextmanager
-def opened(*places: FakeEngine | int) -> Iterator[EngineStore]:
+def opened(*places: FakeEngine | int) -> Iterator[WritableEngineStore]:
     """A store of some fake nodes, or of ports of this machine."""
     ports = [place if isinstance(place, int) else place.port for place in places]
     store = open_store("opensearch://" + ",".join(f"127.0.0.1:{port}" for port in ports), timeout_s=5)
-    assert isinstance(store, EngineStore)
+    assert isinstance(store, WritableEngineStore)
     yield store
     store.close()
 
@@ -79,14 +79,15 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def search(store: EngineStore, rights: Rights = SERVICE) -> None:
-    assert store.knn("docs", query(1, 0, 0, 0), 5, ALL, rights) == []
+def search(index: IndexReader, rights: Rights = SERVICE) -> None:
+    assert index.knn(query(1, 0, 0, 0), 5, ALL, rights) == []
 
 
-def test_the_first_node_is_asked_as_long_as_it_takes_connections(two: tuple[EngineStore, Node, Node]) -> None:
+def test_the_first_node_is_asked_as_long_as_it_takes_connections(two: tuple[WritableEngineStore, Node, Node]) -> None:
     store, first, second = two
+    index = store.open("docs")
     for _ in range(3):
-        search(store)
+        search(index)
     assert len(first.asked) == 5  # its version and the mapping too
     assert second.asked == []
 
@@ -94,8 +95,9 @@ def test_the_first_node_is_asked_as_long_as_it_takes_connections(two: tuple[Engi
 def test_with_the_first_node_away_the_next_does_all(caplog: pytest.LogCaptureFixture) -> None:
     second, port = Node(), free_port()
     with serve(second.answer) as fake, opened(port, fake) as store:
+        index = store.open("docs")
         for _ in range(3):
-            search(store)
+            search(index)
         written = write_documents(store, "docs", [make_document("a")])
         assert [one.error for one in written] == [None]
     assert [record.getMessage() for record in caplog.records if "takes no connection" in record.getMessage()] == [
@@ -117,15 +119,16 @@ def test_beyond_the_limit_of_a_node_the_next_one_is_asked_and_the_first_is_not_t
 ) -> None:
     first, second, turns = Node(), Node(), Turns(1, 1)
     with serve(first.answer) as one, serve(second.answer) as other, opened(one, other) as store:
+        index = store.open("docs")
         with request_within(turns):
-            search(store)
+            search(index)
             first.asked.clear()
             with turns.waiting(f"opensearch://127.0.0.1:{one.port}"):
-                search(store)
+                search(index)
                 assert (first.asked, second.asked) == ([], ["POST /docs/_search"])
                 with turns.waiting(f"opensearch://127.0.0.1:{other.port}"), pytest.raises(Busy, match="requests wait"):
-                    search(store)
-            search(store)
+                    search(index)
+            search(index)
         assert first.asked == ["POST /docs/_search"]
         assert len(second.asked) == 1
     assert "takes no connection" not in caplog.text
@@ -137,14 +140,14 @@ def test_the_next_node_is_asked_with_the_callers_credentials(why: str) -> None:
     port = free_port()
     with ExitStack() as stack:
         one, other = stack.enter_context(serve(first.answer)), stack.enter_context(serve(second.answer))
-        store = stack.enter_context(opened(port if why == "down" else one, other))
-        search(store)  # what the service reads for itself is known from here on
+        index = stack.enter_context(opened(port if why == "down" else one, other)).open("docs")
+        search(index)  # what the service reads for itself is known from here on
         other.headers.clear()
         stack.enter_context(request_within(turns))
         if why == "busy":
             stack.enter_context(turns.waiting(f"opensearch://127.0.0.1:{one.port}"))
         first.statuses = [503]
-        search(store, Rights({"authorization": "Basic Y2FsbGVyOnB3"}))
+        search(index, Rights({"authorization": "Basic Y2FsbGVyOnB3"}))
     assert [headers["authorization"] for headers in other.headers] == ["Basic Y2FsbGVyOnB3"]
 
 
@@ -153,7 +156,7 @@ def test_where_no_node_takes_a_connection_the_error_names_them_all() -> None:
         opened(free_port(), free_port()) as store,
         pytest.raises(StoreUnavailable, match=r"127.0.0.1:\d+,127.0.0.1:\d+"),
     ):
-        search(store)
+        store.open("docs")
 
 
 @pytest.mark.parametrize("has_another", [False, True])
@@ -162,33 +165,35 @@ def test_a_search_on_a_connection_that_breaks_is_sent_to_the_same_node_where_no_
 ) -> None:
     node = Node()
     with serve(node.answer) as fake, opened(fake, *([free_port()] if has_another else [])) as store:
-        search(store)
+        index = store.open("docs")
+        search(index)
         node.asked.clear()
         node.statuses = [0]
-        search(store)
+        search(index)
     assert node.asked == ["POST /docs/_search"] * 2
 
 
 # A killed node breaks each connection that was kept.
 @pytest.mark.parametrize(("status", "told"), [(0, "broke"), (502, "502"), (503, "503"), (504, "504")])
 def test_a_search_that_a_node_cannot_answer_now_goes_to_the_next_one_once(
-    two: tuple[EngineStore, Node, Node], status: int, told: str
+    two: tuple[WritableEngineStore, Node, Node], status: int, told: str
 ) -> None:
     store, first, second = two
-    search(store)
+    index = store.open("docs")
+    search(index)
     first.asked.clear()
     first.statuses = [status, status]
-    search(store)
+    search(index)
     assert (first.asked, second.asked) == (["POST /docs/_search"], ["POST /docs/_search"])
     second.statuses = [status]
     with pytest.raises(StoreUnavailable, match=told):
-        search(store)
+        search(index)
     assert len(second.asked) == 2
 
 
-def test_a_claim_on_a_connection_that_breaks_is_not_sent_again(two: tuple[EngineStore, Node, Node]) -> None:
+def test_a_claim_on_a_connection_that_breaks_is_not_sent_again(two: tuple[WritableEngineStore, Node, Node]) -> None:
     store, first, second = two
-    search(store)
+    store.open("docs")
     first.asked.clear()
     first.statuses = [200, 200, 0]
     with pytest.raises(StoreUnavailable):
@@ -211,7 +216,6 @@ def test_a_claim_on_a_connection_that_breaks_is_not_sent_again(two: tuple[Engine
         ("POST", "/docs/_bulk", None, False),
         ("POST", "/_aliases", None, False),
         ("PUT", "/docs", None, False),
-        ("PUT", "/docs/_clone/other", None, False),
         ("PUT", "/docs/_alias/docs-writing", None, True),
         ("PUT", "/sinkrank-idf/_doc/docs", {}, True),
         ("PUT", "/sinkrank-idf/_doc/docs:claim", {"op_type": "create"}, False),
@@ -241,25 +245,7 @@ def test_a_node_that_took_no_connection_rests_and_is_then_tried_by_one_request()
     assert order.places() == [0, 1, 2]
 
 
-def test_a_search_goes_on_while_the_cluster_cannot_say_what_the_index_is(
-    two: tuple[EngineStore, Node, Node], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(known_indices, "_TRUST_SECONDS", -1.0)
-    store, first, second = two
-    search(store)
-    first.asked.clear()
-    first.statuses, second.statuses = [503], [503]
-    search(store)
-    assert first.asked == ["GET /docs/_mapping", "POST /docs/_search"]
-    first.statuses = [404]
-    with pytest.raises(NotFound):
-        search(store)
-    first.statuses, second.statuses = [503], [503]
-    with pytest.raises(StoreUnavailable):
-        search(store)
-
-
-def test_all_nodes_are_asked_whether_they_respond(two: tuple[EngineStore, Node, Node]) -> None:
+def test_all_nodes_are_asked_whether_they_respond(two: tuple[WritableEngineStore, Node, Node]) -> None:
     store, first, second = two
     assert store.problems() == []
     assert first.asked == second.asked == ["GET /sinkrank-idf/_mapping"]

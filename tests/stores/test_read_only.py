@@ -35,7 +35,7 @@ def make_read_only():
         os.setuid(65534)
 
 def searches(store):
-    return len(store.bm25("docs", "walrus", 100, ALL)), len(store.knn("docs", query(1, 2, 0, 0), 100, ALL))
+    return len(store.open("docs").bm25("walrus", 100, ALL)), len(store.open("docs").knn(query(1, 2, 0, 0), 100, ALL))
 
 def refused(call):
     try:
@@ -73,7 +73,7 @@ def test_a_store_that_may_only_be_read_is_searched_and_checked_and_not_written(f
             lambda: list(store.delete("docs", ["1"])),
             lambda: store.drop("docs"),
             lambda: store.claim("docs", "me", 5),
-            lambda: store.save_idf("docs", store.idf("docs")),
+            lambda: store.save_idf("docs", store.open("docs").idf()),
         )
         for write in writes:
             assert "may only be read" in refused(write) and "permissions" in refused(write)

@@ -13,7 +13,7 @@ from reranker.base.errors import NotFound
 from reranker.stores import open_store
 from reranker.stores.base.filters import Filters
 from reranker.stores.engine.queries import id_hash
-from reranker.stores.engine.store import EngineStore
+from reranker.stores.engine.writable import WritableEngineStore
 from reranker.text.documents import Candidate, EncodedDocument
 from reranker.translation.groups import Translation, WordGroup
 from tests.stores.conftest import new_name
@@ -43,7 +43,7 @@ WORDS = [
 class Sharded:
     """The same documents in an index of one shard and one of five."""
 
-    store: EngineStore
+    store: WritableEngineStore
     one: str
     five: str
 
@@ -67,7 +67,7 @@ def documents() -> Iterator[EncodedDocument]:
 def sharded(engine: Engine) -> Iterator[Sharded]:
     one, five = new_name(), new_name()
     with closing(open_store(engine.url)) as store:
-        assert isinstance(store, EngineStore)
+        assert isinstance(store, WritableEngineStore)
         install_template(engine.url, five, 5)
         try:
             for name in (one, five):
@@ -95,8 +95,8 @@ def queries() -> Iterator[str]:
 def test_bm25_is_the_same_with_one_shard_and_with_five(sharded: Sharded, filters: Filters) -> None:
     n_full, n_ties = 0, 0
     for text in queries():
-        expected = listed(sharded.store.bm25(sharded.one, text, DEPTH, filters))
-        assert listed(sharded.store.bm25(sharded.five, text, DEPTH, filters)) == expected
+        expected = listed(sharded.store.open(sharded.one).bm25(text, DEPTH, filters))
+        assert listed(sharded.store.open(sharded.five).bm25(text, DEPTH, filters)) == expected
         n_full += len(expected) == DEPTH
         n_ties += len({score for _, score in expected}) < len(expected)
     assert n_full > N_QUERIES // 2
@@ -111,12 +111,12 @@ def test_a_search_by_translations_is_the_same_with_one_shard_and_with_five(shard
                 for word in text.split()
             ]
         }
-        expected = listed(sharded.store.translated(sharded.one, groups, DEPTH, ALL))
+        expected = listed(sharded.store.open(sharded.one).translated(groups, DEPTH, ALL))
         assert expected
-        assert listed(sharded.store.translated(sharded.five, groups, DEPTH, ALL)) == expected
+        assert listed(sharded.store.open(sharded.five).translated(groups, DEPTH, ALL)) == expected
 
 
 def test_equal_scores_come_in_the_order_of_a_hash_of_the_ids_at_any_depth(sharded: Sharded) -> None:
     expected = sorted((f"same-{number}" for number in range(N_ALIKE)), key=id_hash)
     for depth in (N_ALIKE, 7):
-        assert ids(sharded.store.bm25(sharded.five, ALIKE, depth, ALL)) == expected[:depth]
+        assert ids(sharded.store.open(sharded.five).bm25(ALIKE, depth, ALL)) == expected[:depth]

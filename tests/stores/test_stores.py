@@ -13,7 +13,7 @@ from reranker.embeddings.hubness import HubnessSample
 from reranker.stores import open_store
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.filters import Filters
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import WritableStore
 from reranker.stores.base.writing import WriteResult
 from reranker.text.bags import BagOfWords, pack
 from reranker.text.exact_text import exact_key
@@ -56,20 +56,20 @@ def has_language_analyzers(store_kind: str) -> bool:
 # Indices
 
 
-def test_a_new_index_is_listed_described_and_empty(store: Store, index: str) -> None:
+def test_a_new_index_is_listed_described_and_empty(store: WritableStore, index: str) -> None:
     make_index(store, index, DESCRIPTION)
     assert index in store.indices()
-    assert store.describe(index) == DESCRIPTION
-    assert store.count(index) == 0
-    assert store.knn(index, query(1, 0, 0, 0), 10, ALL) == []
-    assert store.bm25(index, "cat", 10, ALL) == []
-    assert store.idf(index).languages == {}
+    assert store.open(index).description == DESCRIPTION
+    assert store.open(index).count() == 0
+    assert store.open(index).knn(query(1, 0, 0, 0), 10, ALL) == []
+    assert store.open(index).bm25("cat", 10, ALL) == []
+    assert store.open(index).idf().languages == {}
 
 
-def test_a_description_of_other_versions_comes_back_as_it_was(store: Store, index: str) -> None:
+def test_a_description_of_other_versions_comes_back_as_it_was(store: WritableStore, index: str) -> None:
     made = IndexDescription(embeddings_version="ä/1", dim=300, mapping_version=7, tokenizer_version=9)
     make_index(store, index, made)
-    assert store.describe(index) == made
+    assert store.open(index).description == made
 
 
 @pytest.mark.parametrize("name", ["", "Upper", "_own", "a/b", "..", "a,b", "*", "x" * 200])
@@ -81,7 +81,7 @@ def test_a_name_that_no_index_can_have_is_bad_input_everywhere(read_only: ReadOn
             call()
 
 
-def test_vectors_wider_than_the_engines_take_are_bad_input(store: Store, index: str) -> None:
+def test_vectors_wider_than_the_engines_take_are_bad_input(store: WritableStore, index: str) -> None:
     with pytest.raises(BadInput, match="4096"):
         make_index(store, index, IndexDescription(embeddings_version="wide", dim=4097))
 
@@ -95,25 +95,25 @@ def test_whatever_is_asked_of_a_missing_index_is_not_found(read_only: ReadOnly, 
     assert missing not in store.indices()
 
 
-def test_a_dropped_index_is_gone_with_its_documents_and_its_idf(store: Store, index: str) -> None:
+def test_a_dropped_index_is_gone_with_its_documents_and_its_idf(store: WritableStore, index: str) -> None:
     fill(store, index, make_document("1"))
     store.save_idf(index, IdfTable({"en": frequencies(1, {7: 1})}))
     store.save_hubness_sample(index, SAMPLE)
-    assert store.count(index) == 1
+    assert store.open(index).count() == 1
     store.drop(index)
     assert index not in store.indices()
     with pytest.raises(NotFound):
-        store.count(index)
+        store.open(index).count()
     make_index(store, index, DESCRIPTION)
     store.refresh(index)
-    assert store.count(index) == 0
-    assert store.idf(index).languages == {}
-    assert store.hubness_sample(index) == HubnessSample()
-    assert store.knn(index, query(1, 0, 0, 0), 10, ALL) == []
+    assert store.open(index).count() == 0
+    assert store.open(index).idf().languages == {}
+    assert store.open(index).hubness_sample() == HubnessSample()
+    assert store.open(index).knn(query(1, 0, 0, 0), 10, ALL) == []
 
 
 def test_two_indices_keep_their_documents_idf_and_hubness_samples_apart(
-    store: Store, index: str, new_index: Any
+    store: WritableStore, index: str, new_index: Any
 ) -> None:
     other = new_index()
     fill(store, index, make_document("1", "apples"))
@@ -122,19 +122,22 @@ def test_two_indices_keep_their_documents_idf_and_hubness_samples_apart(
     store.save_idf(index, one)
     store.save_hubness_sample(index, SAMPLE)
     try:
-        assert store.idf(other).languages == {}
-        assert store.hubness_sample(other) == HubnessSample()
+        assert store.open(other).idf().languages == {}
+        assert store.open(other).hubness_sample() == HubnessSample()
         store.save_idf(other, two)
         store.save_hubness_sample(other, HubnessSample("e"))
-        assert (store.idf(index).version, store.hubness_sample(index)) == (one.version, SAMPLE)
-        assert store.fetch(index, "1").document.text == "apples"
-        assert ids(store.knn(index, query(1, 0, 0, 0), 10, ALL)) == ["1"]
-        assert store.bm25(index, "pears", 10, ALL) == []
-        assert store.count(other) == 2
+        assert (store.open(index).idf().version, store.open(index).hubness_sample()) == (one.version, SAMPLE)
+        assert store.open(index).fetch("1").document.text == "apples"
+        assert ids(store.open(index).knn(query(1, 0, 0, 0), 10, ALL)) == ["1"]
+        assert store.open(index).bm25("pears", 10, ALL) == []
+        assert store.open(other).count() == 2
         store.drop(index)
-        assert store.count(other) == 2
-        assert (store.idf(other).version, store.hubness_sample(other)) == (two.version, HubnessSample("e"))
-        assert set(ids(store.bm25(other, "pears", 10, ALL))) == {"1", "2"}
+        assert store.open(other).count() == 2
+        assert (store.open(other).idf().version, store.open(other).hubness_sample()) == (
+            two.version,
+            HubnessSample("e"),
+        )
+        assert set(ids(store.open(other).bm25("pears", 10, ALL))) == {"1", "2"}
     finally:
         store.drop(other)
 
@@ -142,7 +145,7 @@ def test_two_indices_keep_their_documents_idf_and_hubness_samples_apart(
 # Documents
 
 
-def test_what_was_written_is_what_is_fetched(store: Store, index: str) -> None:
+def test_what_was_written_is_what_is_fetched(store: WritableStore, index: str) -> None:
     metadata = {
         "module": "swriter",
         "year": 2019,
@@ -164,7 +167,7 @@ def test_what_was_written_is_what_is_fetched(store: Store, index: str) -> None:
         bag,
     )
     fill(store, index, written)
-    fetched = store.fetch(index, "1")
+    fetched = store.open(index).fetch("1")
     assert fetched.document == written.document
     assert fetched.bag.term_ids.tolist() == [0, 3, 199_999]
     assert fetched.bag.counts.tolist() == [1, 65_535, 2]
@@ -175,9 +178,9 @@ def test_what_was_written_is_what_is_fetched(store: Store, index: str) -> None:
     np.testing.assert_allclose(fetched.nbow, written.nbow, atol=1e-6)
 
 
-def test_a_candidate_has_the_language_the_bag_and_the_title_of_its_document(store: Store, index: str) -> None:
+def test_a_candidate_has_the_language_the_bag_and_the_title_of_its_document(store: WritableStore, index: str) -> None:
     fill(store, index, make_document("1", "un chat", "fr", title="Chats"))
-    for found in (store.knn(index, query(1, 0, 0, 0), 1, ALL), store.bm25(index, "chat", 1, ALL)):
+    for found in (store.open(index).knn(query(1, 0, 0, 0), 1, ALL), store.open(index).bm25("chat", 1, ALL)):
         (candidate,) = found
         assert candidate.title_key == exact_key("chats")
         assert (candidate.doc_id, candidate.language, candidate.first_stage_rank) == ("1", "fr", 1)
@@ -185,7 +188,7 @@ def test_a_candidate_has_the_language_the_bag_and_the_title_of_its_document(stor
         assert candidate.bag.counts.tolist() == [1, 2]
 
 
-def test_documents_are_given_by_id_as_they_were_written_without_missing_ones(store: Store, index: str) -> None:
+def test_documents_are_given_by_id_as_they_were_written_without_missing_ones(store: WritableStore, index: str) -> None:
     written = [
         make_document("1", "a cat", title="On cats", url="https://a", metadata={"n": 1, "tags": ["a", "b"]}),
         make_document("ä/ö, *", "ένα κείμενο", "el", vector=None),
@@ -193,75 +196,75 @@ def test_documents_are_given_by_id_as_they_were_written_without_missing_ones(sto
     ]
     fill(store, index, *written)
     wanted = ["ä/ö, *", "1"]
-    assert store.documents(index, wanted) == {
+    assert store.open(index).documents(wanted) == {
         one.document.doc_id: one.document for one in written if one.document.doc_id in wanted
     }
-    assert store.documents(index, []) == {}
+    assert store.open(index).documents([]) == {}
     assert [result.error for result in store.delete(index, ["1"])] == [None]
     store.refresh(index)
-    assert list(store.documents(index, ["1", "3", "4"])) == ["3"]
+    assert list(store.open(index).documents(["1", "3", "4"])) == ["3"]
 
 
 def test_random_documents_come_from_all_of_the_index_and_are_the_same_again(read_only: ReadOnly) -> None:
     written = [make_document(str(n), f"cat {n}", "en" if n % 2 else "el", title=f"Cat {n}") for n in range(300)]
     store, index = read_only.store, read_only.holding(*written)
     by_id = {one.document.doc_id: one.document for one in written}
-    drawn = store.random_documents(index, 40)
+    drawn = store.open(index).random_documents(40)
     numbers = sorted(int(document.doc_id) for document in drawn)
     assert len(set(numbers)) == 40
     assert numbers[0] < 150 < numbers[-1]  # of 40 in one half there is one chance in 10^12
     assert drawn == [by_id[document.doc_id] for document in drawn]
-    assert {document.doc_id for document in store.random_documents(index, 40)} == set(map(str, numbers))
-    assert len(store.random_documents(index, 1_000)) == 300
+    assert {document.doc_id for document in store.open(index).random_documents(40)} == set(map(str, numbers))
+    assert len(store.open(index).random_documents(1_000)) == 300
 
 
 def test_too_many_documents_at_a_time_are_refused(read_only: ReadOnly) -> None:
     store, index = read_only.store, read_only.holding(make_document("1"))
     names = [f"n{number}" for number in range(10_001)]
-    assert store.documents(index, names[:-1]) == {}
+    assert store.open(index).documents(names[:-1]) == {}
     with pytest.raises(BadInput, match="10001 ids came; ask for at most 10000"):
-        store.documents(index, names)
+        store.open(index).documents(names)
 
 
 def test_a_document_that_is_not_there_is_not_found(read_only: ReadOnly) -> None:
     store, index = read_only.store, read_only.holding(make_document("1"))
     for doc_id in ("2", "..", "*", "_search", "1/"):
         with pytest.raises(NotFound, match="no document"):
-            store.fetch(index, doc_id)
+            store.open(index).fetch(doc_id)
 
 
-def test_a_document_of_the_same_id_replaces_the_one_before(store: Store, index: str) -> None:
+def test_a_document_of_the_same_id_replaces_the_one_before(store: WritableStore, index: str) -> None:
     fill(store, index, make_document("1", "an old cat", "en", (1, 0, 0, 0), metadata={"state": "old"}))
     fill(store, index, make_document("1", "ένα νέο κείμενο", "el", (0, 1, 0, 0), metadata={"state": "new"}))
-    assert store.count(index) == 1
-    assert store.fetch(index, "1").document.text == "ένα νέο κείμενο"
-    assert store.bm25(index, "cat", 10, ALL) == []
-    assert ids(store.bm25(index, "κείμενο", 10, ALL)) == ["1"]
-    assert store.count(index, Filters.parse(["en"])) == 0
-    assert store.count(index, Filters.parse(None, {"state": "old"})) == 0
-    assert store.count(index, Filters.parse(["el"], {"state": "new"})) == 1
-    (found,) = store.knn(index, query(0, 1, 0, 0), 10, ALL)
+    assert store.open(index).count() == 1
+    assert store.open(index).fetch("1").document.text == "ένα νέο κείμενο"
+    assert store.open(index).bm25("cat", 10, ALL) == []
+    assert ids(store.open(index).bm25("κείμενο", 10, ALL)) == ["1"]
+    assert store.open(index).count(Filters.parse(["en"])) == 0
+    assert store.open(index).count(Filters.parse(None, {"state": "old"})) == 0
+    assert store.open(index).count(Filters.parse(["el"], {"state": "new"})) == 1
+    (found,) = store.open(index).knn(query(0, 1, 0, 0), 10, ALL)
     assert found.first_stage_score == pytest.approx(1, abs=1e-5)
 
 
-def test_of_two_documents_of_one_id_in_a_stream_the_last_stays(store: Store, index: str) -> None:
+def test_of_two_documents_of_one_id_in_a_stream_the_last_stays(store: WritableStore, index: str) -> None:
     make_index(store, index, DESCRIPTION)
     stream = [make_document("1", "first"), make_document("2"), make_document("1", "second")]
     assert list(write_documents(store, index, stream)) == [WriteResult("1"), WriteResult("2"), WriteResult("1")]
     store.refresh(index)
-    assert store.fetch(index, "1").document.text == "second"
-    assert store.count(index) == 2
+    assert store.open(index).fetch("1").document.text == "second"
+    assert store.open(index).count() == 2
 
 
-def test_a_document_that_lost_its_vector_is_no_longer_found_by_it(store: Store, index: str) -> None:
+def test_a_document_that_lost_its_vector_is_no_longer_found_by_it(store: WritableStore, index: str) -> None:
     fill(store, index, make_document("1"), make_document("2"))
-    assert len(store.knn(index, query(1, 0, 0, 0), 10, ALL)) == 2
+    assert len(store.open(index).knn(query(1, 0, 0, 0), 10, ALL)) == 2
     fill(store, index, make_document("1", vector=None))
-    assert ids(store.knn(index, query(1, 0, 0, 0), 10, ALL)) == ["2"]
-    assert store.fetch(index, "1").nbow is None
+    assert ids(store.open(index).knn(query(1, 0, 0, 0), 10, ALL)) == ["2"]
+    assert store.open(index).fetch("1").nbow is None
 
 
-def test_documents_are_read_as_a_stream_and_answered_in_order(store: Store, index: str) -> None:
+def test_documents_are_read_as_a_stream_and_answered_in_order(store: WritableStore, index: str) -> None:
     make_index(store, index, DESCRIPTION)
     n_read = 0
 
@@ -277,21 +280,21 @@ def test_documents_are_read_as_a_stream_and_answered_in_order(store: Store, inde
     assert n_read < 1201
     assert [result.doc_id for result in results] == [str(number) for number in range(1, 1201)]
     store.refresh(index)
-    assert store.count(index) == 1201
+    assert store.open(index).count() == 1201
 
 
 DOC_IDS = ["ä/ö ü", "https://a.b/c?d=e&f#g", "日本", "a,b*", "..", "_id", " ", '"', "x" * 512, "é" * 256]
 
 
-def test_an_id_may_be_any_text_of_512_bytes(store: Store, index: str) -> None:
+def test_an_id_may_be_any_text_of_512_bytes(store: WritableStore, index: str) -> None:
     fill(store, index, *(make_document(doc_id, f"a cat {n}") for n, doc_id in enumerate(DOC_IDS)))
     for n, doc_id in enumerate(DOC_IDS):
-        found = store.fetch(index, doc_id).document
+        found = store.open(index).fetch(doc_id).document
         assert (found.doc_id, found.text) == (doc_id, f"a cat {n}")
-    assert set(ids(store.bm25(index, "cat", 20, ALL))) == set(DOC_IDS)
+    assert set(ids(store.open(index).bm25("cat", 20, ALL))) == set(DOC_IDS)
 
 
-def test_documents_that_cannot_be_kept_are_errors_and_the_others_are_in(store: Store, index: str) -> None:
+def test_documents_that_cannot_be_kept_are_errors_and_the_others_are_in(store: WritableStore, index: str) -> None:
     make_index(store, index, DESCRIPTION)
     circular: dict[str, Any] = {}
     circular["self"] = circular
@@ -325,11 +328,11 @@ def test_documents_that_cannot_be_kept_are_errors_and_the_others_are_in(store: S
         assert result.error is not None
         assert bad[result.doc_id] in result.error
     store.refresh(index)
-    assert store.count(index) == 2
+    assert store.open(index).count() == 2
 
 
 def test_a_value_that_contradicts_its_fields_type_never_takes_others_with_it(
-    store: Store, store_kind: str, index: str
+    store: WritableStore, store_kind: str, index: str
 ) -> None:
     make_index(store, index, DESCRIPTION)
     results = list(
@@ -351,26 +354,26 @@ def test_a_value_that_contradicts_its_fields_type_never_takes_others_with_it(
         assert "size" in (results[1].error or "")
         assert results[0].error is None
         assert results[2].error is None
-        assert store.count(index) == 2
+        assert store.open(index).count() == 2
 
 
 # Nearest neighbours
 
 
-def test_nearest_documents_come_in_the_order_of_their_exact_cosines(store: Store, index: str) -> None:
+def test_nearest_documents_come_in_the_order_of_their_exact_cosines(store: WritableStore, index: str) -> None:
     random = np.random.default_rng(7)
     vectors = random.standard_normal((60, DIM)).astype(np.float32)
     fill(store, index, *(make_document(str(row), vector=vector) for row, vector in enumerate(vectors)))
     wanted = query(0.3, -0.2, 0.9, 0.1)
     cosines = vectors @ wanted / np.linalg.norm(vectors, axis=1)
     expected = np.argsort(-cosines)[:20]
-    found = store.knn(index, wanted, 20, ALL)
+    found = store.open(index).knn(wanted, 20, ALL)
     assert ids(found) == [str(row) for row in expected]
     np.testing.assert_allclose([one.first_stage_score for one in found], cosines[expected], atol=1e-5)
     assert [one.first_stage_rank for one in found] == list(range(1, 21))
 
 
-def test_the_score_is_the_cosine_also_where_it_is_negative(store: Store, index: str) -> None:
+def test_the_score_is_the_cosine_also_where_it_is_negative(store: WritableStore, index: str) -> None:
     fill(
         store,
         index,
@@ -378,45 +381,45 @@ def test_the_score_is_the_cosine_also_where_it_is_negative(store: Store, index: 
         make_document("across", vector=(-4, 3, 0, 0)),
         make_document("opposite", vector=(-3, -4, 0, 0)),
     )
-    found = store.knn(index, query(3, 4, 0, 0), 10, ALL)
+    found = store.open(index).knn(query(3, 4, 0, 0), 10, ALL)
     assert ids(found) == ["same", "across", "opposite"]
     assert [one.first_stage_score for one in found] == pytest.approx([1, 0, -1], abs=1e-5)
 
 
-def test_a_depth_larger_than_the_index_finds_all_of_it(store: Store, index: str) -> None:
+def test_a_depth_larger_than_the_index_finds_all_of_it(store: WritableStore, index: str) -> None:
     fill(store, index, *(make_document(str(number), "a cat") for number in range(3)))
-    assert len(store.knn(index, query(1, 0, 0, 0), 1000, ALL)) == 3
-    assert len(store.bm25(index, "cat", 1000, ALL)) == 3
-    assert len(store.knn(index, query(1, 0, 0, 0), 2, ALL)) == 2
-    assert len(store.bm25(index, "cat", 2, ALL)) == 2
+    assert len(store.open(index).knn(query(1, 0, 0, 0), 1000, ALL)) == 3
+    assert len(store.open(index).bm25("cat", 1000, ALL)) == 3
+    assert len(store.open(index).knn(query(1, 0, 0, 0), 2, ALL)) == 2
+    assert len(store.open(index).bm25("cat", 2, ALL)) == 2
 
 
 def test_a_depth_of_nothing_is_bad_input(read_only: ReadOnly) -> None:
     store, index = read_only.store, read_only.holding(make_document("1"))
     with pytest.raises(BadInput, match="depth"):
-        store.knn(index, query(1, 0, 0, 0), 0, ALL)
+        store.open(index).knn(query(1, 0, 0, 0), 0, ALL)
     with pytest.raises(BadInput, match="depth"):
-        store.bm25(index, "cat", 0, ALL)
+        store.open(index).bm25("cat", 0, ALL)
 
 
 def test_a_query_vector_of_another_length_or_zero_is_bad_input(read_only: ReadOnly) -> None:
     store, index = read_only.store, read_only.holding(make_document("1"))
     for vector in (query(1, 0, 0), np.zeros(DIM, np.float32), np.full(DIM, np.nan, np.float32)):
         with pytest.raises(BadInput):
-            store.knn(index, vector, 10, ALL)
+            store.open(index).knn(vector, 10, ALL)
 
 
-def test_a_document_without_a_known_word_is_found_by_bm25_only(store: Store, index: str) -> None:
+def test_a_document_without_a_known_word_is_found_by_bm25_only(store: WritableStore, index: str) -> None:
     empty = BagOfWords(np.empty(0, np.int32), np.empty(0, np.int32), n_unknown=1)
     fill(store, index, make_document("1", "xyzzy", vector=None, bag=empty), make_document("2", "cat"))
-    assert ids(store.knn(index, query(1, 0, 0, 0), 10, ALL)) == ["2"]
-    (found,) = store.bm25(index, "xyzzy", 10, ALL)
+    assert ids(store.open(index).knn(query(1, 0, 0, 0), 10, ALL)) == ["2"]
+    (found,) = store.open(index).bm25("xyzzy", 10, ALL)
     assert found.doc_id == "1"
     assert len(found.bag) == 0
-    assert store.fetch(index, "1").nbow is None
+    assert store.open(index).fetch("1").nbow is None
 
 
-def test_filters_leave_as_many_neighbours_as_there_are(store: Store, index: str) -> None:
+def test_filters_leave_as_many_neighbours_as_there_are(store: WritableStore, index: str) -> None:
     fill(
         store,
         index,
@@ -425,7 +428,7 @@ def test_filters_leave_as_many_neighbours_as_there_are(store: Store, index: str)
             for number in range(100)
         ),
     )
-    found = store.knn(index, query(1, 0, 0, 0), 5, Filters.parse(None, {"kind": "far"}))
+    found = store.open(index).knn(query(1, 0, 0, 0), 5, Filters.parse(None, {"kind": "far"}))
     assert ids(found) == ["90", "91", "92", "93", "94"]
 
 
@@ -467,12 +470,12 @@ def test_bm25_finds_words_numbers_and_parts_of_sentences_in_title_and_text(
     read_only: ReadOnly, text: str, languages: list[str] | None, expected: list[str]
 ) -> None:
     index = read_only.holding(*WRITTEN)
-    assert ids(read_only.store.bm25(index, text, 10, Filters.parse(languages))) == expected
+    assert ids(read_only.store.open(index).bm25(text, 10, Filters.parse(languages))) == expected
 
 
 @pytest.mark.parametrize(("text", "first"), [("1.2.4", "1.2.4"), ("h264", "1.2.3")])
 def test_bm25_finds_versions_and_identifiers_first(read_only: ReadOnly, text: str, first: str) -> None:
-    assert ids(read_only.store.bm25(read_only.holding(*WRITTEN), text, 10, ALL))[0] == first
+    assert ids(read_only.store.open(read_only.holding(*WRITTEN)).bm25(text, 10, ALL))[0] == first
 
 
 # A text, and another form of its last word.
@@ -491,27 +494,29 @@ def test_bm25_finds_by_the_stem_of_each_language(read_only: ReadOnly, store_kind
     others = [make_document(f"{code}, other", "nothing of it", code) for code in STEMS]
     index, wanted = read_only.holding(*texts, *others), Filters.parse([language])
     text, sought = STEMS[language]
-    found = ids(read_only.store.bm25(index, sought, 10, wanted))
+    found = ids(read_only.store.open(index).bm25(sought, 10, wanted))
     assert found == ([language] if has_language_analyzers(store_kind) else [])
-    assert ids(read_only.store.bm25(index, text.split()[-1], 10, wanted)) == [language]
+    assert ids(read_only.store.open(index).bm25(text.split()[-1], 10, wanted)) == [language]
 
 
-def test_the_final_sigma_of_greek_is_a_sigma(store: Store, store_kind: str, index: str) -> None:
+def test_the_final_sigma_of_greek_is_a_sigma(store: WritableStore, store_kind: str, index: str) -> None:
     fill(store, index, make_document("1", "Ο ΛΌΓΟΣ", "el"), make_document("2", "η γάτα", "el"))
-    assert ids(store.bm25(index, "ΛΌΓΟΣ", 10, ALL)) == ["1"]
-    found = ids(store.bm25(index, "λόγος", 10, ALL))
+    assert ids(store.open(index).bm25("ΛΌΓΟΣ", 10, ALL)) == ["1"]
+    found = ids(store.open(index).bm25("λόγος", 10, ALL))
     assert found == (["1"] if has_language_analyzers(store_kind) else [])
 
 
-def test_a_query_is_analysed_in_the_language_of_the_documents(store: Store, store_kind: str, index: str) -> None:
+def test_a_query_is_analysed_in_the_language_of_the_documents(
+    store: WritableStore, store_kind: str, index: str
+) -> None:
     fill(store, index, make_document("en", "runs", "en"), make_document("fr", "nous courons", "fr"))
-    assert ids(store.bm25(index, "courons", 10, ALL)) == ["fr"]
+    assert ids(store.open(index).bm25("courons", 10, ALL)) == ["fr"]
     if has_language_analyzers(store_kind):
-        assert ids(store.bm25(index, "running", 10, ALL)) == ["en"]
-        assert ids(store.bm25(index, "running", 10, Filters.parse(["fr"]))) == []
+        assert ids(store.open(index).bm25("running", 10, ALL)) == ["en"]
+        assert ids(store.open(index).bm25("running", 10, Filters.parse(["fr"]))) == []
 
 
-def test_more_and_rarer_words_of_the_query_score_higher(store: Store, index: str) -> None:
+def test_more_and_rarer_words_of_the_query_score_higher(store: WritableStore, index: str) -> None:
     fill(
         store,
         index,
@@ -520,7 +525,7 @@ def test_more_and_rarer_words_of_the_query_score_higher(store: Store, index: str
         *(make_document(f"common-{number}", "teapot kettle") for number in range(4)),
         *(make_document(f"none-{number}", "violin cello") for number in range(8)),
     )
-    found = store.bm25(index, "walrus teapot", 10, ALL)
+    found = store.open(index).bm25("walrus teapot", 10, ALL)
     assert ids(found)[:2] == ["both", "rare"]
     assert len(found) == 6
     scores = [one.first_stage_score for one in found]
@@ -553,19 +558,19 @@ def test_more_and_rarer_words_of_the_query_score_higher(store: Store, index: str
 )
 def test_nothing_in_a_query_is_syntax(read_only: ReadOnly, text: str) -> None:
     index = read_only.holding(make_document("1", "a walrus"), make_document("2", "a violin"))
-    assert ids(read_only.store.bm25(index, text, 10, ALL)) == ["1"]
+    assert ids(read_only.store.open(index).bm25(text, 10, ALL)) == ["1"]
 
 
 @pytest.mark.parametrize("text", ["", " ", '"', "\0", "*", "...", "🙂", "the"])
 def test_a_query_without_a_word_finds_nothing(read_only: ReadOnly, text: str) -> None:
     index = read_only.holding(make_document("1", "a walrus"), make_document("2", "a violin"))
-    assert read_only.store.bm25(index, text, 10, ALL) == []
+    assert read_only.store.open(index).bm25(text, 10, ALL) == []
 
 
-def test_a_query_as_long_as_a_book_finds_what_it_begins_with(store: Store, index: str) -> None:
+def test_a_query_as_long_as_a_book_finds_what_it_begins_with(store: WritableStore, index: str) -> None:
     fill(store, index, make_document("1", "a walrus", "en"), make_document("2", "un violon", "fr"))
     book = "walrus " + " ".join(f"word{number}" for number in range(20_000))
-    assert ids(store.bm25(index, book, 10, ALL)) == ["1"]
+    assert ids(store.open(index).bm25(book, 10, ALL)) == ["1"]
 
 
 # Filters
@@ -615,19 +620,19 @@ def test_filters_choose_the_same_documents_for_every_search(
     read_only: ReadOnly, languages: list[str] | None, metadata: dict[str, Any] | None, expected: str
 ) -> None:
     store, index, filters = read_only.store, read_only.holding(*LIBRARY), Filters.parse(languages, metadata)
-    assert store.count(index, filters) == len(expected)
-    assert sorted(ids(store.knn(index, query(1, 0, 0, 0), 10, filters))) == list(expected)
-    assert sorted(ids(store.bm25(index, "book livre kirja", 10, filters))) == list(expected)
+    assert store.open(index).count(filters) == len(expected)
+    assert sorted(ids(store.open(index).knn(query(1, 0, 0, 0), 10, filters))) == list(expected)
+    assert sorted(ids(store.open(index).bm25("book livre kirja", 10, filters))) == list(expected)
 
 
 # idf
 
 
-def test_an_idf_table_comes_back_as_it_was_saved_and_a_large_one_replaces_it(store: Store, index: str) -> None:
+def test_an_idf_table_comes_back_as_it_was_saved_and_a_large_one_replaces_it(store: WritableStore, index: str) -> None:
     make_index(store, index, DESCRIPTION)
     table = IdfTable({"en": frequencies(9, {0: 1, 7: 9, 199_999: 3}), "el": frequencies(0, {})})
     store.save_idf(index, table)
-    saved = store.idf(index)
+    saved = store.open(index).idf()
     assert saved.version == table.version
     assert saved.languages["en"].term_ids.tolist() == [0, 7, 199_999]
     assert saved.languages["en"].counts.tolist() == [1, 9, 3]
@@ -635,36 +640,38 @@ def test_an_idf_table_comes_back_as_it_was_saved_and_a_large_one_replaces_it(sto
     term_ids = np.arange(0, 600_000, 2, dtype=np.int32)  # of two parts
     large = IdfTable({"en": DocumentFrequencies(10**6, term_ids, term_ids % 1000 + 1)})
     store.save_idf(index, large)
-    saved = store.idf(index)
+    saved = store.open(index).idf()
     assert list(saved.languages) == ["en"]
     assert saved.version == large.version
     store.save_idf(index, large)
-    assert store.idf(index).version == large.version
+    assert store.open(index).idf().version == large.version
 
 
 # Hubness sample
 
 
-def test_a_hubness_sample_comes_back_as_it_was_saved_and_replaces_the_one_before(store: Store, index: str) -> None:
+def test_a_hubness_sample_comes_back_as_it_was_saved_and_replaces_the_one_before(
+    store: WritableStore, index: str
+) -> None:
     make_index(store, index, DESCRIPTION)
-    assert store.hubness_sample(index) == HubnessSample()
+    assert store.open(index).hubness_sample() == HubnessSample()
     store.save_hubness_sample(index, SAMPLE)
-    assert store.hubness_sample(index) == SAMPLE
+    assert store.open(index).hubness_sample() == SAMPLE
     other = HubnessSample("other", {"fr": {2**62: pack(BagOfWords(np.array([3], np.int32), np.array([1], np.int32)))}})
     store.save_hubness_sample(index, other)
-    assert store.hubness_sample(index) == other
+    assert store.open(index).hubness_sample() == other
     words = pack(BagOfWords(np.arange(8, dtype=np.int32), np.ones(8, np.int32)))
     large = HubnessSample("e", {f"x{n}": dict.fromkeys(range(400), words) for n in range(40)})
     store.save_hubness_sample(index, large)
     store.save_idf(index, IdfTable({"en": frequencies(1, {1: 1})}))
-    assert store.hubness_sample(index) == large
-    assert list(store.idf(index).languages) == ["en"]
+    assert store.open(index).hubness_sample() == large
+    assert list(store.open(index).idf().languages) == ["en"]
 
 
 # Several at once
 
 
-def test_two_threads_search_while_one_writes(store: Store, index: str) -> None:
+def test_two_threads_search_while_one_writes(store: WritableStore, index: str) -> None:
     fill(store, index, make_document("0", "a walrus"))
     done = threading.Event()
     failures: list[BaseException] = []
@@ -673,8 +680,8 @@ def test_two_threads_search_while_one_writes(store: Store, index: str) -> None:
     def search(place: int) -> None:
         try:
             while not done.is_set() or not n_searches[place]:
-                assert store.knn(index, query(1, 0, 0, 0), 50, ALL)
-                assert store.bm25(index, "walrus", 50, ALL)
+                assert store.open(index).knn(query(1, 0, 0, 0), 50, ALL)
+                assert store.open(index).bm25("walrus", 50, ALL)
                 n_searches[place] += 1
         except BaseException as failure:
             failures.append(failure)
@@ -691,15 +698,15 @@ def test_two_threads_search_while_one_writes(store: Store, index: str) -> None:
             thread.join()
     assert failures == []
     assert min(n_searches) >= 1
-    assert store.count(index) == 501
+    assert store.open(index).count() == 501
 
 
 def test_a_second_store_at_the_same_address_sees_what_the_first_wrote(
-    store: Store, store_address: str, index: str
+    store: WritableStore, store_address: str, index: str
 ) -> None:
     other = open_store(store_address)
     fill(store, index, make_document("1"))
-    assert ids(other.knn(index, query(1, 0, 0, 0), 10, ALL)) == ["1"]
+    assert ids(other.open(index).knn(query(1, 0, 0, 0), 10, ALL)) == ["1"]
     fill(store, index, make_document("2", vector=(1, 1, 0, 0)))
-    assert ids(other.knn(index, query(1, 0, 0, 0), 10, ALL)) == ["1", "2"]
+    assert ids(other.open(index).knn(query(1, 0, 0, 0), 10, ALL)) == ["1", "2"]
     other.close()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import urllib3
 
-from reranker.stores.engine.store import EngineStore
+from reranker.stores.engine.writable import WritableEngineStore
 from reranker.upstream.addresses import EngineAddress, read_address
 from tests.stores.samples import ALL, DESCRIPTION, ids, make_document, make_index, query, write_documents
 from tests.support.engines.sources import Engine
@@ -20,21 +20,21 @@ def ask(url: str, method: str, path: str, body: object = None) -> Any:
     return answer.json()
 
 
-def opened(engine: Engine, pipeline: str | None = None) -> EngineStore:
+def opened(engine: Engine, pipeline: str | None = None) -> WritableEngineStore:
     address = read_address(engine.url)
     assert isinstance(address, EngineAddress)
-    return EngineStore(address, pipeline=pipeline)
+    return WritableEngineStore(address, pipeline=pipeline)
 
 
 @pytest.fixture
-def store(engine: Engine) -> Iterator[EngineStore]:
+def store(engine: Engine) -> Iterator[WritableEngineStore]:
     store = opened(engine)
     yield store
     store.close()
 
 
 @pytest.fixture
-def index(engine: Engine, store: EngineStore, new_index: Callable[[], str]) -> Iterator[str]:
+def index(engine: Engine, store: WritableEngineStore, new_index: Callable[[], str]) -> Iterator[str]:
     """A name; the index template, the pipeline and the indices of it go at the end."""
     name = new_index()
     yield name
@@ -59,7 +59,7 @@ def settings_of(engine: Engine, name: str) -> dict[str, Any]:
 
 
 def test_an_index_that_an_operator_makes_takes_documents_and_is_searched(
-    engine: Engine, store: EngineStore, index: str
+    engine: Engine, store: WritableEngineStore, index: str
 ) -> None:
     (ours,) = ask(engine.url, "GET", store.stage(index, DESCRIPTION)).values()
     copied = {
@@ -70,18 +70,18 @@ def test_an_index_that_an_operator_makes_takes_documents_and_is_searched(
     install(engine, index, {**copied, "number_of_shards": "2", "refresh_interval": "7s"}, ours["mappings"])
     ask(engine.url, "PUT", f"{index}-000007")
     made = f"{index}-000007"
-    assert store.describe(made) == DESCRIPTION
+    assert store.open(made).description == DESCRIPTION
     assert list(store.differences(made)) == []
     assert settings_of(engine, made)["refresh_interval"] == "7s"
     assert settings_of(engine, made)["number_of_shards"] == "2"
     assert all(result.error is None for result in write_documents(store, made, [make_document("1", "a cat")]))
     store.refresh(made)
-    assert ids(store.bm25(made, "cat", 10, ALL)) == ["1"]
-    assert ids(store.knn(made, query(1, 0, 0, 0), 10, ALL)) == ["1"]
+    assert ids(store.open(made).bm25("cat", 10, ALL)) == ["1"]
+    assert ids(store.open(made).knn(query(1, 0, 0, 0), 10, ALL)) == ["1"]
 
 
 def test_a_version_that_ingest_makes_has_the_templates_shards_and_copies(
-    engine: Engine, store: EngineStore, index: str
+    engine: Engine, store: WritableEngineStore, index: str
 ) -> None:
     install(engine, index, {"number_of_shards": "3", "number_of_replicas": "2"})
     found = settings_of(engine, store.stage(index, DESCRIPTION))
@@ -93,7 +93,7 @@ def test_a_version_that_ingest_makes_has_the_templates_shards_and_copies(
 
 
 def test_a_new_version_keeps_the_ingest_pipelines_of_the_one_before(
-    engine: Engine, store: EngineStore, index: str
+    engine: Engine, store: WritableEngineStore, index: str
 ) -> None:
     ask(engine.url, "PUT", f"_ingest/pipeline/{index}", {"processors": []})
     store.promote(index, store.stage(index, DESCRIPTION))
@@ -104,7 +104,9 @@ def test_a_new_version_keeps_the_ingest_pipelines_of_the_one_before(
     ask(engine.url, "PUT", f"{index},{second}/_settings", {"index.default_pipeline": "_none"})
 
 
-def test_a_pipeline_that_is_not_there_rejects_every_document(engine: Engine, store: EngineStore, index: str) -> None:
+def test_a_pipeline_that_is_not_there_rejects_every_document(
+    engine: Engine, store: WritableEngineStore, index: str
+) -> None:
     make_index(store, index, DESCRIPTION)
     through = opened(engine, pipeline="no-such-pipeline")
     (result,) = write_documents(through, index, [make_document("1", "a cat")])

@@ -7,7 +7,7 @@ from math import log
 import pytest
 
 from reranker.stores.base.filters import Filters
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import WritableStore
 from reranker.translation import Translation, WordGroup
 from tests.stores.samples import ALL, fill, ids, make_document
 from tests.stores.test_stores import has_language_analyzers
@@ -17,32 +17,34 @@ def group(*translations: tuple[str, float], times: int = 1) -> WordGroup:
     return WordGroup("word", times, tuple(Translation(term, weight, 1) for term, weight in translations))
 
 
-def test_a_document_with_any_translation_is_found_the_heaviest_first(store: Store, index: str) -> None:
+def test_a_document_with_any_translation_is_found_the_heaviest_first(store: WritableStore, index: str) -> None:
     texts = {"1": "a teapot on a table", "2": "a kettle on a table", "3": "a carpet on a table"}
     fill(store, index, *[make_document(doc_id, text) for doc_id, text in texts.items()])
-    found = store.translated(index, {"en": [group(("kettle", 0.9), ("teapot", 0.3))]}, 10, ALL)
+    found = store.open(index).translated({"en": [group(("kettle", 0.9), ("teapot", 0.3))]}, 10, ALL)
     assert ids(found) == ["2", "1"]
     assert [each.first_stage_rank for each in found] == [1, 2]
     assert found[0].first_stage_score > found[1].first_stage_score > 0
-    assert ids(store.translated(index, {"en": [group(("kettle", 0.9), ("teapot", 0.3))]}, 1, ALL)) == ["2"]
+    assert ids(store.open(index).translated({"en": [group(("kettle", 0.9), ("teapot", 0.3))]}, 1, ALL)) == ["2"]
 
 
-def test_a_group_whose_translations_are_all_there_counts_once(store: Store, index: str) -> None:
+def test_a_group_whose_translations_are_all_there_counts_once(store: WritableStore, index: str) -> None:
     # Two words of one group do not outweigh one word of each of two groups.
     texts = {"both": "kettle teapot table table", "each": "kettle carpet table table"}
     fill(store, index, *[make_document(doc_id, text) for doc_id, text in texts.items()])
     groups = [group(("kettle", 1.0), ("teapot", 0.5)), group(("carpet", 1.0))]
-    assert ids(store.translated(index, {"en": groups}, 10, ALL)) == ["each", "both"]
+    assert ids(store.open(index).translated({"en": groups}, 10, ALL)) == ["each", "both"]
 
 
-def test_translations_are_found_in_title_and_text_by_their_stem(store: Store, store_kind: str, index: str) -> None:
+def test_translations_are_found_in_title_and_text_by_their_stem(
+    store: WritableStore, store_kind: str, index: str
+) -> None:
     fill(store, index, make_document("1", "two kettles"), make_document("2", "nothing", title="Kettles"))
-    assert set(ids(store.translated(index, {"en": [group(("kettles", 0.8))]}, 10, ALL))) == {"1", "2"}
-    by_stem = ids(store.translated(index, {"en": [group(("kettle", 0.8))]}, 10, ALL))
+    assert set(ids(store.open(index).translated({"en": [group(("kettles", 0.8))]}, 10, ALL))) == {"1", "2"}
+    by_stem = ids(store.open(index).translated({"en": [group(("kettle", 0.8))]}, 10, ALL))
     assert set(by_stem) == ({"1", "2"} if has_language_analyzers(store_kind) else set())
 
 
-def test_each_languages_groups_search_its_documents_alone(store: Store, index: str) -> None:
+def test_each_languages_groups_search_its_documents_alone(store: WritableStore, index: str) -> None:
     fill(
         store,
         index,
@@ -52,39 +54,39 @@ def test_each_languages_groups_search_its_documents_alone(store: Store, index: s
         make_document("zu", "chat sawubona", "zu"),
     )
     chat = [group(("chat", 1.0))]
-    assert ids(store.translated(index, {"fr": chat}, 10, ALL)) == ["fr"]
-    assert ids(store.translated(index, {"sw": chat}, 10, ALL)) == ["sw"]
-    assert set(ids(store.translated(index, {"fr": chat, "en": chat, "de": chat}, 10, ALL))) == {"en", "fr"}
-    assert ids(store.translated(index, {"fr": chat, "en": chat}, 10, Filters.parse(["en"]))) == ["en"]
+    assert ids(store.open(index).translated({"fr": chat}, 10, ALL)) == ["fr"]
+    assert ids(store.open(index).translated({"sw": chat}, 10, ALL)) == ["sw"]
+    assert set(ids(store.open(index).translated({"fr": chat, "en": chat, "de": chat}, 10, ALL))) == {"en", "fr"}
+    assert ids(store.open(index).translated({"fr": chat, "en": chat}, 10, Filters.parse(["en"]))) == ["en"]
 
 
-def test_filters_hold(store: Store, index: str) -> None:
+def test_filters_hold(store: WritableStore, index: str) -> None:
     fill(
         store,
         index,
         make_document("1", "a kettle", metadata={"kind": "a"}),
         make_document("2", "a kettle", metadata={"kind": "b"}),
     )
-    found = store.translated(index, {"en": [group(("kettle", 1.0))]}, 10, Filters.parse([], {"kind": "b"}))
+    found = store.open(index).translated({"en": [group(("kettle", 1.0))]}, 10, Filters.parse([], {"kind": "b"}))
     assert ids(found) == ["2"]
 
 
-def test_no_groups_and_an_empty_index_find_nothing(store: Store, index: str) -> None:
+def test_no_groups_and_an_empty_index_find_nothing(store: WritableStore, index: str) -> None:
     fill(store, index)
-    assert store.translated(index, {"en": [group(("kettle", 1.0))]}, 10, ALL) == []
+    assert store.open(index).translated({"en": [group(("kettle", 1.0))]}, 10, ALL) == []
     fill(store, index, make_document("1", "a kettle"))
-    assert store.translated(index, {}, 10, ALL) == []
-    assert store.translated(index, {"en": []}, 10, ALL) == []
-    assert store.translated(index, {"en": [group(("teapot", 1.0))]}, 10, ALL) == []
+    assert store.open(index).translated({}, 10, ALL) == []
+    assert store.open(index).translated({"en": []}, 10, ALL) == []
+    assert store.open(index).translated({"en": [group(("teapot", 1.0))]}, 10, ALL) == []
 
 
-def test_numbers_and_identifiers_are_found_whole(store: Store, index: str) -> None:
+def test_numbers_and_identifiers_are_found_whole(store: WritableStore, index: str) -> None:
     fill(store, index, make_document("1", "error 404 by h264"), make_document("2", "error 403 by h265 and h"))
-    assert ids(store.translated(index, {"en": [group(("404", 1.0))]}, 10, ALL)) == ["1"]
-    assert ids(store.translated(index, {"en": [group(("h264", 1.0))]}, 10, ALL)) == ["1"]
+    assert ids(store.open(index).translated({"en": [group(("404", 1.0))]}, 10, ALL)) == ["1"]
+    assert ids(store.open(index).translated({"en": [group(("h264", 1.0))]}, 10, ALL)) == ["1"]
 
 
-def test_a_query_of_thousands_of_translations_finds_by_its_rarest_groups(store: Store, index: str) -> None:
+def test_a_query_of_thousands_of_translations_finds_by_its_rarest_groups(store: WritableStore, index: str) -> None:
     common = [f"word{'abcdefghij'[i // 10]}{'abcdefghij'[i % 10]}" for i in range(100)]
     documents = [make_document(str(number), " ".join(common)) for number in range(3)]
     fill(store, index, *documents, make_document("rare", "walrus table"))
@@ -92,16 +94,16 @@ def test_a_query_of_thousands_of_translations_finds_by_its_rarest_groups(store: 
         WordGroup(word, 1, (Translation(word, 1.0, 3), *(Translation(f"{word}x{'y' * i}", 0.5, 0) for i in range(20))))
         for word in common
     ]
-    found = store.translated(index, {"en": [*many, group(("walrus", 1.0))]}, 10, ALL)
+    found = store.open(index).translated({"en": [*many, group(("walrus", 1.0))]}, 10, ALL)
     assert "rare" in ids(found)
 
 
 @pytest.mark.parametrize("store_kind", ["embedded"], indirect=True)
 class TestInTheEmbeddedStore:
-    def test_the_score_is_bm25_of_the_weighted_sum_of_occurrences(self, store: Store, index: str) -> None:
+    def test_the_score_is_bm25_of_the_weighted_sum_of_occurrences(self, store: WritableStore, index: str) -> None:
         texts = {"1": "kettle teapot teapot table", "2": "table", "3": "carpet chair", "4": "lamp", "5": "teapot"}
         fill(store, index, *[make_document(doc_id, text) for doc_id, text in texts.items()])
-        found = store.translated(index, {"en": [group(("kettle", 0.9), ("teapot", 0.5), times=2)]}, 10, ALL)
+        found = store.open(index).translated({"en": [group(("kettle", 0.9), ("teapot", 0.5), times=2)]}, 10, ALL)
         # Documents 1 and 5 of five hold the group; nine words in five documents. Document 1 holds 0.9 + 2 * 0.5 = 1.9.
         idf = log((5 - 2 + 0.5) / (2 + 0.5))
         first = 2 * idf * 1.9 * 2.2 / (1.9 + 1.2 * (0.25 + 0.75 * 4 / (9 / 5)))
@@ -109,26 +111,26 @@ class TestInTheEmbeddedStore:
         expected = {"1": first, "5": second}
         assert {each.doc_id: each.first_stage_score for each in found} == pytest.approx(expected)
 
-    def test_groups_of_one_word_score_as_fts5_scores_the_words(self, store: Store, index: str) -> None:
+    def test_groups_of_one_word_score_as_fts5_scores_the_words(self, store: WritableStore, index: str) -> None:
         texts = ["a kettle and a teapot", "teapots", "kettle kettle table " * 60, "lamp", "chair", "carpet"]
         fill(store, index, *[make_document(str(place), text) for place, text in enumerate(texts)])
-        found = store.translated(index, {"en": [group(("kettle", 1.0)), group(("teapot", 1.0))]}, 10, ALL)
-        expected = store.bm25(index, "kettle teapot", 10, ALL)
+        found = store.open(index).translated({"en": [group(("kettle", 1.0)), group(("teapot", 1.0))]}, 10, ALL)
+        expected = store.open(index).bm25("kettle teapot", 10, ALL)
         assert ids(found) == ids(expected)
         scores = [each.first_stage_score for each in expected]
         assert [each.first_stage_score for each in found] == pytest.approx(scores)
 
-    def test_words_of_one_stem_count_once_with_the_largest_weight(self, store: Store, index: str) -> None:
+    def test_words_of_one_stem_count_once_with_the_largest_weight(self, store: WritableStore, index: str) -> None:
         fill(store, index, *[make_document(str(place), text) for place, text in enumerate(["kettle", "lamp", "chair"])])
-        two = store.translated(index, {"en": [group(("kettles", 0.4), ("kettle", 0.7))]}, 10, ALL)
-        one = store.translated(index, {"en": [group(("kettle", 0.7))]}, 10, ALL)
+        two = store.open(index).translated({"en": [group(("kettles", 0.4), ("kettle", 0.7))]}, 10, ALL)
+        one = store.open(index).translated({"en": [group(("kettle", 0.7))]}, 10, ALL)
         assert [each.first_stage_score for each in two] == [each.first_stage_score for each in one]
 
-    def test_a_document_written_since_the_last_search_is_found(self, store: Store, index: str) -> None:
+    def test_a_document_written_since_the_last_search_is_found(self, store: WritableStore, index: str) -> None:
         wanted = {"en": [group(("kettle", 1.0))]}
         fill(store, index, make_document("1", "a kettle"), make_document("2", "a lamp"))
-        assert ids(store.translated(index, wanted, 10, ALL)) == ["1"]
+        assert ids(store.open(index).translated(wanted, 10, ALL)) == ["1"]
         fill(store, index, make_document("3", "one more kettle"), make_document("1", "a carpet"))
-        assert ids(store.translated(index, wanted, 10, ALL)) == ["3"]
+        assert ids(store.open(index).translated(wanted, 10, ALL)) == ["3"]
         list(store.delete(index, ["3"]))
-        assert store.translated(index, wanted, 10, ALL) == []
+        assert store.open(index).translated(wanted, 10, ALL) == []

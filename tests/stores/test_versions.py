@@ -12,22 +12,22 @@ import pytest
 from reranker.base.errors import BadInput, NotFound
 from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.names import IndexVersion
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import WritableStore
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from tests.stores.samples import ALL, DESCRIPTION, ids, make_document, query, write_documents
 
 
-def put(store: Store, index: str, *doc_ids: str) -> None:
+def put(store: WritableStore, index: str, *doc_ids: str) -> None:
     results = list(write_documents(store, index, [make_document(doc_id, "a cat") for doc_id in doc_ids]))
     assert all(result.error is None for result in results)
     store.refresh(index)
 
 
-def found(store: Store, index: str) -> list[str]:
-    return sorted(ids(store.bm25(index, "cat", 10, ALL)))
+def found(store: WritableStore, index: str) -> list[str]:
+    return sorted(ids(store.open(index).bm25("cat", 10, ALL)))
 
 
-def test_a_staged_version_is_met_under_its_own_name_alone(store: Store, index: str) -> None:
+def test_a_staged_version_is_met_under_its_own_name_alone(store: WritableStore, index: str) -> None:
     version = store.stage(index, DESCRIPTION)
     put(store, version, "1")
     assert version == f"{index}-000001"
@@ -35,10 +35,10 @@ def test_a_staged_version_is_met_under_its_own_name_alone(store: Store, index: s
     assert found(store, version) == ["1"]
     assert not {index, version} & set(store.indices())
     with pytest.raises(NotFound):
-        store.count(index)
+        store.open(index).count()
 
 
-def test_a_promoted_version_stands_behind_the_name_and_the_one_before_stays(store: Store, index: str) -> None:
+def test_a_promoted_version_stands_behind_the_name_and_the_one_before_stays(store: WritableStore, index: str) -> None:
     first = store.stage(index, DESCRIPTION)
     put(store, first, "old")
     store.promote(index, first)
@@ -49,16 +49,16 @@ def test_a_promoted_version_stands_behind_the_name_and_the_one_before_stays(stor
     assert found(store, index) == ["old"]
     store.promote(index, second)
     assert found(store, index) == ["new", "newer"]
-    assert store.describe(index).embeddings_version == "newer"
+    assert store.open(index).description.embeddings_version == "newer"
     assert store.versions(index) == [IndexVersion(first, False), IndexVersion(second, True)]
-    assert len(store.knn(index, query(1, 0, 0, 0), 10, ALL)) == 2
+    assert len(store.open(index).knn(query(1, 0, 0, 0), 10, ALL)) == 2
     store.promote(index, first)
     assert found(store, index) == ["old"]
     assert store.versions(index) == [IndexVersion(first, True), IndexVersion(second, False)]
-    assert len(store.knn(index, query(1, 0, 0, 0), 10, ALL)) == 1
+    assert len(store.open(index).knn(query(1, 0, 0, 0), 10, ALL)) == 1
 
 
-def test_each_version_has_its_own_idf_and_hubness_sample(store: Store, index: str) -> None:
+def test_each_version_has_its_own_idf_and_hubness_sample(store: WritableStore, index: str) -> None:
     tables = [
         IdfTable({"en": DocumentFrequencies(n, np.array([1], np.int32), np.array([1], np.int32))}) for n in (2, 3)
     ]
@@ -66,13 +66,13 @@ def test_each_version_has_its_own_idf_and_hubness_sample(store: Store, index: st
     for version, table in zip(versions, tables, strict=True):
         store.save_idf(version, table)
         store.promote(index, version)
-        assert (store.idf(index).version, store.hubness_sample(index)) == (table.version, HubnessSample())
+        assert (store.open(index).idf().version, store.open(index).hubness_sample()) == (table.version, HubnessSample())
         store.save_hubness_sample(index, HubnessSample(version))
-    assert store.idf(versions[0]).version == tables[0].version
-    assert store.hubness_sample(versions[0]) == HubnessSample(versions[0])
+    assert store.open(versions[0]).idf().version == tables[0].version
+    assert store.open(versions[0]).hubness_sample() == HubnessSample(versions[0])
 
 
-def test_no_search_misses_an_index_while_its_versions_change_places(store: Store, index: str) -> None:
+def test_no_search_misses_an_index_while_its_versions_change_places(store: WritableStore, index: str) -> None:
     versions = [store.stage(index, DESCRIPTION) for _ in range(2)]
     for version in versions:
         put(store, version, "1")
@@ -99,7 +99,7 @@ def test_no_search_misses_an_index_while_its_versions_change_places(store: Store
 
 
 def test_dropping_the_name_drops_all_versions_and_dropping_a_version_that_alone_whose_number_is_not_given_again(
-    store: Store, index: str
+    store: WritableStore, index: str
 ) -> None:
     versions = [store.stage(index, DESCRIPTION) for _ in range(3)]
     store.promote(index, versions[2])
@@ -109,10 +109,12 @@ def test_dropping_the_name_drops_all_versions_and_dropping_a_version_that_alone_
     store.drop(index)
     assert store.versions(index) == []
     with pytest.raises(NotFound):
-        store.describe(versions[1])
+        store.open(versions[1])
 
 
-def test_a_version_that_is_not_there_cannot_be_promoted(store: Store, index: str, new_index: Callable[[], str]) -> None:
+def test_a_version_that_is_not_there_cannot_be_promoted(
+    store: WritableStore, index: str, new_index: Callable[[], str]
+) -> None:
     version = store.stage(index, DESCRIPTION)
     for wrong in (f"{index}-000009", new_index()):
         with pytest.raises(NotFound, match=wrong):
@@ -121,6 +123,6 @@ def test_a_version_that_is_not_there_cannot_be_promoted(store: Store, index: str
         store.promote(new_index(), version)
 
 
-def test_a_name_that_leaves_no_room_for_a_number_is_bad_input(store: Store) -> None:
+def test_a_name_that_leaves_no_room_for_a_number_is_bad_input(store: WritableStore) -> None:
     with pytest.raises(BadInput, match="121"):
         store.stage("x" * 122, DESCRIPTION)

@@ -27,6 +27,7 @@ from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.filters import Filters
 from reranker.stores.embedded.store import EmbeddedStore
+from reranker.stores.embedded.writable import WritableEmbeddedStore
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from reranker.translation.groups import Translation, WordGroup
 from tests.stores.samples import ALL, fill, make_document, query
@@ -96,7 +97,7 @@ def _change(before: bytes, chance: random.Random) -> tuple[int, bytes | None]:
 def make_store(folder: Path, n_documents: int = 300) -> None:
     """A small embedded store of two languages, with filters, idf and a hubness sample."""
     chance = random.Random(1)
-    store = EmbeddedStore(folder)
+    store = WritableEmbeddedStore(folder)
     documents = [
         make_document(
             f"doc-{number}",
@@ -127,20 +128,20 @@ def store_answers(store: EmbeddedStore) -> Any:
     filtered = Filters.parse(["en"], {"year": {"gte": 1995, "lt": 2010}})
     kind = Filters.parse(None, {"kind": _WORDS[1]})
     groups = {"fr": [WordGroup("word", 1, (Translation(_WORDS[3], 1.0), Translation(_WORDS[9], 0.5)))]}
-    idf = store.idf("docs").languages
+    idf = store.open("docs").idf().languages
     ids = [f"doc-{number}" for number in range(300)]
-    documents = store.documents("docs", ids)
+    documents = store.open("docs").documents(ids)
     answers = [
         store.indices(),
-        store.languages("docs"),
-        store.count("docs", filtered),
-        found(store.knn("docs", query(1, 2, 3, 4), 50, ALL)),
-        found(store.knn("docs", query(1, -2, 3, 4), 50, filtered)),
-        *(found(store.bm25("docs", word, 50, ALL)) for word in _WORDS[::7]),
-        found(store.bm25("docs", " ".join(_WORDS[:4]), 50, kind)),
-        found(store.translated("docs", groups, 50, ALL)),
+        store.open("docs").languages(),
+        store.open("docs").count(filtered),
+        found(store.open("docs").knn(query(1, 2, 3, 4), 50, ALL)),
+        found(store.open("docs").knn(query(1, -2, 3, 4), 50, filtered)),
+        *(found(store.open("docs").bm25(word, 50, ALL)) for word in _WORDS[::7]),
+        found(store.open("docs").bm25(" ".join(_WORDS[:4]), 50, kind)),
+        found(store.open("docs").translated(groups, 50, ALL)),
         {name: (one.n_documents, one.term_ids.tolist(), one.counts.tolist()) for name, one in idf.items()},
-        store.hubness_sample("docs").as_json(),
+        store.open("docs").hubness_sample().as_json(),
         [(key, one.text, one.url, dict(one.metadata)) for key, one in sorted(documents.items())],
     ]
     return json.loads(json.dumps(answers))

@@ -19,7 +19,7 @@ VERSION_OF = "version_of"
 # 000001 and so on, as engines number the indices behind an alias that they roll over.
 _VERSION_SUFFIX = regex.compile(r"-(\d{6})")
 _LENGTH_OF_SUFFIX = 7
-# The alias through which Sinkrank writes to an engine's index; see `EngineStore`.
+# The alias through which Sinkrank writes to an engine's index; see `WritableEngineStore`.
 _WRITING_SUFFIX = "-sinkrank-writing"
 # Far longer than a run's claim (60 s) and than the difference between two machines' clocks.
 _MOST_CLAIM_SECONDS = 600.0
@@ -60,17 +60,12 @@ class IndexVersion:
     """One version of an index.
 
     Attributes:
-        name: its own name; every method that takes an index takes it.
+        name: its own name, which stands for it wherever an index is named.
         is_serving: whether searches of the index use it.
     """
 
     name: str
     is_serving: bool
-
-
-def unversioned_name(index: str) -> str:
-    """The name of the version that an index without versions becomes."""
-    return f"{index}-000000"
 
 
 def version_name(index: str, existing: Iterable[str]) -> str:

@@ -1,5 +1,4 @@
-"""The interface of a store: it keeps encoded documents and an idf table per index, and finds candidates by kNN and
-BM25."""
+"""The interface of a store: what a search reads of an index, and what makes, fills and replaces indices."""
 
 from __future__ import annotations
 
@@ -20,16 +19,87 @@ from reranker.translation.groups import WordGroup
 from reranker.upstream.rights import SERVICE, Rights
 
 
-class Store(Protocol):
-    """Indices of encoded documents. Every store passes the same tests (tests/stores/).
+class IndexReader(Protocol):
+    """An index that was opened for searches (`Store.open`). It holds no connection, so nobody closes it.
 
-    Each method may raise StoreUnavailable (a node is down, a file is damaged). Those that take an index raise NotFound
-    if it is missing and NotOurIndex if Sinkrank did not make it. Threads can share a store.
+    Each method may raise StoreUnavailable (a node is down, a file is damaged) and NotFound (the index was deleted).
 
-    Those that read documents for a search take the rights to read them with, the service's own by default. An engine
-    may refuse a caller's: then they raise NotAllowed. A folder has no users. All else is read with the service's own
-    rights.
+    Methods that read documents for a search take the rights to read them with, the service's own by default. An engine
+    may refuse a caller's rights with NotAllowed. A folder has no users. All other methods use the service's own rights.
     """
+
+    @property
+    def description(self) -> IndexDescription: ...
+
+    def languages(self) -> Mapping[str, int]:
+        """Returns how many documents the index has of each language, by code."""
+        ...
+
+    def idf(self) -> IdfTable:
+        """Returns the index's idf table; empty before `save_idf`."""
+        ...
+
+    def hubness_sample(self) -> HubnessSample:
+        """Returns the queries that measure the hubness of the index's documents; empty before `save_hubness_sample`."""
+        ...
+
+    def knn(
+        self, vector: NDArray[np.float32], depth: int, filters: Filters, rights: Rights = SERVICE
+    ) -> list[Candidate]:
+        """Finds the documents with the highest cosine to an L2-normalised vector (dim,). `first_stage_score` is the
+        cosine. Texts are not read: `documents` reads those of the hits that are shown."""
+        ...
+
+    def bm25(self, text: str, depth: int, filters: Filters, rights: Rights = SERVICE) -> list[Candidate]:
+        """Finds the documents with the highest BM25, without their texts. Each language has its own text analysis."""
+        ...
+
+    def translated(
+        self, groups: Mapping[str, Sequence[WordGroup]], depth: int, filters: Filters, rights: Rights = SERVICE
+    ) -> list[Candidate]:
+        """Finds the documents with the highest BM25 of word groups (`reranker.translation`), in the languages that have
+        groups, without their texts.
+
+        A group counts as one term, which occurs as often as the weighted sum of its translations. Words that the
+        store's analysis reduces to the same stem count once. The embedded store computes this sum exactly, an engine
+        as nearly as its queries allow.
+
+        Args:
+            groups: by the documents' language.
+        """
+        ...
+
+    def documents(self, doc_ids: Sequence[str], rights: Rights = SERVICE) -> dict[str, Document]:
+        """Returns documents by id, as searches see them now, without missing ones: a document may be deleted after a
+        search found it.
+
+        Args:
+            doc_ids: at most 10,000.
+
+        Raises:
+            BadInput: there are more.
+        """
+        ...
+
+    def fetch(self, doc_id: str, rights: Rights = SERVICE) -> EncodedDocument:
+        """Returns a whole document, also one that searches do not see yet.
+
+        Raises:
+            NotFound: there is no such document.
+        """
+        ...
+
+    def count(self, filters: Filters = Filters(), rights: Rights = SERVICE) -> int:
+        """Returns how many documents the filters leave."""
+        ...
+
+    def random_documents(self, n: int) -> list[Document]:
+        """Draws up to n documents, the same as long as the index stays the same."""
+        ...
+
+
+class Store(Protocol):
+    """Indices of encoded documents, for searches. Threads can share a store."""
 
     @property
     def address(self) -> str:
@@ -44,11 +114,26 @@ class Store(Protocol):
         """Returns the sorted names of the indices that Sinkrank made. Versions of an index are not listed."""
         ...
 
-    def describe(self, index: str) -> IndexDescription: ...
+    def open(self, index: str) -> IndexReader:
+        """Opens an index, or one version of it, by its name.
 
-    def drop(self, index: str) -> None:
-        """Deletes an index that Sinkrank made, with its idf, hubness sample, claim and all versions; or one version."""
+        Raises:
+            NotFound: there is no such index.
+            NotOurIndex: Sinkrank did not make it.
+            StoreUnavailable: the store does not answer.
+        """
         ...
+
+    def close(self) -> None: ...
+
+
+class WritableStore(Store, Protocol):
+    """A store whose indices can be made, filled, replaced and deleted. Every store passes the same tests
+    (tests/stores/).
+
+    All methods use the service's own rights, and may raise StoreUnavailable. Methods that take an index raise NotFound
+    if it is missing and NotOurIndex if Sinkrank did not make it.
+    """
 
     def stage(self, index: str, description: IndexDescription) -> str:
         """Makes an empty version of an index and returns the version's name. Searches do not use it before `promote`.
@@ -59,8 +144,7 @@ class Store(Protocol):
         ...
 
     def promote(self, index: str, version: str) -> None:
-        """Switches searches of the index to this version, in one step. The version before stays. An index without
-        versions becomes one.
+        """Switches searches of the index to this version, in one step. The version before stays.
 
         Raises:
             NotFound: the index has no such version.
@@ -69,6 +153,10 @@ class Store(Protocol):
 
     def versions(self, index: str) -> list[IndexVersion]:
         """Returns the versions of an index, oldest first; none if it has no versions or is missing."""
+        ...
+
+    def drop(self, index: str) -> None:
+        """Deletes an index that Sinkrank made, with its idf, hubness sample, claim and all versions; or one version."""
         ...
 
     def claim(self, index: str, owner: str, seconds: float) -> None:
@@ -82,6 +170,10 @@ class Store(Protocol):
 
     def release(self, index: str, owner: str) -> None:
         """Deletes a claim of this owner, or one that has expired. Another owner's valid claim stays."""
+        ...
+
+    def differences(self, index: str) -> Sequence[str]:
+        """Lists how the index's definition differs from that of a new index."""
         ...
 
     def preparer(self, index: str) -> Preparer:
@@ -117,85 +209,10 @@ class Store(Protocol):
         error for a missing document."""
         ...
 
-    def languages(self, index: str) -> dict[str, int]:
-        """Returns how many documents the index has of each language, by code."""
-        ...
-
-    def differences(self, index: str) -> Sequence[str]:
-        """Lists how the index's definition differs from that of a new index."""
-        ...
-
     def refresh(self, index: str) -> None:
         """Makes everything written so far visible to searches."""
         ...
 
-    def count(self, index: str, filters: Filters = Filters(), rights: Rights = SERVICE) -> int: ...
-
-    def fetch(self, index: str, doc_id: str, rights: Rights = SERVICE) -> EncodedDocument:
-        """Returns a whole document.
-
-        Raises:
-            NotFound: there is no such document.
-        """
-        ...
-
-    def documents(self, index: str, doc_ids: Sequence[str], rights: Rights = SERVICE) -> dict[str, Document]:
-        """Returns documents by id, as searches see them now, without missing ones: a document may be deleted after a
-        search found it.
-
-        Args:
-            doc_ids: at most 10,000.
-
-        Raises:
-            BadInput: there are more.
-        """
-        ...
-
-    def random_documents(self, index: str, n: int) -> list[Document]:
-        """Draws up to n documents, the same as long as the index stays the same."""
-        ...
-
-    def knn(
-        self, index: str, vector: NDArray[np.float32], depth: int, filters: Filters, rights: Rights = SERVICE
-    ) -> list[Candidate]:
-        """Finds the documents with the highest cosine to an L2-normalised vector (dim,). `first_stage_score` is the
-        cosine. Texts are not read: `documents` reads those of the hits that are shown."""
-        ...
-
-    def bm25(self, index: str, text: str, depth: int, filters: Filters, rights: Rights = SERVICE) -> list[Candidate]:
-        """Finds the documents with the highest BM25, without their texts. Each language has its own text analysis."""
-        ...
-
-    def translated(
-        self,
-        index: str,
-        groups: Mapping[str, Sequence[WordGroup]],
-        depth: int,
-        filters: Filters,
-        rights: Rights = SERVICE,
-    ) -> list[Candidate]:
-        """Finds the documents with the highest BM25 of word groups (`reranker.translation`), in the languages that have
-        groups, without their texts.
-
-        A group counts as one term, which occurs as often as the weighted sum of its translations. Words that the
-        store's analysis reduces to the same stem count once. The embedded store computes this sum exactly, an engine
-        as nearly as its queries allow.
-
-        Args:
-            groups: by the documents' language.
-        """
-        ...
-
-    def idf(self, index: str) -> IdfTable:
-        """Returns the index's idf table; empty before `save_idf`."""
-        ...
-
     def save_idf(self, index: str, table: IdfTable) -> None: ...
 
-    def hubness_sample(self, index: str) -> HubnessSample:
-        """Returns the queries that measure the hubness of the index's documents; empty before `save_hubness_sample`."""
-        ...
-
     def save_hubness_sample(self, index: str, sample: HubnessSample) -> None: ...
-
-    def close(self) -> None: ...

@@ -9,7 +9,7 @@ from reranker.stores.base.names import claim_seconds, claimed_by_another
 
 
 def take_claim(connection: sqlite3.Connection, index: str, owner: str, seconds: float) -> None:
-    """See `reranker.stores.base.protocol.Store.claim`."""
+    """See `reranker.stores.base.protocol.WritableStore.claim`."""
     found = connection.execute("SELECT owner, claimed_until FROM claims WHERE name = ?", (index,)).fetchone()
     if found is not None and found[0] != owner and (remaining := claim_seconds(found[1], time.time())):
         raise claimed_by_another(index, remaining)
@@ -23,7 +23,7 @@ def forget_claim(connection: sqlite3.Connection, index: str) -> None:
 
 
 def release_claim(connection: sqlite3.Connection, index: str, owner: str) -> None:
-    """See `reranker.stores.base.protocol.Store.release`."""
+    """See `reranker.stores.base.protocol.WritableStore.release`."""
     found = connection.execute("SELECT owner, claimed_until FROM claims WHERE name = ?", (index,)).fetchone()
     if found is not None and (found[0] == owner or not claim_seconds(found[1], time.time())):
         connection.execute("DELETE FROM claims WHERE name = ?", (index,))

@@ -12,7 +12,7 @@ from typing import Any
 
 from reranker.base.errors import NotFound
 from reranker.stores.base.description import IndexDescription
-from reranker.stores.base.names import VERSION_OF, IndexVersion
+from reranker.stores.base.names import VERSION_OF, IndexVersion, check_index_name
 from reranker.stores.embedded.row_sums import check_row, row_sum, set_index_sum, wrong_row
 from reranker.stores.embedded.rows import vocabulary_table, words_table
 
@@ -40,19 +40,27 @@ class StoredIndex:
     description: IndexDescription
 
 
-def find_index(connection: sqlite3.Connection, name: str) -> StoredIndex | None:
+def existing_index(connection: sqlite3.Connection, name: str, address: str) -> StoredIndex:
     """Returns the index with this name or alias.
 
+    Args:
+        address: of the store, for the error.
+
     Raises:
+        NotFound: there is none.
         NotOurIndex: Sinkrank did not make it.
         StoreDamaged: its row, or that of the alias, is damaged.
     """
+    check_index_name(name)
     select = "SELECT index_id, generation, changes, meta, name, row_sum FROM indices"
     found = connection.execute(f"{select} WHERE name = ?", (name,)).fetchone()
     if found is None:
         alias = connection.execute("SELECT index_id, row_sum FROM aliases WHERE name = ?", (name,)).fetchone()
         if alias is None:
-            return None
+            raise NotFound(
+                f"{address} has no index {name!r}; check its name, or make it with "
+                f"`sinkrank ingest FILE --index {name} --store {address}`"
+            )
         check_row(alias[1], "aliases", name, (alias[0],), name)
         found = connection.execute(f"{select} WHERE index_id = ?", (alias[0],)).fetchone()
         if found is None:

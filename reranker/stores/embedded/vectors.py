@@ -1,11 +1,20 @@
 """Finds the exact nearest neighbours among the nBOW embeddings of an index in memory."""
 
+# ruff: noqa: S608 - the SQL is built of our own columns and placeholders
+
 from __future__ import annotations
 
+import sqlite3
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from reranker.stores.embedded.indices import StoredIndex
+from reranker.stores.embedded.row_sums import check_vectors
+from reranker.stores.embedded.rows import VECTOR_COLUMNS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,6 +72,39 @@ class VectorBlock:
             row_ids, scores = self.row_ids[places], _products(self.vectors[places], vector)
         best = top(scores, depth)
         return row_ids[best], np.clip(scores[best], -1.0, 1.0)
+
+
+class VectorCache:
+    """Keeps the vectors of each index in memory; threads can share it."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[str, VectorBlock] = {}
+        self._lock = threading.Lock()
+
+    def current(
+        self, connection: sqlite3.Connection, name: str, find: Callable[[sqlite3.Connection], StoredIndex]
+    ) -> tuple[StoredIndex, VectorBlock]:
+        """Returns an index and its vectors as a transaction sees them. Reads only changes since the block in memory.
+
+        Args:
+            connection: in a transaction that has not read anything yet.
+            find: finds the index with this name.
+        """
+        # The transaction's first read is under the lock, so no block is newer than its view.
+        with self._lock:
+            made = find(connection)
+            block = self._blocks.get(name)
+            if block is None or block.generation != made.generation:
+                block = VectorBlock.empty(made.generation, made.description.dim)
+            if block.change < made.changes:
+                changed = connection.execute(
+                    f"SELECT {VECTOR_COLUMNS} FROM vectors WHERE index_id = ? AND change > ? ORDER BY row_id",
+                    (made.index_id, block.change),
+                ).fetchall()
+                check_vectors(changed)
+                block = block.updated(made.changes, [(row_id, nbow) for row_id, _, _, nbow, _, _ in changed])
+                self._blocks[name] = block
+        return made, block
 
 
 def _products(vectors: NDArray[np.float32], vector: NDArray[np.float32]) -> NDArray[np.float32]:

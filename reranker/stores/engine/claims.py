@@ -14,53 +14,46 @@ import opensearchpy
 from opensearchpy import exceptions
 
 from reranker.stores.base.names import claim_seconds, claimed_by_another
-from reranker.stores.engine.idf import IDF_INDEX, EngineIdf
+from reranker.stores.engine.idf import IDF_INDEX
 
 
-class EngineClaims:
-    """The claims on one engine's indices."""
+def take_claim(client: opensearchpy.OpenSearch, index: str, owner: str, seconds: float) -> None:
+    """See `reranker.stores.base.protocol.WritableStore.claim`."""
+    found = _read(client, index)
+    claim = found.get("_source", {})
+    remaining = claim_seconds(claim.get("claimed_until", 0.0), time.time())
+    if claim.get("owner") not in (None, owner) and remaining:
+        raise claimed_by_another(index, remaining)
+    body = {"owner": owner, "claimed_until": time.time() + seconds}
+    try:
+        client.index(index=IDF_INDEX, id=_claim_id(index), body=body, params=_unchanged(found))
+    except exceptions.ConflictError:
+        raise claimed_by_another(index, seconds) from None
 
-    def __init__(self, client: opensearchpy.OpenSearch, idf: EngineIdf) -> None:
-        self._client = client
-        self._idf = idf
 
-    def take(self, index: str, owner: str, seconds: float) -> None:
-        """See `reranker.stores.base.protocol.Store.claim`."""
-        self._idf.ensure_index()
-        found = self._read(index)
-        claim = found.get("_source", {})
-        remaining = claim_seconds(claim.get("claimed_until", 0.0), time.time())
-        if claim.get("owner") not in (None, owner) and remaining:
-            raise claimed_by_another(index, remaining)
-        body = {"owner": owner, "claimed_until": time.time() + seconds}
-        try:
-            self._client.index(index=IDF_INDEX, id=_claim_id(index), body=body, params=_unchanged(found))
-        except exceptions.ConflictError:
-            raise claimed_by_another(index, seconds) from None
+def release_claim(client: opensearchpy.OpenSearch, index: str, owner: str) -> None:
+    """See `reranker.stores.base.protocol.WritableStore.release`."""
+    found = _read(client, index)
+    claim = found.get("_source")
+    if claim is None or (claim["owner"] != owner and claim_seconds(claim["claimed_until"], time.time())):
+        return
+    with suppress(exceptions.ConflictError):  # another process has renewed it or taken it over
+        client.delete(index=IDF_INDEX, id=_claim_id(index), params=_unchanged(found))
 
-    def release(self, index: str, owner: str) -> None:
-        """See `reranker.stores.base.protocol.Store.release`."""
-        found = self._read(index)
-        claim = found.get("_source")
-        if claim is None or (claim["owner"] != owner and claim_seconds(claim["claimed_until"], time.time())):
-            return
-        try:
-            self._client.delete(index=IDF_INDEX, id=_claim_id(index), params=_unchanged(found))
-        except exceptions.ConflictError:
-            return  # another process has renewed it or taken it over
 
-    def forget(self, index: str) -> None:
-        """Deletes the claim on an index, whoever owns it."""
-        with suppress(exceptions.NotFoundError):
-            self._client.delete(index=IDF_INDEX, id=_claim_id(index))
+def forget_claim(client: opensearchpy.OpenSearch, index: str) -> None:
+    """Deletes the claim on an index, whoever owns it."""
+    with suppress(exceptions.NotFoundError):
+        client.delete(index=IDF_INDEX, id=_claim_id(index))
 
-    def _read(self, index: str) -> dict[str, Any]:
-        try:
-            answer = self._client.mget(index=IDF_INDEX, body={"ids": [_claim_id(index)]})
-        except exceptions.NotFoundError:
-            return {}
-        (found,) = answer["docs"]
-        return dict(found) if found.get("found") else {}
+
+def _read(client: opensearchpy.OpenSearch, index: str) -> dict[str, Any]:
+    try:
+        answer = client.mget(index=IDF_INDEX, body={"ids": [_claim_id(index)]})
+    except exceptions.NotFoundError:
+        return {}
+    (found,) = answer["docs"]
+    return dict(found) if found.get("found") else {}
 
 
 def _claim_id(index: str) -> str:

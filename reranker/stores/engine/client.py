@@ -125,15 +125,20 @@ def _status_error(error: exceptions.TransportError, address: str, index: str) ->
     if status == 404 and not index:
         return StoreUnavailable(f"{address} answers as no search engine does (404); check host, port and path")
     if status == 404:
-        return NotFound(
-            f"{address} has no index {index!r}; check its name, or make it with `sinkrank ingest FILE --index {index} "
-            f"--store {address}`"
-        )
+        return no_such_index(address, index)
     if status == 429:
         return StoreUnavailable(f"{address} is overloaded (429: {reason}); try again later, or add nodes")
     if isinstance(status, int) and 400 <= status < 500:
         return BadInput(f"{address} refuses the request ({status}: {reason}); change the query, filter or document")
     return StoreUnavailable(f"{address} failed ({status}: {reason}); its log says why")
+
+
+def no_such_index(address: str, index: str) -> NotFound:
+    """The error of an index that an engine does not have."""
+    return NotFound(
+        f"{address} has no index {index!r}; check its name, or make it with `sinkrank ingest FILE --index {index} "
+        f"--store {address}`"
+    )
 
 
 def _refused_caller(error: CallerRefused, address: str) -> NotAllowed:

@@ -97,7 +97,7 @@ class PointInTime:
 
 
 def read_bags(moment: PointInTime, timeout_s: float, stale: Mapping[str, str] | None = None) -> Iterator[StoredBag]:
-    """Yields the bags of one of our indices; see `reranker.stores.base.protocol.Store.bags`."""
+    """Yields the bags of one of our indices; see `reranker.stores.base.protocol.WritableStore.bags`."""
     query = {"match_all": {}} if stale is None else _stale_query(stale)
     for hits in moment.pages(query, ["lang", "bag", "weights"], timeout_s):
         for hit in hits:

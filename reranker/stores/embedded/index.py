@@ -1,0 +1,155 @@
+"""Searches one index of the embedded store."""
+
+# ruff: noqa: S608 - the SQL is built of table names, which are made of our own numbers, columns and placeholders
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.base.errors import NotFound
+from reranker.embeddings.hubness import HubnessSample
+from reranker.stores.base.checks import check_depth, check_number_of_ids, check_query_vector
+from reranker.stores.base.description import IndexDescription
+from reranker.stores.base.filters import Filters
+from reranker.stores.embedded.file import SqliteFile
+from reranker.stores.embedded.indices import StoredIndex, existing_index
+from reranker.stores.embedded.queries import (
+    SELECT_DOCUMENTS,
+    allowed_rows,
+    bm25_rows,
+    candidates_of_rows,
+    documents_by_id,
+    documents_of_rows,
+    filtered_rows,
+    partitions,
+)
+from reranker.stores.embedded.row_sums import check_blobs, check_row
+from reranker.stores.embedded.rows import read_encoded, read_vector
+from reranker.stores.embedded.translated import PartitionCache, translated_rows
+from reranker.stores.embedded.vectors import VectorCache
+from reranker.text.documents import Candidate, Document, EncodedDocument
+from reranker.text.idf import DocumentFrequencies, IdfTable
+from reranker.translation.groups import WordGroup
+from reranker.upstream.rights import SERVICE, Rights
+
+# Of `random_documents`.
+_SEED = 20_160_406
+
+
+class EmbeddedIndex:
+    """An `IndexReader` in a folder; see `reranker.stores.base.protocol.IndexReader`. Each call sees the index as it is
+    then, also after a rebuild by another process."""
+
+    def __init__(
+        self,
+        file: SqliteFile,
+        vectors: VectorCache,
+        postings: PartitionCache,
+        name: str,
+        description: IndexDescription,
+    ) -> None:
+        self._file = file
+        self._vectors = vectors
+        self._postings = postings
+        self._name = name
+        self.description = description
+
+    def languages(self) -> Mapping[str, int]:
+        with self._file.reading() as connection:
+            found = partitions(connection, self._index(connection).index_id, ())
+            counted = "SELECT count(*) FROM documents WHERE partition_id = ?"
+            counts = {
+                language: connection.execute(counted, (partition_id,)).fetchone()[0] for partition_id, language in found
+            }
+        return {language: counts[language] for language in sorted(counts) if counts[language]}
+
+    def idf(self) -> IdfTable:
+        with self._file.reading() as connection:
+            rows = connection.execute(
+                "SELECT row_sum, index_id, language, n_documents, term_ids, counts FROM idf WHERE index_id = ?",
+                (self._index(connection).index_id,),
+            ).fetchall()
+            for found, index_id, language, n_documents, *blobs in rows:
+                check_blobs(found, "idf", language, blobs, (index_id, n_documents), language)
+        return IdfTable(
+            {
+                language: DocumentFrequencies(n_documents, _unpacked(term_ids), _unpacked(counts))
+                for _, _, language, n_documents, term_ids, counts in rows
+            }
+        )
+
+    def hubness_sample(self) -> HubnessSample:
+        with self._file.reading() as connection:
+            index_id = self._index(connection).index_id
+            row = connection.execute(
+                "SELECT sample, row_sum FROM hubness_samples WHERE index_id = ?", (index_id,)
+            ).fetchone()
+            if row is None:
+                return HubnessSample()
+            check_row(row[1], "hubness_samples", index_id, (index_id,), row[0])
+        return HubnessSample.from_json(json.loads(row[0]))
+
+    def knn(
+        self, vector: NDArray[np.float32], depth: int, filters: Filters, rights: Rights = SERVICE
+    ) -> list[Candidate]:
+        check_depth(depth)
+        with self._file.reading() as connection:
+            made, block = self._vectors.current(connection, self._name, self._index)
+            vector = check_query_vector(vector, made.description.dim)
+            allowed = allowed_rows(connection, made.index_id, filters)
+            row_ids, scores = block.nearest(vector, depth, allowed)
+            return candidates_of_rows(connection, list(zip(row_ids.tolist(), scores.tolist(), strict=True)))
+
+    def bm25(self, text: str, depth: int, filters: Filters, rights: Rights = SERVICE) -> list[Candidate]:
+        check_depth(depth)
+        with self._file.reading() as connection:
+            rows = bm25_rows(connection, self._index(connection).index_id, text, depth, filters)
+            return candidates_of_rows(connection, rows)
+
+    def translated(
+        self, groups: Mapping[str, Sequence[WordGroup]], depth: int, filters: Filters, rights: Rights = SERVICE
+    ) -> list[Candidate]:
+        check_depth(depth)
+        with self._file.reading() as connection:
+            made = self._index(connection)
+            rows = translated_rows(connection, made.index_id, made.changes, groups, depth, filters, self._postings)
+            return candidates_of_rows(connection, rows)
+
+    def documents(self, doc_ids: Sequence[str], rights: Rights = SERVICE) -> dict[str, Document]:
+        check_number_of_ids(doc_ids)
+        with self._file.reading() as connection:
+            return documents_by_id(connection, self._index(connection).index_id, doc_ids)
+
+    def fetch(self, doc_id: str, rights: Rights = SERVICE) -> EncodedDocument:
+        with self._file.reading() as connection:
+            made = self._index(connection)
+            row = connection.execute(
+                f"{SELECT_DOCUMENTS} WHERE documents.index_id = ? AND doc_id = ?", (made.index_id, doc_id)
+            ).fetchone()
+            if row is None:
+                raise NotFound(f"index {self._name!r} has no document {doc_id!r}; a search shows the ids that it has")
+            return read_encoded(row, *read_vector(connection, row[0]))
+
+    def count(self, filters: Filters = Filters(), rights: Rights = SERVICE) -> int:
+        with self._file.reading() as connection:
+            sql, parameters = filtered_rows(self._index(connection).index_id, filters)
+            return int(connection.execute(f"SELECT count(*) FROM ({sql})", parameters).fetchone()[0])
+
+    def random_documents(self, n: int) -> list[Document]:
+        with self._file.reading() as connection:
+            sql, parameters = filtered_rows(self._index(connection).index_id, Filters())
+            row_ids = [row_id for (row_id,) in connection.execute(f"{sql} ORDER BY row_id", parameters)]
+            drawn = np.random.default_rng(_SEED).choice(row_ids, min(n, len(row_ids)), replace=False)
+            return documents_of_rows(connection, drawn.tolist())
+
+    def _index(self, connection: sqlite3.Connection) -> StoredIndex:
+        return existing_index(connection, self._name, str(self._file.folder))
+
+
+def _unpacked(packed: bytes) -> NDArray[np.int32]:
+    return np.frombuffer(packed, "<i4").astype(np.int32)

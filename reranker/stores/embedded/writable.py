@@ -1,0 +1,224 @@
+"""Makes, fills, replaces and deletes the indices of the embedded store."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.base.errors import NotFound
+from reranker.embeddings.hubness import HubnessSample
+from reranker.stores.base.checks import check_dim, document_problem
+from reranker.stores.base.description import IndexDescription
+from reranker.stores.base.names import IndexVersion, check_index_name, version_name
+from reranker.stores.base.writing import NewVector, PreparedDocument, Preparer, StoredBag, Writable, WriteResult
+from reranker.stores.embedded.claims import forget_claim, release_claim, take_claim
+from reranker.stores.embedded.indices import (
+    StoredIndex,
+    delete_index,
+    existing_index,
+    insert_index,
+    promote_version,
+    version_ids,
+    versions_of,
+)
+from reranker.stores.embedded.row_sums import blobs_sum, check_row, row_sum, set_index_sum
+from reranker.stores.embedded.rows import delete_row, prepare, replace_vector, write_row
+from reranker.stores.embedded.store import EmbeddedStore
+from reranker.text.bags import unpack
+from reranker.text.documents import EncodedDocument
+from reranker.text.idf import IdfTable
+
+# At its end a transaction waits for the disk, so it contains many documents.
+_BATCH_DOCUMENTS = 500
+_BATCH_BYTES = 32_000_000
+
+_BAGS_AT_A_TIME = 1_000
+
+_Change = TypeVar("_Change")
+
+
+class WritableEmbeddedStore(EmbeddedStore):
+    """A `WritableStore` in a folder; see `reranker.stores.base.protocol.WritableStore`."""
+
+    def stage(self, index: str, description: IndexDescription) -> str:
+        check_index_name(index)
+        check_dim(description.dim)
+        with self._file.writing(create=True) as connection:
+            names = connection.execute("SELECT name FROM indices").fetchall()
+            version = version_name(index, (name for (name,) in names))
+            insert_index(connection, version, description.as_meta(index))
+        return version
+
+    def promote(self, index: str, version: str) -> None:
+        with self._file.writing() as connection:
+            promote_version(connection, index, version)
+
+    def versions(self, index: str) -> list[IndexVersion]:
+        check_index_name(index)
+        try:
+            with self._file.reading() as connection:
+                return [version for version, _ in versions_of(connection, index)]
+        except NotFound:
+            return []
+
+    def drop(self, index: str) -> None:
+        with self._file.writing() as connection:
+            found = self._index(connection, index)
+            for version in version_ids(connection, index) or [found.index_id]:
+                delete_index(connection, version)
+            forget_claim(connection, index)
+
+    def claim(self, index: str, owner: str, seconds: float) -> None:
+        check_index_name(index)
+        with self._file.writing(create=True) as connection:
+            take_claim(connection, index, owner, seconds)
+
+    def release(self, index: str, owner: str) -> None:
+        with self._file.writing() as connection:
+            release_claim(connection, index, owner)
+
+    def differences(self, index: str) -> Sequence[str]:
+        self.open(index)
+        return ()
+
+    def preparer(self, index: str) -> Preparer:
+        return partial(_prepare, self.open(index).description.dim)
+
+    def write_prepared(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
+        self.open(index)
+        return self._write_batches(index, documents)
+
+    def delete(self, index: str, doc_ids: Iterable[str]) -> Iterator[WriteResult]:
+        self.open(index)
+        return self._change_batches(index, doc_ids, lambda doc_id: doc_id, delete_row)
+
+    def bags(self, index: str, stale: Mapping[str, str] | None = None) -> Iterator[StoredBag]:
+        self.open(index)
+        return self._read_bags(index, stale)
+
+    def replace_vectors(self, index: str, vectors: Iterable[NewVector]) -> Iterator[WriteResult]:
+        self.open(index)
+        return self._change_batches(index, vectors, lambda vector: vector.doc_id, replace_vector)
+
+    def refresh(self, index: str) -> None:
+        self.open(index)  # committed changes are visible at once
+
+    def save_idf(self, index: str, table: IdfTable) -> None:
+        with self._file.writing() as connection:
+            index_id = self._index(connection, index).index_id
+            connection.execute("DELETE FROM idf WHERE index_id = ?", (index_id,))
+            rows = [
+                (index_id, language, one.n_documents, _packed(one.term_ids), _packed(one.counts))
+                for language, one in table.languages.items()
+            ]
+            connection.executemany(
+                "INSERT INTO idf (index_id, language, n_documents, term_ids, counts, row_sum) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                [(*row, blobs_sum(row[3:], (row[0], row[2]), row[1])) for row in rows],
+            )
+
+    def save_hubness_sample(self, index: str, sample: HubnessSample) -> None:
+        with self._file.writing() as connection:
+            row = (self._index(connection, index).index_id, json.dumps(sample.as_json()))
+            connection.execute(
+                "INSERT OR REPLACE INTO hubness_samples (index_id, sample, row_sum) VALUES (?, ?, ?)",
+                (*row, row_sum(row[:1], row[1])),
+            )
+
+    def _index(self, connection: sqlite3.Connection, index: str) -> StoredIndex:
+        return existing_index(connection, index, self.address)
+
+    def _write_batches(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
+        for batch in _batches(documents):
+            rows = [document.content for document in batch if document.problem is None]
+            if rows:
+                with self._changing(index) as (connection, index_id, change):
+                    for row in rows:
+                        write_row(connection, index_id, change, row)
+            for document in batch:
+                yield WriteResult(document.doc_id, document.problem)
+
+    def _change_batches(
+        self,
+        index: str,
+        changes: Iterable[_Change],
+        id_of: Callable[[_Change], str],
+        apply: Callable[[sqlite3.Connection, int, int, _Change], bool],
+    ) -> Iterator[WriteResult]:
+        """Applies changes to existing documents, many in a transaction."""
+        stream = iter(changes)
+        while batch := list(islice(stream, _BATCH_DOCUMENTS)):
+            with self._changing(index) as (connection, index_id, change):
+                was_there = [apply(connection, index_id, change, one) for one in batch]
+            for one, found in zip(batch, was_there, strict=True):
+                yield WriteResult(id_of(one), None if found else "not_found: the index has no such document")
+
+    @contextmanager
+    def _changing(self, index: str) -> Iterator[tuple[sqlite3.Connection, int, int]]:
+        """A transaction that changes documents: the connection, the index's id and the number of the change."""
+        with self._file.writing() as connection:
+            made = self._index(connection, index)
+            change = made.changes + 1
+            connection.execute("UPDATE indices SET changes = ? WHERE index_id = ?", (change, made.index_id))
+            set_index_sum(connection, made.index_id)
+            yield connection, made.index_id, change
+
+    def _read_bags(self, index: str, stale: Mapping[str, str] | None) -> Iterator[StoredBag]:
+        """Reads in several short transactions, by row id. During a long one the write-ahead log could not be
+        emptied."""
+        with self._file.reading() as connection:
+            index_id = self._index(connection, index).index_id
+            (last,) = connection.execute("SELECT max(row_id) FROM documents WHERE index_id = ?", (index_id,)).fetchone()
+        after = -1
+        while True:
+            with self._file.reading() as connection:
+                rows = connection.execute(
+                    "SELECT row_id, documents.row_sum, documents.index_id, partition_id, language, doc_id, bag, title, "
+                    "weights FROM documents JOIN partitions USING (partition_id) JOIN vectors USING (row_id) "
+                    "WHERE documents.index_id = ? AND row_id > ? AND row_id <= ? ORDER BY row_id LIMIT ?",
+                    (index_id, after, last or -1, _BAGS_AT_A_TIME),
+                ).fetchall()
+                for row_id, found, its_index, partition_id, *texts, _ in rows:
+                    check_row(found, "documents", row_id, (row_id, its_index, partition_id), *texts)
+            if not rows:
+                return
+            after = rows[-1][0]
+            for _, _, _, _, language, doc_id, bag, _, weights in rows:
+                if stale is None or stale.get(language, weights) != weights:
+                    yield StoredBag(doc_id, language, unpack(bag), weights)
+
+
+def _batches(documents: Iterable[Writable]) -> Iterator[list[PreparedDocument]]:
+    """Splits documents into batches of one transaction."""
+    batch: list[PreparedDocument] = []
+    n_bytes = 0
+    for document in documents:
+        if document is not None:
+            batch.append(document)
+            n_bytes += document.n_bytes
+        if batch and (document is None or len(batch) >= _BATCH_DOCUMENTS or n_bytes >= _BATCH_BYTES):
+            yield batch
+            batch, n_bytes = [], 0
+    if batch:
+        yield batch
+
+
+def _prepare(dim: int, encoded: EncodedDocument) -> PreparedDocument:
+    doc_id = encoded.document.doc_id
+    problem = document_problem(encoded, dim)
+    if problem is not None:
+        return PreparedDocument(doc_id, None, 0, problem)
+    row = prepare(encoded)
+    return PreparedDocument(doc_id, row, row.n_bytes)
+
+
+def _packed(numbers: NDArray[np.int32]) -> bytes:
+    return numbers.astype("<i4").tobytes()

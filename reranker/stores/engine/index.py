@@ -1,0 +1,158 @@
+"""Searches one of our indices in OpenSearch or Elasticsearch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import opensearchpy
+from numpy.typing import NDArray
+
+from reranker.base.errors import NotFound
+from reranker.embeddings.hubness import HubnessSample
+from reranker.stores.base.checks import check_depth, check_number_of_ids, check_query_vector
+from reranker.stores.base.description import IndexDescription
+from reranker.stores.base.filters import Filters
+from reranker.stores.engine.client import engine_errors, no_such_index
+from reranker.stores.engine.hits import (
+    FROM_DOC_VALUES,
+    FROM_SOURCE,
+    candidates_from_doc_values,
+    candidates_from_source,
+    read_document,
+    read_encoded,
+)
+from reranker.stores.engine.idf import EngineIdf
+from reranker.stores.engine.queries import (
+    MAX_DEPTH,
+    SHOWN_FIELDS,
+    bm25_body,
+    documents_body,
+    filter_clauses,
+    knn_body,
+    translated_body,
+)
+from reranker.stores.engine.sample import sample_documents
+from reranker.text.documents import Candidate, Document, EncodedDocument
+from reranker.text.idf import IdfTable
+from reranker.translation.groups import WordGroup
+from reranker.upstream.addresses import Distribution
+from reranker.upstream.rights import SERVICE, Rights
+
+# Without it each shard scores with its own document frequencies, so the order depends on the number of shards. With one
+# shard the engines skip the extra step.
+_WHOLE_INDEX = {"search_type": "dfs_query_then_fetch"}
+
+# More languages than ISO 639-1 has codes.
+_MAX_LANGUAGES = 500
+
+
+class EngineIndex:
+    """An `IndexReader` in an engine; see `reranker.stores.base.protocol.IndexReader`.
+
+    It asks for the version that served when it was opened, so its documents fit its idf after a rebuild too.
+    """
+
+    def __init__(
+        self,
+        client: opensearchpy.OpenSearch,
+        address: str,
+        distribution: Callable[[], Distribution],
+        asked: str,
+        name: str,
+        description: IndexDescription,
+    ) -> None:
+        """
+        Args:
+            asked: the name it was opened by, for messages.
+            name: its own name, which is that of a version.
+        """
+        self._client = client
+        self._address = address
+        self._distribution = distribution
+        self._asked = asked
+        self.name = name
+        self.description = description
+        self._languages: Mapping[str, int] = {}
+
+    def languages(self) -> Mapping[str, int]:
+        if not self._languages:  # an empty index will be filled soon
+            body: dict[str, Any] = {"terms": {"field": "lang", "size": _MAX_LANGUAGES}}
+            with engine_errors(self._address, self._asked):
+                answer = self._client.search(index=self.name, body={"size": 0, "aggs": {"languages": body}})
+            buckets = answer["aggregations"]["languages"]["buckets"]
+            self._languages = {bucket["key"]: int(bucket["doc_count"]) for bucket in buckets}
+        return self._languages
+
+    def idf(self) -> IdfTable:
+        with engine_errors(self._address, self._asked):
+            return EngineIdf(self._client).load(self.name)
+
+    def hubness_sample(self) -> HubnessSample:
+        with engine_errors(self._address, self._asked):
+            return EngineIdf(self._client).load_sample(self.name)
+
+    def knn(
+        self, vector: NDArray[np.float32], depth: int, filters: Filters, rights: Rights = SERVICE
+    ) -> list[Candidate]:
+        check_depth(depth, MAX_DEPTH)
+        vector = check_query_vector(vector, self.description.dim)
+        return self._candidates(knn_body(self._distribution(), vector, depth, filters), rights, scores_are_cosines=True)
+
+    def bm25(self, text: str, depth: int, filters: Filters, rights: Rights = SERVICE) -> list[Candidate]:
+        check_depth(depth, MAX_DEPTH)
+        languages = filters.languages or self.languages()
+        if not languages:
+            return []
+        return self._candidates(bm25_body(self._distribution(), text, languages, depth, filters), rights)
+
+    def translated(
+        self, groups: Mapping[str, Sequence[WordGroup]], depth: int, filters: Filters, rights: Rights = SERVICE
+    ) -> list[Candidate]:
+        check_depth(depth, MAX_DEPTH)
+        body = translated_body(self._distribution(), groups, self.languages(), depth, filters)
+        return [] if body is None else self._candidates(body, rights)
+
+    def documents(self, doc_ids: Sequence[str], rights: Rights = SERVICE) -> dict[str, Document]:
+        check_number_of_ids(doc_ids)
+        if not doc_ids:
+            return {}
+        with engine_errors(self._address, self._asked):
+            answer = self._client.search(index=self.name, body=documents_body(doc_ids), headers=rights.headers)
+        return {hit["_id"]: read_document(hit) for hit in answer["hits"]["hits"]}
+
+    def fetch(self, doc_id: str, rights: Rights = SERVICE) -> EncodedDocument:
+        with engine_errors(self._address, self._asked):
+            # Not GET /INDEX/_doc/ID: a path cannot contain an id such as `..`.
+            answer = self._client.mget(index=self.name, body={"ids": [doc_id]}, headers=rights.headers)
+        (found,) = answer["docs"]
+        if "error" in found:
+            raise no_such_index(self._address, self._asked)
+        if not found.get("found"):
+            raise NotFound(f"index {self._asked!r} has no document {doc_id!r}; a search shows the ids that it has")
+        return read_encoded(found)
+
+    def count(self, filters: Filters = Filters(), rights: Rights = SERVICE) -> int:
+        query = {"query": {"bool": {"filter": filter_clauses(filters)}}}
+        with engine_errors(self._address, self._asked):
+            return int(self._client.count(index=self.name, body=query, headers=rights.headers)["count"])
+
+    def random_documents(self, n: int) -> list[Document]:
+        with engine_errors(self._address, self._asked):
+            return [read_document(hit) for hit in sample_documents(self._client, self.name, SHOWN_FIELDS, n)]
+
+    def _candidates(self, body: Mapping[str, Any], rights: Rights, scores_are_cosines: bool = False) -> list[Candidate]:
+        """Reads the candidates of a search from doc values or, if a document lacks them, from `_source`.
+
+        Args:
+            scores_are_cosines: whether the search is for a vector, not for words.
+        """
+        params = {} if scores_are_cosines else _WHOLE_INDEX
+        search = partial(self._client.search, index=self.name, params=params, headers=rights.headers)
+        with engine_errors(self._address, self._asked):
+            found = candidates_from_doc_values(search(body={**body, **FROM_DOC_VALUES}), scores_are_cosines)
+            if found is not None:
+                return found
+            return candidates_from_source(search(body={**body, **FROM_SOURCE}), scores_are_cosines)

@@ -1,0 +1,193 @@
+"""Makes, fills, replaces and deletes our indices in OpenSearch or Elasticsearch."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from opensearchpy import exceptions
+
+from mappings import index_definition, mapping_differences
+from reranker.base.errors import BadInput, NotFound
+from reranker.embeddings.hubness import HubnessSample
+from reranker.stores.base.checks import check_dim
+from reranker.stores.base.description import IndexDescription
+from reranker.stores.base.names import IndexVersion, check_index_name, version_name, writing_alias
+from reranker.stores.base.writing import NewVector, Preparer, StoredBag, Writable, WriteResult
+from reranker.stores.engine.actions import delete_action, preparer, vector_action
+from reranker.stores.engine.claims import forget_claim, release_claim, take_claim
+from reranker.stores.engine.client import engine_errors
+from reranker.stores.engine.health import red_index_error
+from reranker.stores.engine.idf import IDF_INDEX, EngineIdf
+from reranker.stores.engine.scan import PointInTime, read_bags
+from reranker.stores.engine.store import EngineStore
+from reranker.stores.engine.templates import adapted
+from reranker.stores.engine.versions import check_name_is_free, move_alias, versions_of
+from reranker.stores.engine.writer import BulkWriter
+from reranker.text.idf import IdfTable
+from reranker.upstream.access import EngineAccess
+from reranker.upstream.addresses import EngineAddress
+
+_log = logging.getLogger(__name__)
+
+# Making or dropping an index waits for the whole cluster.
+_LEAST_ADMIN_TIMEOUT_S = 60.0
+
+
+class WritableEngineStore(EngineStore):
+    """A `WritableStore` in an engine; see `reranker.stores.base.protocol.WritableStore`."""
+
+    def __init__(
+        self,
+        address: EngineAddress,
+        access: EngineAccess = EngineAccess(),
+        *,
+        timeout_s: float = 30.0,
+        pipeline: str | None = None,
+    ) -> None:
+        """
+        Args:
+            pipeline: the engine's ingest pipeline for the documents; None for the index's default.
+        """
+        super().__init__(address, access, timeout_s=timeout_s)
+        self._pipeline = pipeline
+        self._admin_timeout_s = max(_LEAST_ADMIN_TIMEOUT_S, timeout_s)
+        self._idf = EngineIdf(self._client)
+
+    def stage(self, index: str, description: IndexDescription) -> str:
+        check_index_name(index)
+        check_dim(description.dim)
+        if index == IDF_INDEX:
+            raise BadInput(f"{IDF_INDEX!r} is where Sinkrank keeps its idf tables; take another name")
+        with suppress(NotFound):
+            self.open(index)  # raises if another program made it
+        with engine_errors(self._address, index):
+            check_name_is_free(self._client, index)
+            version = version_name(index, (version.name for version in versions_of(self._client, index)))
+            definition = adapted(self._client, version, self._definition(description, index), index)
+            try:
+                self._client.indices.create(index=version, body=definition, request_timeout=self._admin_timeout_s)
+            except exceptions.RequestError as error:
+                if error.error in ("resource_already_exists_exception", "invalid_index_name_exception"):
+                    raise BadInput(
+                        f"{self._address} has {version!r} already, or does not allow the name; take another, or "
+                        f"rebuild the index with --rebuild"
+                    ) from error
+                raise
+            self._idf.forget(version)  # of an index with this name that another program deleted
+        return version
+
+    def promote(self, index: str, version: str) -> None:
+        check_index_name(index)
+        with engine_errors(self._address, index):
+            move_alias(self._client, index, version, self._admin_timeout_s)
+
+    def versions(self, index: str) -> list[IndexVersion]:
+        check_index_name(index)
+        with engine_errors(self._address, index):
+            return versions_of(self._client, index)
+
+    def drop(self, index: str) -> None:
+        found = self.open(index)
+        with engine_errors(self._address, index):
+            names = [version.name for version in versions_of(self._client, index)] or [found.name]
+            self._client.indices.delete(index=",".join(names), request_timeout=self._admin_timeout_s)
+            for name in names:
+                self._idf.forget(name)
+            forget_claim(self._client, index)
+
+    def claim(self, index: str, owner: str, seconds: float) -> None:
+        check_index_name(index)
+        with engine_errors(self._address, index):
+            self._idf.ensure_index()
+            take_claim(self._client, index, owner, seconds)
+
+    def release(self, index: str, owner: str) -> None:
+        check_index_name(index)
+        with engine_errors(self._address, index):
+            release_claim(self._client, index, owner)
+
+    def differences(self, index: str) -> Sequence[str]:
+        found = self.open(index)
+        with engine_errors(self._address, index):
+            mapping = self._client.indices.get_mapping(index=found.name)[found.name]["mappings"]
+            return mapping_differences(mapping, self._definition(found.description)["mappings"])
+
+    def preparer(self, index: str) -> Preparer:
+        found = self.open(index)
+        with engine_errors(self._address, index):
+            return preparer(self._distribution(), found.description.dim)
+
+    def write_prepared(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
+        return self._write(self._ready_to_write(index), documents, self._pipeline)
+
+    def delete(self, index: str, doc_ids: Iterable[str]) -> Iterator[WriteResult]:
+        return self._write(self._ready_to_write(index), map(delete_action, doc_ids))
+
+    def replace_vectors(self, index: str, vectors: Iterable[NewVector]) -> Iterator[WriteResult]:
+        return self._write(self._ready_to_write(index), map(vector_action, vectors))
+
+    def bags(self, index: str, stale: Mapping[str, str] | None = None) -> Iterator[StoredBag]:
+        return self._bags(self.open(index).name, stale)
+
+    def refresh(self, index: str) -> None:
+        found = self.open(index)
+        with engine_errors(self._address, index):
+            self._client.indices.refresh(index=found.name, request_timeout=self._admin_timeout_s)
+
+    def save_idf(self, index: str, table: IdfTable) -> None:
+        found = self.open(index)
+        with engine_errors(self._address, index):
+            self._idf.save(found.name, table)
+
+    def save_hubness_sample(self, index: str, sample: HubnessSample) -> None:
+        found = self.open(index)
+        with engine_errors(self._address, index):
+            self._idf.save_sample(found.name, sample)
+
+    def _definition(self, description: IndexDescription, version_of: str | None = None) -> dict[str, Any]:
+        return index_definition(
+            self._distribution(), description.dim, description.as_meta(version_of), self._has_language_analyzers()
+        )
+
+    def _has_language_analyzers(self) -> bool:
+        try:
+            self._client.indices.analyze(body={"analyzer": "english", "text": "analyzers"})
+        except exceptions.RequestError:
+            _log.warning(
+                "%s has no language analyzers (its module analysis-common is missing): BM25 will match words only as "
+                "they are written",
+                self._address,
+            )
+            return False
+        return True
+
+    def _ready_to_write(self, index: str) -> str:
+        """Returns the index's own name, after giving it the alias for writing. Writing to an alias does not create an
+        index that was deleted meanwhile."""
+        name = self.open(index).name
+        with engine_errors(self._address, index):
+            alias, body = writing_alias(name), {"is_hidden": True}
+            self._client.indices.put_alias(index=name, name=alias, body=body, request_timeout=self._admin_timeout_s)
+        return name
+
+    def _write(self, name: str, documents: Iterable[Writable], pipeline: str | None = None) -> Iterator[WriteResult]:
+        with engine_errors(self._address, name):
+            writer = BulkWriter(self._client, name, self._timeout_s, pipeline=pipeline)
+            try:
+                yield from writer.write(documents)
+            except exceptions.TransportError as error:
+                red = red_index_error(self._client, self._address, name, error)
+                if red is None:
+                    raise
+                raise red from error
+
+    def _bags(self, name: str, stale: Mapping[str, str] | None) -> Iterator[StoredBag]:
+        with engine_errors(self._address, name):
+            moment = PointInTime(self._client, self._distribution(), name)
+            try:
+                yield from read_bags(moment, self._admin_timeout_s, stale)
+            finally:
+                moment.close()
