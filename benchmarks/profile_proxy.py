@@ -69,7 +69,7 @@ STAGES = {
     "read its JSON": ["reranker.proxy.fetch:read_answer"],
     "bags": ["reranker.proxy.hit_texts:HitTexts.collect"],
     "re-rank: the rest": ["reranker.proxy.rank:WindowRanker.order"],
-    "re-rank: weights, hubness": ["reranker.ranking.known_figures:KnownFigures.problem"],
+    "re-rank: weights, hubness": ["reranker.ranking.candidate_cache:CandidateCache.problem"],
     "re-rank: corrections": ["reranker.ranking.reranker:find_corrections"],
     "re-rank: transport in Python": ["reranker.ranking.ordering:Ordering._solve"],
     "re-rank: feedback, neighbours": [

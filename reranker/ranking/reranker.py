@@ -18,11 +18,11 @@ from reranker.embeddings import Embeddings
 from reranker.embeddings.detection import guess_language, guess_languages
 from reranker.embeddings.hubness import Hubness, HubnessSample
 from reranker.ranking.batching import check_several, read_candidates, read_queries
+from reranker.ranking.candidate_cache import CandidateCache
 from reranker.ranking.corrections import CORRECTED_METHOD, Corrections, find_corrections, start_encoding
 from reranker.ranking.coverage import covered_share
 from reranker.ranking.evidence import check_first_stage_share
 from reranker.ranking.feedback import is_worth_it
-from reranker.ranking.known_figures import KnownFigures
 from reranker.ranking.lexical import lexical_scores
 from reranker.ranking.ordering import Ordering
 from reranker.ranking.query import Query, check_known_words, read_query
@@ -66,7 +66,7 @@ class Reranker:
         self.embeddings = embeddings
         self.idf = embeddings.idf if idf is None else idf
         self.n_threads = n_threads
-        self._figures = KnownFigures(self.idf, embeddings, Hubness(hubness, self.idf, embeddings))
+        self._candidates = CandidateCache(self.idf, embeddings, Hubness(hubness, self.idf, embeddings))
         self._observer = observer
         self.preferred_languages = preferred_languages
 
@@ -158,7 +158,7 @@ class Reranker:
         if first_stage_scores is not None and len(candidates):
             start_encoding(query, method)
         if method == CORRECTED_METHOD:
-            problem, hubness = self._figures.problem(query.checked, query.language, candidates, self.n_threads)
+            problem, hubness = self._candidates.problem(query.checked, query.language, candidates, self.n_threads)
             corrections = find_corrections(query, candidates, hubness, self.embeddings)
         else:
             vectors = self.embeddings.vectors

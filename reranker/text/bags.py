@@ -6,7 +6,7 @@ import binascii
 import struct
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,8 @@ _UINT32, _UINT16 = np.dtype("<u4"), np.dtype("<u2")
 MAX_UNKNOWN_HASHES = 2_000
 
 
-@dataclass(slots=True, eq=False)  # a frozen one takes three times as long to make, and a search unpacks hundreds
+# A frozen one takes three times as long to make, and a search unpacks hundreds.
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class BagOfWords:
     """The known words of one text, counted; not to be changed.
 
@@ -36,8 +37,6 @@ class BagOfWords:
         unknown_hashes: (k,) uint32, distinct, ascending: `unknown_hash` of these tokens. By them a name or number
             without an embedding still matches. None: not known (a bag that was packed without them).
         exact_keys: keys of the short texts it was made from, such as titles (`exact_text`); not packed.
-        figures: what was computed from the words alone, for when the same bag is ranked again
-            (`ranking.known_figures`); None before.
     """
 
     term_ids: NDArray[np.int32]
@@ -45,7 +44,6 @@ class BagOfWords:
     n_unknown: int = 0
     unknown_hashes: NDArray[np.uint32] | None = None
     exact_keys: frozenset[int] = frozenset()
-    figures: Any = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.term_ids)

@@ -1,6 +1,4 @@
-"""What is kept with bags gives the same ranking, and is never taken for another re-ranker's."""
-
-from dataclasses import replace
+"""What is cached of bags gives the same ranking, and ends with them."""
 
 import numpy as np
 import pytest
@@ -21,16 +19,16 @@ def embeddings(tmp_path_factory):
 @pytest.fixture
 def made(embeddings, monkeypatch):
     """How many means were computed, one number for each time."""
-    from reranker.ranking import known_figures
+    from reranker.ranking import candidate_cache
 
     numbers = []
-    true = known_figures.means_at
+    true = candidate_cache.means_at
 
     def counted(problem, places, n_threads):
         numbers.append(len(places))
         return true(problem, places, n_threads)
 
-    monkeypatch.setattr(known_figures, "means_at", counted)
+    monkeypatch.setattr(candidate_cache, "means_at", counted)
     return numbers
 
 
@@ -72,14 +70,26 @@ def test_only_new_bags_are_computed(embeddings, made):
     assert found == values(ranked(reranker, bags_of(embeddings)))
 
 
-def test_a_bag_with_other_keys_of_its_title_keeps_its_figures(embeddings, made):
+def test_a_bag_of_another_language_is_weighed_anew(embeddings, made):
     reranker, bags = reranker_of(embeddings), bags_of(embeddings)
     ranked(reranker, bags)
-    ranked(reranker, [(replace(bag, exact_keys=frozenset({1})), language) for bag, language in bags])
-    assert made == [7]
+    french = [(bag, "fr") for bag, _ in bags[:2]]
+    found = values(ranked(reranker, [*french, *bags[2:]]))
+    assert made == [7, 2]
+    assert found == values(
+        ranked(reranker, [*((bag, "fr") for bag, _ in bags_of(embeddings)[:2]), *bags_of(embeddings)[2:]])
+    )
 
 
-def test_another_re_ranker_s_figures_are_not_taken(embeddings):
+def test_nothing_is_cached_of_bags_that_are_gone(embeddings):
+    reranker, bags = reranker_of(embeddings), bags_of(embeddings)
+    ranked(reranker, bags)
+    assert len(reranker._candidates._cached) == 7
+    del bags[3:]
+    assert len(reranker._candidates._cached) == 3
+
+
+def test_each_re_ranker_has_a_cache_of_its_own(embeddings):
     one, other = reranker_of(embeddings), reranker_of(embeddings, TEXTS[:3], sampled=("car", "water"))
     bags = bags_of(embeddings)
     expected = [values(ranked(each, bags_of(embeddings))) for each in (one, other)]

@@ -1,0 +1,113 @@
+"""Caches what is computed from a candidate alone: its weights, its mean embedding and its hubness.
+
+Whoever reads texts and hits caches their bags, so a document that is found often is computed once. An entry ends with
+its bag.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.embeddings import Embeddings
+from reranker.embeddings.hubness import Hubness
+from reranker.text.bags import BagOfWords, WeightedBag, WeightedBags, end_to_end
+from reranker.text.idf import IdfTable
+from reranker.transport.nbow import means_at
+from reranker.transport.problem import Problem, distinct_terms, weighed_problem
+
+
+class _Cached(NamedTuple):
+    """Of one bag.
+
+    Attributes:
+        language: of the bag, by whose document frequencies it was weighed.
+        term_ids, weights: the bytes of the weighed bag, int32 and float64.
+        mean: the bytes of its mean embedding (dim,), float32 of length 1 or 0.
+        hubness: by the language of the query.
+    """
+
+    language: str
+    term_ids: bytes
+    weights: bytes
+    mean: bytes
+    hubness: dict[str, float]
+
+
+class CandidateCache:
+    """The cache of one re-ranker, whose document frequencies, embeddings and hubness sample never change; safe to share
+    between threads."""
+
+    def __init__(self, idf: IdfTable, embeddings: Embeddings, hubness: Hubness) -> None:
+        self._idf = idf
+        self._embeddings = embeddings
+        self._hubness = hubness
+        self._cached: WeakKeyDictionary[BagOfWords, _Cached] = WeakKeyDictionary()
+
+    def problem(
+        self, query: WeightedBag, language: str, candidates: Sequence[tuple[BagOfWords, str]], n_threads: int
+    ) -> tuple[Problem, NDArray[np.float64] | None]:
+        """The transport between a query and candidates, which are weighed and whose means are known to it; and the
+        hubness of each candidate for queries in a language (n_candidates,), None where it is not known.
+
+        Args:
+            query: as `Query.checked` gives it.
+            candidates: bags, each with its language.
+
+        Raises:
+            BadInput: as `distinct_terms`.
+        """
+        cached = self._of(query, candidates, n_threads)
+        vectors, offsets = self._embeddings.vectors, np.zeros(len(cached) + 1, dtype=np.int64)
+        _, of_terms, of_weights, of_means, _ = zip(*cached, strict=True) if cached else [()] * 5
+        np.add.accumulate([len(each) >> 2 for each in of_terms], out=offsets[1:])
+        term_ids, weights = end_to_end(of_terms, np.int32), end_to_end(of_weights, np.float64)
+        bags = WeightedBags(term_ids, weights, offsets, distinct_terms(term_ids, len(vectors), are_checked=True))
+        problem = weighed_problem(query, bags, vectors)
+        if not cached:
+            return problem, None
+        means = end_to_end(of_means, np.float32).reshape(len(cached), -1)
+        problem.of_candidates.means = means
+        return problem, self._hubness_of(language, cached, means)
+
+    def _of(self, query: WeightedBag, candidates: Sequence[tuple[BagOfWords, str]], n_threads: int) -> list[_Cached]:
+        """What is cached of each candidate, after computing what is missing."""
+        get = self._cached.get
+        found = [get(bag) for bag, _ in candidates]
+        missing = [
+            place
+            for place, (one, (_, language)) in enumerate(zip(found, candidates, strict=True))
+            if one is None or one.language != language
+        ]
+        if missing:
+            vectors = self._embeddings.vectors
+            bags = self._idf.weigh_all(
+                [candidates[place] for place in missing], partial(distinct_terms, n_terms=len(vectors))
+            )
+            means = means_at(Problem(query, bags, vectors), np.arange(len(bags)), n_threads)
+            offsets, of_terms, of_weights = bags.offsets.tolist(), bags.term_ids.tobytes(), bags.weights.tobytes()
+            for place, start, end, mean in zip(missing, offsets, offsets[1:], means, strict=False):
+                term_ids, weights = of_terms[4 * start : 4 * end], of_weights[8 * start : 8 * end]
+                bag, language = candidates[place]
+                found[place] = self._cached[bag] = _Cached(language, term_ids, weights, mean.tobytes(), {})
+        return [one for one in found if one is not None]
+
+    def _hubness_of(
+        self, language: str, cached: Sequence[_Cached], means: NDArray[np.float32]
+    ) -> NDArray[np.float64] | None:
+        if not self._hubness.is_known(language):
+            return None
+        values = [one.hubness.get(language) for one in cached]
+        unmeasured = [place for place, value in enumerate(values) if value is None]
+        if unmeasured:
+            found = self._hubness.of(language, means if len(unmeasured) == len(means) else means[unmeasured])
+            if found is None:
+                return None
+            for place, value in zip(unmeasured, found.tolist(), strict=True):
+                values[place] = cached[place].hubness[language] = value
+        return np.array(values, dtype=np.float64)
