@@ -197,30 +197,6 @@ def test_a_connection_in_use_while_the_folder_is_replaced_is_not_used_again(fold
     store.close()
 
 
-def test_a_store_opened_before_a_fork_works_in_parent_and_child(folder: Path) -> None:
-    program = textwrap.dedent(
-        f"""
-        import os, sys
-        from reranker.stores import open_store
-        from tests.stores.samples import ALL, fill, ids, make_document, query
-        store = open_store({str(folder)!r})
-        fill(store, "docs", make_document("1", "walrus"))
-        of_parent = set(map(id, store._file._idle))
-        assert of_parent
-        child = os.fork()
-        if not child:
-            fill(store, "docs", make_document("2", "walrus"))
-            found = len(store.open("docs").bm25("walrus", 10, ALL))
-            os._exit(0 if found == 2 and of_parent.isdisjoint(map(id, store._file._idle)) else 1)
-        _, status = os.waitpid(child, 0)
-        assert status == 0, status
-        fill(store, "docs", make_document("3", "walrus"))
-        assert ids(store.open("docs").knn(query(1, 0, 0, 0), 10, ALL)) == ["1", "2", "3"]
-        """
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)
-
-
 def test_equal_scores_come_in_the_order_in_which_documents_came(folder: Path) -> None:
     store = open_store(str(folder))
     vectors = np.random.default_rng(3).standard_normal((5, 4))

@@ -17,8 +17,7 @@ from reranker.stores.embedded.descriptors import descriptor_of
 from reranker.stores.embedded.file import SqliteFile
 from reranker.stores.embedded.file_sums import FileSums, read_sums, state_of
 from reranker.stores.embedded.queries import SELECT_DOCUMENTS
-from reranker.stores.embedded.row_sums import check_vectors
-from reranker.stores.embedded.rows import VECTOR_COLUMNS, read_document
+from reranker.stores.embedded.rows import VECTOR_COLUMNS, read_document, read_vector_row
 
 _ROWS_AT_A_TIME = 200
 
@@ -88,7 +87,8 @@ def _read_whole(file: SqliteFile) -> Iterator[int]:
     for after in _row_ids(file, "vectors"):
         with file.reading() as connection:
             sql = f"SELECT {VECTOR_COLUMNS} FROM vectors WHERE row_id > ? ORDER BY row_id LIMIT ?"
-            check_vectors(connection.execute(sql, _part(after)).fetchall())
+            for row in connection.execute(sql, _part(after)):
+                read_vector_row(row)
         yield 0
 
 

@@ -26,12 +26,10 @@ FILE_NAME = "store.sqlite3"
 
 _log = logging.getLogger(__name__)
 
-# Connections that a parent process opened. A child must not even close them (SQLite), so they are never freed.
-_inherited: list[sqlite3.Connection] = []
-
 
 class SqliteFile:
-    """The store's file in its folder, with a pool of connections. One thread uses a connection at a time."""
+    """The store's file in its folder, with a pool of connections. One thread uses a connection at a time. After a fork
+    the child must not use what the parent has used (SQLite's rule)."""
 
     def __init__(self, folder: Path, timeout_s: float) -> None:
         self.folder = folder
@@ -39,10 +37,9 @@ class SqliteFile:
         self._timeout_s = timeout_s
         self._lock = threading.Lock()
         self._idle: list[sqlite3.Connection] = []
-        self._process_id = os.getpid()
         self._access: Access | None = None
         self._damage: StoreDamaged | None = None
-        self._writer: int | None = None
+        self._has_written = False
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -81,12 +78,12 @@ class SqliteFile:
             if connection.total_changes != before:
                 connection.execute("INSERT OR REPLACE INTO states VALUES (1, ?)", (secrets.token_hex(8),))
             connection.execute("COMMIT")
-        self._writer = os.getpid()
+        self._has_written = True
 
     def close(self) -> None:
         """Closes unused connections. After writing, it first renews the checksums of the file."""
-        if self._writer == os.getpid():
-            self._writer = None
+        if self._has_written:
+            self._has_written = False
             try:
                 with closing(connect(self.path, "rw", self._timeout_s)) as connection:
                     is_written = write_sums(self.path, connection)
@@ -141,10 +138,8 @@ class SqliteFile:
         connection.close()  # the file was deleted or replaced meanwhile
 
     def _look(self) -> Access:
-        """Finds out how the file can be opened now. Removes pooled connections of a parent process, or of a file that
-        was deleted or replaced or whose rights have changed."""
-        if self._process_id != os.getpid():
-            self._drop_idle()
+        """Finds out how the file can be opened now. Closes pooled connections to a file that was deleted or replaced or
+        whose rights have changed."""
         try:
             access = access_of(self.path)
         except (FileNotFoundError, NotADirectoryError):
@@ -162,13 +157,8 @@ class SqliteFile:
         return access
 
     def _drop_idle(self) -> None:
-        """Closes the connections of the pool. Those of a parent process stay open."""
-        if self._process_id != os.getpid():
-            _inherited.extend(self._idle)
-            self._process_id = os.getpid()
-        else:
-            for connection in self._idle:
-                connection.close()
+        for connection in self._idle:
+            connection.close()
         self._idle = []
 
     def _open(self, access: Access) -> sqlite3.Connection:

@@ -28,7 +28,7 @@ from reranker.stores.embedded.queries import (
     filtered_rows,
     partitions,
 )
-from reranker.stores.embedded.row_sums import check_blobs, check_row
+from reranker.stores.embedded.row_sums import check_row
 from reranker.stores.embedded.rows import read_encoded, read_vector
 from reranker.stores.embedded.translated import PartitionCache, translated_rows
 from reranker.stores.embedded.vectors import VectorCache
@@ -75,7 +75,7 @@ class EmbeddedIndex:
                 (self._index(connection).index_id,),
             ).fetchall()
             for found, index_id, language, n_documents, *blobs in rows:
-                check_blobs(found, "idf", language, blobs, (index_id, n_documents), language)
+                check_row(found, "idf", language, (index_id, n_documents), language, blobs=blobs)
         return IdfTable(
             {
                 language: DocumentFrequencies(n_documents, _unpacked(term_ids), _unpacked(counts))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from reranker.stores.base.checks import MAX_FILTERABLE_LENGTH
 from reranker.stores.base.writing import NewVector
-from reranker.stores.embedded.row_sums import check_row, check_vectors, row_sum, vector_sum, wrong_row
+from reranker.stores.embedded.row_sums import check_row, row_sum, wrong_row
 from reranker.stores.embedded.terms import bm25_terms
 from reranker.text.bags import pack, unpack
 from reranker.text.documents import Document, EncodedDocument
@@ -28,7 +28,7 @@ DOCUMENT_COLUMNS = (
 """Of documents joined with their partitions; `read_document` reads them."""
 
 VECTOR_COLUMNS = "row_id, index_id, change, nbow, weights, row_sum"
-"""`check_vectors` takes them."""
+"""`read_vector_row` reads them."""
 
 _NEXT_ROW_ID = "SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'documents'"
 
@@ -165,6 +165,17 @@ def replace_vector(connection: sqlite3.Connection, index_id: int, change: int, v
     return found is not None
 
 
+def read_vector_row(row: tuple[Any, ...]) -> tuple[int, bytes | None, str]:
+    """Returns row id, packed vector and version of the weights of a row of `VECTOR_COLUMNS`.
+
+    Raises:
+        StoreDamaged: the row is damaged.
+    """
+    row_id, index_id, change, nbow, weights, found = row
+    check_row(found, "vectors", row_id, (row_id, index_id, change), weights, blobs=_blobs(nbow))
+    return row_id, nbow, weights
+
+
 def read_vector(connection: sqlite3.Connection, row_id: int) -> tuple[bytes | None, str]:
     """Returns a document's vector and the version of its weights.
 
@@ -174,8 +185,7 @@ def read_vector(connection: sqlite3.Connection, row_id: int) -> tuple[bytes | No
     row = connection.execute(f"SELECT {VECTOR_COLUMNS} FROM vectors WHERE row_id = ?", (row_id,)).fetchone()
     if row is None:
         raise wrong_row("vectors", row_id)
-    check_vectors([row])
-    return row[3], row[4]
+    return read_vector_row(row)[1:]
 
 
 def _write_vector(
@@ -183,8 +193,15 @@ def _write_vector(
 ) -> None:
     connection.execute(
         f"INSERT OR REPLACE INTO vectors ({VECTOR_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)",
-        (row_id, index_id, change, nbow, weights, vector_sum(row_id, index_id, change, nbow, weights)),
+        (
+            *(row_id, index_id, change, nbow, weights),
+            row_sum((row_id, index_id, change), weights, blobs=_blobs(nbow)),
+        ),
     )
+
+
+def _blobs(nbow: bytes | None) -> tuple[bytes, ...]:
+    return () if nbow is None else (nbow,)
 
 
 def words_table(partition_id: int) -> str:

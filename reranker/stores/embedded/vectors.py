@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.stores.embedded.indices import StoredIndex
-from reranker.stores.embedded.row_sums import check_vectors
-from reranker.stores.embedded.rows import VECTOR_COLUMNS
+from reranker.stores.embedded.rows import VECTOR_COLUMNS, read_vector_row
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,9 +99,8 @@ class VectorCache:
                 changed = connection.execute(
                     f"SELECT {VECTOR_COLUMNS} FROM vectors WHERE index_id = ? AND change > ? ORDER BY row_id",
                     (made.index_id, block.change),
-                ).fetchall()
-                check_vectors(changed)
-                block = block.updated(made.changes, [(row_id, nbow) for row_id, _, _, nbow, _, _ in changed])
+                )
+                block = block.updated(made.changes, [read_vector_row(row)[:2] for row in changed])
                 self._blocks[name] = block
         return made, block
 

@@ -29,7 +29,7 @@ from reranker.stores.embedded.indices import (
     version_ids,
     versions_of,
 )
-from reranker.stores.embedded.row_sums import blobs_sum, check_row, row_sum, set_index_sum
+from reranker.stores.embedded.row_sums import check_row, row_sum, set_index_sum
 from reranker.stores.embedded.rows import delete_row, prepare, replace_vector, write_row
 from reranker.stores.embedded.store import EmbeddedStore
 from reranker.text.bags import unpack
@@ -122,7 +122,7 @@ class WritableEmbeddedStore(EmbeddedStore):
             connection.executemany(
                 "INSERT INTO idf (index_id, language, n_documents, term_ids, counts, row_sum) "
                 "VALUES (?, ?, ?, ?, ?, ?)",
-                [(*row, blobs_sum(row[3:], (row[0], row[2]), row[1])) for row in rows],
+                [(*row, row_sum((row[0], row[2]), row[1], blobs=row[3:])) for row in rows],
             )
 
     def save_hubness_sample(self, index: str, sample: HubnessSample) -> None:
