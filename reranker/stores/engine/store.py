@@ -10,7 +10,7 @@ from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.names import check_any_index_name, check_index_name
 from reranker.stores.engine.client import connect, detect_distribution, engine_errors
 from reranker.stores.engine.index import EngineIndex
-from reranker.stores.engine.probes import NodeProbes
+from reranker.stores.engine.probes import node_problems
 from reranker.stores.engine.sample import sample_documents
 from reranker.stores.engine.versions import index_names
 from reranker.upstream.access import EngineAccess
@@ -26,9 +26,8 @@ class EngineStore:
     ) -> None:
         self._address = address.shown
         self._timeout_s = timeout_s
-        upstream = Upstream(address, access, timeout_s)
-        self._client = connect(upstream)
-        self._probes = NodeProbes(upstream)
+        self._upstream = Upstream(address, access, timeout_s)
+        self._client = connect(self._upstream)
         # People write `opensearch://` for either engine, so only the other scheme decides.
         self._distribution_found: Distribution | None = (
             "elasticsearch" if address.distribution == "elasticsearch" else None
@@ -39,7 +38,7 @@ class EngineStore:
         return self._address
 
     def problems(self) -> list[str]:
-        return self._probes.problems()
+        return node_problems(self._upstream)
 
     def indices(self) -> list[str]:
         with engine_errors(self._address):
