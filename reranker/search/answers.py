@@ -59,7 +59,7 @@ def reranked_hit(document: Document, candidate: Candidate, ranked: RankedDocumen
     """A hit of the re-ranked window."""
     is_known = not ranked.without_known_word
     return Hit(
-        **_shown(document),
+        **_document_fields(document),
         score=ranked.score,
         distance=ranked.distance if is_known else None,
         rank=ranked.reranked_rank,
@@ -76,7 +76,7 @@ def reranked_hit(document: Document, candidate: Candidate, ranked: RankedDocumen
 def hit_by_rank(document: Document, candidate: Candidate, rank: int, score: float) -> Hit:
     """A hit that was not re-ranked: its score falls with its rank."""
     return Hit(
-        **_shown(document),
+        **_document_fields(document),
         score=score,
         distance=None,
         rank=rank,
@@ -136,7 +136,7 @@ def explain_answer(
     )
 
 
-def _shown(document: Document) -> dict[str, Any]:
+def _document_fields(document: Document) -> dict[str, Any]:
     return {
         "id": document.doc_id,
         "title": document.title,

@@ -82,6 +82,22 @@ def test_the_idf_is_kept_where_no_search_of_everything_meets_it(
     assert client.search(index=IDF_INDEX, body=own)["hits"]["total"]["value"] == 0
 
 
+def test_the_idf_before_stays_for_readers_that_began_before_it_was_replaced(
+    store: WritableStore, client: opensearchpy.OpenSearch, index: str
+) -> None:
+    version = make_index(store, index, DESCRIPTION)
+    tables = [
+        IdfTable({"en": DocumentFrequencies(n, np.array([1], np.int32), np.array([1], np.int32))}) for n in (2, 3, 4)
+    ]
+    for table in tables:
+        store.save_idf(index, table)
+    client.indices.refresh(index=IDF_INDEX)
+    found = client.search(index=IDF_INDEX, body={"query": {"term": {"index": version}}, "size": 100})["hits"]["hits"]
+    parts = {hit["_source"]["version"] for hit in found if hit["_id"] != version}
+    assert parts == {table.version for table in tables[1:]}
+    assert store.open(index).idf().version == tables[2].version
+
+
 def test_nobody_gets_an_index_where_the_idf_is_kept(store: WritableStore, index: str) -> None:
     make_index(store, index, DESCRIPTION)
     store.save_idf(index, TABLE)

@@ -52,7 +52,7 @@ class Filters:
         """
         codes = tuple(dict.fromkeys(language_code(language) for language in languages or ()))
         conditions = {name: _condition(name, value) for name, value in (metadata or {}).items()}
-        n_values = sum(len(wanted) for wanted in conditions.values() if not isinstance(wanted, Range))
+        n_values = sum(len(condition) for condition in conditions.values() if not isinstance(condition, Range))
         if len(conditions) > _MAX_FILTER_FIELDS or n_values > _MAX_FILTER_VALUES:
             raise BadInput(
                 f"the filters have {len(conditions)} fields and {n_values} values; give at most {_MAX_FILTER_FIELDS} "

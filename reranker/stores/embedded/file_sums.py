@@ -45,8 +45,8 @@ def read_sums(path: Path) -> FileSums | None:
         head, _, body = path.with_name(SUMS_NAME).read_bytes().partition(b"\n")
         if head != _head(body):
             return None
-        kept = json.loads(body)
-        return FileSums(kept["state"], kept["n_bytes"], kept["blocks"])
+        sums = json.loads(body)
+        return FileSums(sums["state"], sums["n_bytes"], sums["blocks"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -1,6 +1,6 @@
 """Searches one index of the embedded store."""
 
-# ruff: noqa: S608 - the SQL is built of table names, which are made of our own numbers, columns and placeholders
+# ruff: noqa: S608 - the SQL is built of table names, which are stored of our own numbers, columns and placeholders
 
 from __future__ import annotations
 
@@ -99,9 +99,9 @@ class EmbeddedIndex:
     ) -> list[Candidate]:
         check_depth(depth)
         with self._file.reading() as connection:
-            made, block = self._vectors.current(connection, self._name, self._index)
-            vector = check_query_vector(vector, made.description.dim)
-            allowed = allowed_rows(connection, made.index_id, filters)
+            stored, block = self._vectors.current(connection, self._name, self._index)
+            vector = check_query_vector(vector, stored.description.dim)
+            allowed = allowed_rows(connection, stored.index_id, filters)
             row_ids, scores = block.nearest(vector, depth, allowed)
             return candidates_of_rows(connection, list(zip(row_ids.tolist(), scores.tolist(), strict=True)))
 
@@ -116,8 +116,8 @@ class EmbeddedIndex:
     ) -> list[Candidate]:
         check_depth(depth)
         with self._file.reading() as connection:
-            made = self._index(connection)
-            rows = translated_rows(connection, made.index_id, made.changes, groups, depth, filters, self._postings)
+            stored = self._index(connection)
+            rows = translated_rows(connection, stored.index_id, stored.changes, groups, depth, filters, self._postings)
             return candidates_of_rows(connection, rows)
 
     def documents(self, doc_ids: Sequence[str], rights: Rights = SERVICE) -> dict[str, Document]:
@@ -127,9 +127,9 @@ class EmbeddedIndex:
 
     def fetch(self, doc_id: str, rights: Rights = SERVICE) -> EncodedDocument:
         with self._file.reading() as connection:
-            made = self._index(connection)
+            stored = self._index(connection)
             row = connection.execute(
-                f"{SELECT_DOCUMENTS} WHERE documents.index_id = ? AND doc_id = ?", (made.index_id, doc_id)
+                f"{SELECT_DOCUMENTS} WHERE documents.index_id = ? AND doc_id = ?", (stored.index_id, doc_id)
             ).fetchone()
             if row is None:
                 raise NotFound(f"index {self._name!r} has no document {doc_id!r}; a search shows the ids that it has")

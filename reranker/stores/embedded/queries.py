@@ -41,9 +41,9 @@ def filtered_rows(index_id: int, filters: Filters) -> tuple[str, list[Any]]:
     # The database index of each part contains the row ids, so that SQLite reads no document.
     parts: list[str] = []
     parameters: list[Any] = []
-    for field, wanted in filters.metadata.items():
-        condition, values = _range(wanted) if isinstance(wanted, Range) else _any_of(wanted)
-        parts.append(f"SELECT DISTINCT row_id FROM facets WHERE index_id = ? AND field = ? AND ({condition})")
+    for field, condition in filters.metadata.items():
+        sql, values = _range(condition) if isinstance(condition, Range) else _any_of(condition)
+        parts.append(f"SELECT DISTINCT row_id FROM facets WHERE index_id = ? AND field = ? AND ({sql})")
         parameters += [index_id, field, *values]
     if filters.languages or not parts:
         partitions = "SELECT partition_id FROM partitions WHERE index_id = ?"
@@ -65,8 +65,8 @@ def allowed_rows(connection: sqlite3.Connection, index_id: int, filters: Filters
 def bm25_rows(
     connection: sqlite3.Connection, index_id: int, text: str, depth: int, filters: Filters
 ) -> list[tuple[int, float]]:
-    """Returns row ids and BM25 scores of the best rows of all wanted languages, best first. Ties are in order of
-    insertion."""
+    """Returns row ids and BM25 scores of the best rows of all languages of the filters, best first. Ties are in order
+    of insertion."""
     rows: list[tuple[int, float]] = []
     for partition_id, language in partitions(connection, index_id, filters.languages):
         terms = _rarest(connection, partition_id, bm25_terms(text, language, MAX_TOKENS))
@@ -135,8 +135,8 @@ def _rarest(connection: sqlite3.Connection, partition_id: int, terms: list[str])
             f"SELECT term, doc FROM {vocabulary_table(partition_id)} WHERE term IN ({_marks(distinct)})", distinct
         ).fetchall()
     )
-    kept = set(sorted(frequencies, key=lambda term: (frequencies[term], term))[:_MAX_DISTINCT_TERMS])
-    return [term for term in terms if term in kept]
+    rarest = set(sorted(frequencies, key=lambda term: (frequencies[term], term))[:_MAX_DISTINCT_TERMS])
+    return [term for term in terms if term in rarest]
 
 
 def partitions(connection: sqlite3.Connection, index_id: int, languages: tuple[str, ...]) -> list[tuple[int, str]]:
@@ -149,9 +149,9 @@ def partitions(connection: sqlite3.Connection, index_id: int, languages: tuple[s
     return [(partition_id, language) for partition_id, language, _ in found if not languages or language in languages]
 
 
-def _any_of(wanted: tuple[Scalar, ...]) -> tuple[str, list[Any]]:
-    texts = [facet_text(value) for value in wanted if isinstance(value, str | bool)]
-    numbers = [value for value in wanted if isinstance(value, int | float) and not isinstance(value, bool)]
+def _any_of(accepted: tuple[Scalar, ...]) -> tuple[str, list[Any]]:
+    texts = [facet_text(value) for value in accepted if isinstance(value, str | bool)]
+    numbers = [value for value in accepted if isinstance(value, int | float) and not isinstance(value, bool)]
     # A number also matches documents with the same number as a string, as in an engine's keyword field.
     texts += [str(number) for number in numbers]
     condition = f"text IN ({_marks(texts)})"
@@ -160,10 +160,10 @@ def _any_of(wanted: tuple[Scalar, ...]) -> tuple[str, list[Any]]:
     return condition, [*texts, *map(float, numbers)]
 
 
-def _range(wanted: Range) -> tuple[str, list[Any]]:
+def _range(bounds: Range) -> tuple[str, list[Any]]:
     conditions, values = [], []
     for name, operator in _OPERATORS.items():
-        bound = getattr(wanted, name)
+        bound = getattr(bounds, name)
         if bound is not None:
             is_text = isinstance(bound, str | bool)
             conditions.append(f"{'text' if is_text else 'number'} {operator} ?")

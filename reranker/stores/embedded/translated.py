@@ -95,15 +95,15 @@ def translated_rows(
     filters: Filters,
     cache: PartitionCache,
 ) -> list[tuple[int, float]]:
-    """Returns row ids and scores of the best rows of all wanted languages that have groups, best first. Ties are in
-    order of insertion."""
+    """Returns row ids and scores of the best rows of all languages of the filters that have groups, best first.
+    Ties are in order of insertion."""
     allowed = allowed_rows(connection, index_id, filters) if filters.metadata else None
     rows: list[tuple[int, float]] = []
     for partition_id, language in partitions(connection, index_id, filters.languages):
-        wanted = _weighted_terms(groups.get(language, ()), language)
-        if wanted:
+        terms = _weighted_terms(groups.get(language, ()), language)
+        if terms:
             partition = _Partition(connection, partition_id, changes, cache)
-            scores = partition.scores(wanted)
+            scores = partition.scores(terms)
             row_ids = partition.lengths.row_ids
             if allowed is not None:
                 scores[~np.isin(row_ids, allowed)] = 0.0

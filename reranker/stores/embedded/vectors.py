@@ -18,10 +18,10 @@ from reranker.stores.embedded.rows import VECTOR_COLUMNS, read_vector_row
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VectorBlock:
-    """The vectors of an index at one moment. It never changes, so that searches go on while a new block is made.
+    """The vectors of an index at one moment. It never changes, so that searches go on while a new block is stored.
 
     Attributes:
-        generation: of the index; it differs after an index was deleted and made again.
+        generation: of the index; it differs after an index was deleted and stored again.
         change: the index's change counter when the block was read.
         row_ids: (n,) int64, ascending: in order of insertion.
         vectors: (n, dim) float32, L2-normalised.
@@ -47,9 +47,9 @@ class VectorBlock:
         new_ids = np.array([row_id for row_id, _ in present], dtype=np.int64)
         packed = b"".join(nbow for _, nbow in present)
         new_vectors = np.frombuffer(packed, dtype="<f4").astype(np.float32, copy=False)
-        kept = ~np.isin(self.row_ids, changed_ids)
-        row_ids = np.concatenate([self.row_ids[kept], new_ids])
-        vectors = np.concatenate([self.vectors[kept], new_vectors.reshape(len(present), self.vectors.shape[1])])
+        unchanged = ~np.isin(self.row_ids, changed_ids)
+        row_ids = np.concatenate([self.row_ids[unchanged], new_ids])
+        vectors = np.concatenate([self.vectors[unchanged], new_vectors.reshape(len(present), self.vectors.shape[1])])
         if np.any(row_ids[1:] < row_ids[:-1]):
             order = np.argsort(row_ids, kind="stable")
             row_ids, vectors = row_ids[order], vectors[order]
@@ -91,18 +91,18 @@ class VectorCache:
         """
         # The transaction's first read is under the lock, so no block is newer than its view.
         with self._lock:
-            made = find(connection)
+            stored = find(connection)
             block = self._blocks.get(name)
-            if block is None or block.generation != made.generation:
-                block = VectorBlock.empty(made.generation, made.description.dim)
-            if block.change < made.changes:
+            if block is None or block.generation != stored.generation:
+                block = VectorBlock.empty(stored.generation, stored.description.dim)
+            if block.change < stored.changes:
                 changed = connection.execute(
                     f"SELECT {VECTOR_COLUMNS} FROM vectors WHERE index_id = ? AND change > ? ORDER BY row_id",
-                    (made.index_id, block.change),
+                    (stored.index_id, block.change),
                 )
-                block = block.updated(made.changes, [read_vector_row(row)[:2] for row in changed])
+                block = block.updated(stored.changes, [read_vector_row(row)[:2] for row in changed])
                 self._blocks[name] = block
-        return made, block
+        return stored, block
 
 
 def _products(vectors: NDArray[np.float32], vector: NDArray[np.float32]) -> NDArray[np.float32]:

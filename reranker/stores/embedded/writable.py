@@ -165,11 +165,11 @@ class WritableEmbeddedStore(EmbeddedStore):
     def _changing(self, index: str) -> Iterator[tuple[sqlite3.Connection, int, int]]:
         """A transaction that changes documents: the connection, the index's id and the number of the change."""
         with self._file.writing() as connection:
-            made = self._index(connection, index)
-            change = made.changes + 1
-            connection.execute("UPDATE indices SET changes = ? WHERE index_id = ?", (change, made.index_id))
-            set_index_sum(connection, made.index_id)
-            yield connection, made.index_id, change
+            stored = self._index(connection, index)
+            change = stored.changes + 1
+            connection.execute("UPDATE indices SET changes = ? WHERE index_id = ?", (change, stored.index_id))
+            set_index_sum(connection, stored.index_id)
+            yield connection, stored.index_id, change
 
     def _read_bags(self, index: str, stale: Mapping[str, str] | None) -> Iterator[StoredBag]:
         """Reads in several short transactions, by row id. During a long one the write-ahead log could not be

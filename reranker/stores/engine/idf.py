@@ -1,15 +1,15 @@
 """Keeps the idf tables and hubness samples of an engine's indices in a hidden index, which no search of a user reaches.
 
 The parts of a new table are written first, under its version. Then a single write makes the table the current one. So a
-reader gets either the old table or the new one, never a mixture. A sample is one document, of some ten thousand bytes a
-language.
+reader gets either the old table or the new one, never a mixture. The table before stays until the next one, for readers
+that began before. A sample is one document, of some ten thousand bytes a language.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -25,9 +25,6 @@ IDF_INDEX = "sinkrank-idf"
 
 # 2.7 MB of base64: far below the longest string that the engines' JSON parser takes.
 _TERMS_PER_PART = 250_000
-
-# A reader may find the old table between its replacement and its deletion.
-_MAX_READS = 3
 
 _DEFINITION: dict[str, Any] = {
     "settings": {"index": {"hidden": True, "number_of_shards": 1, "auto_expand_replicas": "0-1"}},
@@ -63,31 +60,30 @@ class EngineIdf:
         Raises:
             StoreUnavailable: parts of the table are missing.
         """
-        for _ in range(_MAX_READS):
-            part_ids = self._current_parts(index)
-            parts = self._get(part_ids)
-            if all(part is not None for part in parts):
-                return _joined([part for part in parts if part is not None])
-        raise StoreUnavailable(f"the idf of index {index!r} has lost parts; count it again with `sinkrank ingest`")
+        part_ids = self._current_parts(index)
+        parts = [part for part in self._get(part_ids) if part is not None]
+        if len(parts) < len(part_ids):
+            raise StoreUnavailable(f"the idf of index {index!r} has lost parts; count it again with `sinkrank ingest`")
+        return _joined(parts)
 
     def save(self, index: str, table: IdfTable) -> None:
         """Makes the table the index's current one."""
         self.ensure_index()
-        old_parts = self._current_parts(index)
+        before = self._current_parts(index)
         parts = dict(_parts(index, table))
         # One request for each part: the table of many languages is larger than a request may be.
         for part_id, part in parts.items():
             self._client.index(index=IDF_INDEX, id=part_id, body=part)
         manifest = {"index": index, "version": table.version, "parts": list(parts)}
         self._client.index(index=IDF_INDEX, id=index, body=manifest)
-        self._delete([part_id for part_id in old_parts if part_id not in parts])
+        self._delete(index, kept={index, _sample_id(index), *parts, *before})
 
     def load_sample(self, index: str) -> HubnessSample:
         """Returns the index's hubness sample, an empty one if none was saved."""
-        (kept,) = self._get([_sample_id(index)])
-        if kept is None:
+        (found,) = self._get([_sample_id(index)])
+        if found is None:
             return HubnessSample()
-        return HubnessSample.from_json(json.loads(base64.b64decode(kept["hubness_sample"])))
+        return HubnessSample.from_json(json.loads(base64.b64decode(found["hubness_sample"])))
 
     def save_sample(self, index: str, sample: HubnessSample) -> None:
         """Replaces the index's hubness sample."""
@@ -97,14 +93,8 @@ class EngineIdf:
         self._client.index(index=IDF_INDEX, id=_sample_id(index), body=body)
 
     def forget(self, index: str) -> None:
-        """Deletes everything about an index, and the parts that an interrupted save left."""
-        query = {"query": {"term": {"index": index}}, "_source": False, "size": 10_000}
-        try:
-            self._client.indices.refresh(index=IDF_INDEX)
-            answer = self._client.search(index=IDF_INDEX, body=query)
-        except exceptions.NotFoundError:
-            return
-        self._delete([hit["_id"] for hit in answer["hits"]["hits"]])
+        """Deletes everything about an index."""
+        self._delete(index)
 
     def ensure_index(self) -> None:
         """Makes the hidden index if it is missing."""
@@ -126,7 +116,15 @@ class EngineIdf:
             sources += [found.get("_source") for found in answer["docs"]]
         return sources
 
-    def _delete(self, ids: list[str]) -> None:
+    def _delete(self, index: str, kept: Collection[str] = ()) -> None:
+        """Deletes all documents about an index but those with these ids, also parts that an interrupted save left."""
+        query = {"query": {"term": {"index": index}}, "_source": False, "size": 10_000}
+        try:
+            self._client.indices.refresh(index=IDF_INDEX)
+            answer = self._client.search(index=IDF_INDEX, body=query)
+        except exceptions.NotFoundError:
+            return
+        ids = [hit["_id"] for hit in answer["hits"]["hits"] if hit["_id"] not in kept]
         actions = [{"_op_type": "delete", "_index": IDF_INDEX, "_id": doc_id} for doc_id in ids]
         for _ in helpers.streaming_bulk(self._client, actions, raise_on_error=False):
             pass  # another process may have deleted it already

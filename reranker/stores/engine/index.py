@@ -26,8 +26,8 @@ from reranker.stores.engine.hits import (
 )
 from reranker.stores.engine.idf import EngineIdf
 from reranker.stores.engine.queries import (
+    DOCUMENT_FIELDS,
     MAX_DEPTH,
-    SHOWN_FIELDS,
     bm25_body,
     documents_body,
     filter_clauses,
@@ -60,19 +60,19 @@ class EngineIndex:
         client: opensearchpy.OpenSearch,
         address: str,
         distribution: Callable[[], Distribution],
-        asked: str,
+        requested: str,
         name: str,
         description: IndexDescription,
     ) -> None:
         """
         Args:
-            asked: the name it was opened by, for messages.
+            requested: the name it was opened by, for messages.
             name: its own name, which is that of a version.
         """
         self._client = client
         self._address = address
         self._distribution = distribution
-        self._asked = asked
+        self._requested = requested
         self.name = name
         self.description = description
         self._languages: Mapping[str, int] = {}
@@ -80,18 +80,18 @@ class EngineIndex:
     def languages(self) -> Mapping[str, int]:
         if not self._languages:  # an empty index will be filled soon
             body: dict[str, Any] = {"terms": {"field": "lang", "size": _MAX_LANGUAGES}}
-            with engine_errors(self._address, self._asked):
+            with engine_errors(self._address, self._requested):
                 answer = self._client.search(index=self.name, body={"size": 0, "aggs": {"languages": body}})
             buckets = answer["aggregations"]["languages"]["buckets"]
             self._languages = {bucket["key"]: int(bucket["doc_count"]) for bucket in buckets}
         return self._languages
 
     def idf(self) -> IdfTable:
-        with engine_errors(self._address, self._asked):
+        with engine_errors(self._address, self._requested):
             return EngineIdf(self._client).load(self.name)
 
     def hubness_sample(self) -> HubnessSample:
-        with engine_errors(self._address, self._asked):
+        with engine_errors(self._address, self._requested):
             return EngineIdf(self._client).load_sample(self.name)
 
     def knn(
@@ -119,29 +119,29 @@ class EngineIndex:
         check_number_of_ids(doc_ids)
         if not doc_ids:
             return {}
-        with engine_errors(self._address, self._asked):
+        with engine_errors(self._address, self._requested):
             answer = self._client.search(index=self.name, body=documents_body(doc_ids), headers=rights.headers)
         return {hit["_id"]: read_document(hit) for hit in answer["hits"]["hits"]}
 
     def fetch(self, doc_id: str, rights: Rights = SERVICE) -> EncodedDocument:
-        with engine_errors(self._address, self._asked):
+        with engine_errors(self._address, self._requested):
             # Not GET /INDEX/_doc/ID: a path cannot contain an id such as `..`.
             answer = self._client.mget(index=self.name, body={"ids": [doc_id]}, headers=rights.headers)
         (found,) = answer["docs"]
         if "error" in found:
-            raise no_such_index(self._address, self._asked)
+            raise no_such_index(self._address, self._requested)
         if not found.get("found"):
-            raise NotFound(f"index {self._asked!r} has no document {doc_id!r}; a search shows the ids that it has")
+            raise NotFound(f"index {self._requested!r} has no document {doc_id!r}; a search shows the ids that it has")
         return read_encoded(found)
 
     def count(self, filters: Filters = Filters(), rights: Rights = SERVICE) -> int:
         query = {"query": {"bool": {"filter": filter_clauses(filters)}}}
-        with engine_errors(self._address, self._asked):
+        with engine_errors(self._address, self._requested):
             return int(self._client.count(index=self.name, body=query, headers=rights.headers)["count"])
 
     def random_documents(self, n: int) -> list[Document]:
-        with engine_errors(self._address, self._asked):
-            return [read_document(hit) for hit in sample_documents(self._client, self.name, SHOWN_FIELDS, n)]
+        with engine_errors(self._address, self._requested):
+            return [read_document(hit) for hit in sample_documents(self._client, self.name, DOCUMENT_FIELDS, n)]
 
     def _candidates(self, body: Mapping[str, Any], rights: Rights, scores_are_cosines: bool = False) -> list[Candidate]:
         """Reads the candidates of a search from doc values or, if a document lacks them, from `_source`.
@@ -151,7 +151,7 @@ class EngineIndex:
         """
         params = {} if scores_are_cosines else _WHOLE_INDEX
         search = partial(self._client.search, index=self.name, params=params, headers=rights.headers)
-        with engine_errors(self._address, self._asked):
+        with engine_errors(self._address, self._requested):
             found = candidates_from_doc_values(search(body={**body, **FROM_DOC_VALUES}), scores_are_cosines)
             if found is not None:
                 return found

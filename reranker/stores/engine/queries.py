@@ -41,8 +41,8 @@ _TERM = regex.compile(
     r"|[^\W\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]+"
 )
 
-# The fields that a page of hits shows.
-SHOWN_FIELDS = ["lang", "title", "text", "url", "metadata"]
+# The fields of a `Document`.
+DOCUMENT_FIELDS = ["lang", "title", "text", "url", "metadata"]
 # Equal scores are ordered by a hash of the ids, since the engine's own order depends on the shards. Documents of other
 # programs may have no hash.
 _ORDER = ["_score", {"id_hash": {"order": "asc", "missing": "_last", "unmapped_type": "long"}}]
@@ -94,12 +94,12 @@ def translated_body(
     Args:
         n_documents: of the index, by language.
     """
-    wanted = {language: found for language, found in groups.items() if found and n_documents.get(language)}
-    if not wanted:
+    searched = {language: found for language, found in groups.items() if found and n_documents.get(language)}
+    if not searched:
         return None
-    max_words = _MAX_TRANSLATED_CLAUSES // (len(TEXT_FIELDS) * len(wanted))
+    max_words = _MAX_TRANSLATED_CLAUSES // (len(TEXT_FIELDS) * len(searched))
     by_language = []
-    for language, found in wanted.items():
+    for language, found in searched.items():
         fields = [f"{field}.{language_field(distribution, language)}" for field in TEXT_FIELDS]
         clauses = group_clauses(found, partial(_word, fields), CountedRarity(n_documents[language]), max_words)
         by_language.append(
@@ -129,7 +129,7 @@ def documents_body(doc_ids: Sequence[str]) -> dict[str, Any]:
     """Builds a search for documents by id. Unlike `_mget` it also finds those with a routing value."""
     return {
         "size": len(doc_ids),
-        "_source": SHOWN_FIELDS,
+        "_source": DOCUMENT_FIELDS,
         "track_total_hits": False,
         "query": {"bool": {"filter": {"ids": {"values": list(doc_ids)}}}},
     }
@@ -145,13 +145,13 @@ def filter_clauses(filters: Filters) -> list[dict[str, Any]]:
     clauses: list[dict[str, Any]] = []
     if filters.languages:
         clauses.append({"terms": {"lang": list(filters.languages)}})
-    for name, wanted in filters.metadata.items():
+    for name, condition in filters.metadata.items():
         field = f"metadata.{name}"
-        if isinstance(wanted, Range):
-            bounds = {bound: getattr(wanted, bound) for bound in ("gte", "gt", "lte", "lt")}
+        if isinstance(condition, Range):
+            bounds = {bound: getattr(condition, bound) for bound in ("gte", "gt", "lte", "lt")}
             clauses.append({"range": {field: {name: value for name, value in bounds.items() if value is not None}}})
         else:
-            clauses.append({"terms": {field: list(wanted)}})
+            clauses.append({"terms": {field: list(condition)}})
     return clauses
 
 

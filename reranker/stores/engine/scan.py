@@ -46,7 +46,7 @@ class PointInTime:
         """Yields the hits of all slices, in pages.
 
         Args:
-            source: the wanted fields, as `_source` of a search.
+            source: the fields to read, as `_source` of a search.
         """
         for of_slice in self.slices:
             yield from self._pages_of(of_slice, query, source, timeout_s)
@@ -91,8 +91,8 @@ class PointInTime:
         return str(answer["pit_id"])
 
     def _n_shards(self, index: str) -> int:
-        wanted = {"filter_path": "*.settings.index.number_of_shards"}
-        (found,) = self._client.indices.get_settings(index=index, params=wanted).values()
+        params = {"filter_path": "*.settings.index.number_of_shards"}
+        (found,) = self._client.indices.get_settings(index=index, params=params).values()
         return int(found["settings"]["index"]["number_of_shards"])
 
 

@@ -24,8 +24,8 @@ def adapted(
     for option in _LEFT_TO_TEMPLATES:
         if option in decided or (option in _REPLICAS and not decided.keys().isdisjoint(_REPLICAS)):
             settings.pop(option, None)
-    kept = {} if version_of is None else _kept(client, version_of)
-    return {**definition, "settings": {"index": {**settings, **kept}}}
+    pipelines = {} if version_of is None else _pipelines(client, version_of)
+    return {**definition, "settings": {"index": {**settings, **pipelines}}}
 
 
 def _settings_of_templates(client: opensearchpy.OpenSearch, name: str) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def _settings_of_templates(client: opensearchpy.OpenSearch, name: str) -> dict[s
     return dict(found) if isinstance(found, dict) else {}
 
 
-def _kept(client: opensearchpy.OpenSearch, version_of: str) -> dict[str, Any]:
+def _pipelines(client: opensearchpy.OpenSearch, version_of: str) -> dict[str, Any]:
     try:
         found = client.indices.get_settings(index=version_of)
     except exceptions.NotFoundError:
