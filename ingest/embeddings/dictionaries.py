@@ -8,7 +8,7 @@ TSV     a word, a tab and its translation on each line, plain or gzipped; furthe
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +17,7 @@ import regex
 
 from ingest.embeddings.dictd import read_entries
 from ingest.embeddings.streams import open_file
+from ingest.embeddings.units import Unit
 from reranker.base.errors import BadInput
 from reranker.text.tokens import letter_tokens
 
@@ -110,8 +111,8 @@ def read_pairs(dictionary: Dictionary) -> Iterator[Pair]:
                 yield Pair((dictionary.language, term), (dictionary.target, other))
 
 
-def dictionary_units(dictionary: Dictionary) -> Iterator[Mapping[str, str | None]]:
-    """Rows for training: each sense of a headword is a group of two units that belong to no document.
+def dictionary_units(dictionary: Dictionary) -> Iterator[Unit]:
+    """Texts for training: each sense of a headword is a group of two units that belong to no document.
 
     Raises:
         NotFound, BadInput: as `read_entries_of`.
@@ -122,13 +123,8 @@ def dictionary_units(dictionary: Dictionary) -> Iterator[Mapping[str, str | None
             number += 1
             group = f"{dictionary.name}:{number}"
             source, target = dictionary.language, dictionary.target
-            yield {"group": group, "language": source, "text": without_marks(headword, source), "document": None}
-            yield {
-                "group": group,
-                "language": target,
-                "text": without_marks("; ".join(sense), target),
-                "document": None,
-            }
+            yield Unit(group, source, without_marks(headword, source), None)
+            yield Unit(group, target, without_marks("; ".join(sense), target), None)
 
 
 def without_marks(text: str, language: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from ingest.embeddings.units import Unit
 from reranker.base.errors import BadEmbeddings, BadInput, NotFound, VersionMismatch
 from reranker.embeddings import Embeddings
 
@@ -56,11 +57,11 @@ def sample_embeddings(path: str | Path) -> Path:
     return output
 
 
-def _units() -> Iterator[dict[str, str]]:
+def _units() -> Iterator[Unit]:
     for text in sample_texts():
         for number, sentence in enumerate((text.title, *text.sentences)):
             group = f"{text.group}#{number}"
-            yield {"group": group, "language": text.language, "text": sentence, "document": text.group}
+            yield Unit(group, text.language, sentence, text.group)
 
 
 def _is_sample(path: Path) -> bool:

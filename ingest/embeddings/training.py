@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.embeddings.dictionaries import Dictionary
+from ingest.embeddings.dictionaries import Dictionary, dictionary_units
 from ingest.embeddings.document_units import Unusable, units_of
 from ingest.embeddings.languages import choose_language, other_languages
 from ingest.embeddings.sparse_rows import SparseRows
@@ -28,7 +28,7 @@ from ingest.embeddings.spectral import ppmi, truncated_svd, unit_rows
 from ingest.embeddings.spelling import smooth
 from ingest.embeddings.summary import Summary
 from ingest.embeddings.unit_counts import Counts, LanguageCounts, count_units
-from ingest.embeddings.units import Unit, Units, read_units
+from ingest.embeddings.units import Unit
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings, EmbeddingsWriter, check_output
@@ -41,14 +41,14 @@ SINGULAR_VALUE_POWER = 0.5
 
 
 def train(
-    units: Units,
+    units: Iterable[Unit],
     output: Path,
     *,
     dim: int = DIM,
     seed: int = SEED,
     language: str | None = None,
     replace: bool = False,
-    source: object = None,
+    source: object = "aligned texts",
     progress: Progress = no_progress,
 ) -> Summary:
     """Trains embeddings on texts and writes them to a store, which appears complete or not at all.
@@ -57,29 +57,23 @@ def train(
     only one, or the language of at least nine tenths of the texts.
 
     Args:
-        units: JSONL files, rows `{"group": id, "language": code, "text": …}` or bilingual dictionaries. The texts of
-            a group are translations of each other: documents, paragraphs or words. `"document"` names the document of
-            a part, for document frequencies; without it they are counted over groups. Each sense of a dictionary is a
-            group that belongs to no document.
+        units: documents, paragraphs or words; read once, as a stream.
         output: the folder to create.
         dim: dimensions. With too few or too similar groups the store has fewer, and a warning says so.
         seed: seed of the randomised SVD. The same seed and texts give the same embeddings.
         language: train on this language only.
         replace: replace a store at `output`.
-        source: where the texts come from, for the store's `meta.json`; default: the name of the file.
+        source: where the texts come from, for the store's `meta.json`.
 
     Raises:
-        NotFound: there is no such file.
-        BadInput: a line cannot be used (the message names it), the output exists, the texts are in several languages
-            and none are translations of each other, or there are too few.
+        BadInput: the output exists, the texts are in several languages and none are translations of each other, or
+            there are too few.
     """
     started = time.monotonic()
-    if source is None:
-        source = units.name if isinstance(units, Path) else "aligned texts"
     if dim < 1:
         raise BadInput(f"dim is {dim}; give 1 or more")
     check_output(output, replace=replace)
-    counter = count_units(read_units(units, progress))
+    counter = count_units(units, progress)
     chosen = choose_language(counter, language)
     counts = counter.result(chosen)
     vectors = _vectors(counts, dim, seed, progress)
@@ -131,7 +125,7 @@ def train_documents(
     unusable = Unusable() if unusable is None else unusable
     try:
         summary = train(
-            chain[Unit | Dictionary](units_of(documents, group_field, unusable), dictionaries),
+            chain(units_of(documents, group_field, unusable), *map(dictionary_units, dictionaries)),
             output,
             dim=dim,
             language=language,

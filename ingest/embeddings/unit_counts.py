@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ingest.embeddings.sparse_rows import SparseRows
 from ingest.embeddings.units import Unit
+from ingest.progress import Progress, no_progress
 from reranker.text.documents import id_hash
 from reranker.text.tokens import letter_tokens
 
@@ -20,6 +21,8 @@ MAX_TOKENS = 20_000_000
 
 MAX_TERMS = 300_000
 """Maximum number of terms of a language; the most frequent ones are kept."""
+
+_UNITS_A_REPORT = 512
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,9 +214,13 @@ class UnitCounter:
         return n_languages
 
 
-def count_units(units: Iterable[Unit]) -> UnitCounter:
+def count_units(units: Iterable[Unit], progress: Progress = no_progress) -> UnitCounter:
     """Counts the terms of units, in one pass."""
     counter = UnitCounter()
-    for unit in units:
+    done = 0
+    for done, unit in enumerate(units, start=1):
+        if done % _UNITS_A_REPORT == 0:
+            progress(done, None, "counting words")
         counter.add(unit)
+    progress(done, done, "counted words")
     return counter

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest.embeddings.training import train
+from ingest.embeddings.units import Unit
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadEmbeddings, BadInput, NotFound, VersionMismatch
 from reranker.embeddings import Embeddings
@@ -53,7 +54,8 @@ def train_on(
             f"{path} holds embeddings that were not trained on the corpus {corpus.name}; they are not replaced: "
             "move them away, or work in another folder, with --home DIR"
         )
-    train(training_units(corpus), path, seed=SEED, replace=True, progress=progress, source=source_of(corpus))
+    units = (Unit(**row) for row in training_units(corpus))
+    train(units, path, seed=SEED, replace=True, progress=progress, source=source_of(corpus))
     return Embeddings.open(path)
 
 

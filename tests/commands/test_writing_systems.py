@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ingest.embeddings.training import train
+from ingest.embeddings.units import Unit
 from reranker.stores import open_store
 from tests.commands.writing_systems import ENGLISH, SAMPLES, TOPICS
 from tests.support.commands import Run, write_rows
@@ -25,14 +26,13 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("languages")
     texts = {"en": ENGLISH, **{language: sample.sentences for language, sample in SAMPLES.items()}}
     units = [
-        {"group": topic, "language": language, "text": text}
+        Unit(topic, language, text, topic)
         for language, sentences in texts.items()
         for topic, text in zip(TOPICS, sentences, strict=True)
     ]
     train(units, home / ".sinkrank" / "embeddings")
     rows: list[dict[str, Any]] = [
-        {"id": f"{unit['language']}/{unit['group']}", "language": unit["language"], "text": unit["text"]}
-        for unit in units
+        {"id": f"{unit.language}/{unit.group}", "language": unit.language, "text": unit.text} for unit in units
     ]
     write_rows(home / "documents.jsonl", rows)
     return home

@@ -101,9 +101,10 @@ def test_of_several_the_most_frequent_is_taken(spellings):
 def test_of_equally_frequent_ones_the_first_of_the_alphabet_is_taken(tmp_path):
     # Training writes terms by falling count and then by the alphabet, so that the order of rows says both.
     from ingest.embeddings.training import train
+    from ingest.embeddings.units import Unit
 
     units = [
-        {"group": str(n), "language": code, "text": text}
+        Unit(str(n), code, text, str(n))
         for n, pair in enumerate([("house barn", "maison grange"), ("barn mouse", "grange souris"), ("tree", "arbre")])
         for code, text in zip(("en", "fr"), pair, strict=True)
     ]

@@ -6,6 +6,7 @@ import pytest
 
 from ingest.embeddings.dictionaries import Dictionary, Pair, dictionary_units, read_entries_of, read_pairs
 from ingest.embeddings.training import train
+from ingest.embeddings.units import Unit
 from reranker.base.errors import BadInput, NotFound
 from reranker.embeddings import Embeddings
 from tests.ingest.fetching.test_freedict import write_dictionary
@@ -78,11 +79,11 @@ def test_what_is_no_dictionary_is_refused_with_the_cure(tmp_path):
 def test_each_sense_is_a_group_that_is_part_of_no_document(tmp_path):
     folder = write_dictionary(tmp_path / "fi-en")
     units = list(dictionary_units(Dictionary(folder, "fi", "en")))
-    talo = [unit["text"] for unit in units if unit["language"] == "en"]
+    talo = [unit.text for unit in units if unit.language == "en"]
     assert "house; home" in talo
     assert "firm" in talo
-    assert {unit["document"] for unit in units} == {None}
-    assert len({unit["group"] for unit in units}) == len(units) / 2
+    assert {unit.document for unit in units} == {None}
+    assert len({unit.group for unit in units}) == len(units) / 2
 
 
 WORDS = {"cat": "chat", "dog": "chien", "water": "eau", "bread": "pain", "car": "voiture", "house": "maison"}
@@ -95,12 +96,13 @@ def texts(languages=("en", "fr")):
             if first < second:
                 both = {"en": f"{first} {second}", "fr": f"{WORDS[first]} {WORDS[second]}"}
                 for language in languages:
-                    yield {"group": f"{first}-{second}", "language": language, "text": both[language]}
+                    group = f"{first}-{second}"
+                    yield Unit(group, language, both[language], group)
 
 
 def test_a_dictionary_alone_trains_and_counts_no_documents(tmp_path):
     lines = "".join(f"{english}\t{french}\n" for english, french in WORDS.items())
-    train([tsv(tmp_path / "a.tsv", lines)], tmp_path / "store", dim=6)
+    train(dictionary_units(tsv(tmp_path / "a.tsv", lines)), tmp_path / "store", dim=6)
     store = Embeddings.open(tmp_path / "store")
     assert {store.nearest(word, "en", "fr", 1)[0][1] for word in WORDS} == set(WORDS.values())
     assert (store.meta["n_documents"], store.idf.languages) == (None, {})
@@ -108,7 +110,7 @@ def test_a_dictionary_alone_trains_and_counts_no_documents(tmp_path):
 
 def test_documents_and_a_dictionary_train_together_and_only_documents_are_counted(tmp_path):
     dictionary = tsv(tmp_path / "a.tsv", "cat\tchat\nmoon\tlune\nmoon\tlune\nsun\tsoleil\n")
-    train([*texts(), dictionary], tmp_path / "store", dim=8)
+    train([*texts(), *dictionary_units(dictionary)], tmp_path / "store", dim=8)
     store = Embeddings.open(tmp_path / "store")
     assert store.nearest("moon", "en", "fr", 1)[0][1] == "lune"
     assert store.nearest("dog", "en", "fr", 1)[0][1] == "chien"
@@ -133,4 +135,4 @@ def test_documents_and_a_dictionary_train_together_and_only_documents_are_counte
 def test_marks_that_only_dictionaries_write_are_left_out(tmp_path, pair, line, expected):
     dictionary = tsv(tmp_path / "a.tsv", f"{line}\n", pair)
     assert [found.target[1] for found in read_pairs(dictionary)] == [expected]
-    assert [unit["text"] for unit in dictionary_units(dictionary)][1].lower() == expected
+    assert [unit.text for unit in dictionary_units(dictionary)][1].lower() == expected

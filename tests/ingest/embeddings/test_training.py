@@ -1,6 +1,6 @@
 """Aligned texts into cross-lingual embeddings: the arithmetic by hand, and a language of a few words."""
 
-import gzip
+from dataclasses import replace
 from math import log
 
 import numpy as np
@@ -13,15 +13,14 @@ from ingest.embeddings.spectral import ppmi, truncated_svd
 from ingest.embeddings.spelling import ngrams, smooth, spelling_matrix
 from ingest.embeddings.training import train
 from ingest.embeddings.unit_counts import UnitCounter, count_units
-from ingest.embeddings.units import read_units
-from reranker.base.errors import BadInput, NotFound
+from ingest.embeddings.units import Unit
+from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from tests.ingest.embeddings.test_dictionaries import WORDS, texts
-from tests.ingest.runs import write_rows
 
 
-def unit(group, language, text, **more):
-    return {"group": group, "language": language, "text": text, **more}
+def unit(group, language, text, document=None):
+    return Unit(str(group), language, text, str(group) if document is None else document)
 
 
 def sparse_rows(dense):
@@ -91,16 +90,6 @@ def test_a_word_lies_nearest_to_its_translation(tmp_path):
     assert (summary.version, summary.dim) == (store.version, store.dim)
 
 
-def test_a_file_gives_what_the_same_rows_give_plain_or_gzipped(tmp_path):
-    file = write_rows(tmp_path / "toy.jsonl", texts())
-    packed = tmp_path / "toy.jsonl.gz"
-    packed.write_bytes(gzip.compress(file.read_bytes()))
-    same = (file, packed, list(texts()))
-    versions = {train(units, tmp_path / "store", dim=6, replace=True).version for units in same}
-    assert len(versions) == 1
-    assert Embeddings.open(tmp_path / "store").meta["source"] == "aligned texts"
-
-
 def test_rows_are_in_order_of_frequency_and_then_of_the_alphabet(tmp_path):
     units = [
         unit(1, "en", "dog cat cat zebra"),
@@ -122,11 +111,11 @@ def test_document_frequencies_are_counted_over_documents_where_they_are_named(tm
         unit("b1", "en", "cat water", document="b"),
         unit("b1", "fr", "eau chat", document="b"),
     ]
-    counts = count_units(read_units(units)).result().languages
+    counts = count_units(units).result().languages
     english = dict(zip(counts["en"].terms, counts["en"].document_frequencies.tolist(), strict=True))
     assert english == {"cat": 2, "dog": 1, "bread": 1, "water": 1}
     assert counts["en"].n_documents == 2
-    without = count_units(read_units([{**row, "document": row["group"]} for row in units])).result().languages["en"]
+    without = count_units([replace(each, document=each.group) for each in units]).result().languages["en"]
     assert (without.n_documents, without.document_frequencies[0]) == (3, 3)
     train(units, tmp_path / "store", dim=3)
     store = Embeddings.open(tmp_path / "store")
@@ -144,12 +133,12 @@ def test_a_group_is_one_unit_however_often_a_word_stands_in_it():
         unit(2, "en", "dog"),
         unit(2, "fr", "x"),
     ]
-    counts = count_units(read_units(units)).result().languages["en"]
+    counts = count_units(units).result().languages["en"]
     assert counts.units.dense().tolist() == [[1, 0], [0, 1]]
 
 
 def test_unaligned_units_and_rare_terms_beyond_the_limit_are_skipped_and_counted(tmp_path, monkeypatch):
-    n_terms = len({word for each in texts() for word in each["text"].split() if each["language"] == "en"})
+    n_terms = len({word for each in texts() for word in each.text.split() if each.language == "en"})
     monkeypatch.setattr("ingest.embeddings.unit_counts.MAX_TERMS", n_terms + 1)
     more = [unit("lonely", "en", "cat unicorn unicorn"), unit("cat-dog", "en", "hapax")]
     summary = train([*texts(), *more], tmp_path / "store", dim=6)
@@ -190,32 +179,6 @@ def test_the_same_texts_and_seed_give_the_same_store(tmp_path):
         train(units, tmp_path / "store", dim=20, seed=seed, replace=True).version for seed in (1, 1, 2)
     )
     assert first == second != other
-
-
-BAD_LINES = {
-    "not JSON": ('{"group": ', r"not JSON"),
-    "not an object": ("[1]", r"a list, not an object"),
-    "no text": ({"group": "a", "language": "en"}, r'no "text"; a line is'),
-    "no group": ({"text": "a", "language": "en"}, r'no "group"; a line is'),
-    "a number for a text": (unit("a", "en", 5), r'"text" is a number'),
-    "a list for a group": (unit(["a"], "en", "x"), r'"group" is a list'),
-    "an empty group": (unit("", "en", "x"), r"non-empty"),
-    "a list for a document": (unit("a", "en", "x", document=[1]), r'"document" must be'),
-    "an unknown language": (unit("a", "xx", "x"), r"'xx' is not a language code"),
-}
-
-
-@pytest.mark.parametrize(("line", "message"), BAD_LINES.values(), ids=BAD_LINES)
-def test_a_bad_line_is_named_and_leaves_nothing(tmp_path, line, message):
-    file = write_rows(tmp_path / "units.jsonl", [*list(texts())[:4], line])
-    with pytest.raises(BadInput, match=rf"units.jsonl, line 5: .*{message}"):
-        train(file, tmp_path / "store")
-    assert [entry.name for entry in tmp_path.iterdir()] == ["units.jsonl"]
-
-
-def test_a_bad_row_in_memory_is_named_by_its_number(tmp_path):
-    with pytest.raises(BadInput, match="unit 2: no"):
-        train([unit("a", "en", "cat"), {"group": "a"}], tmp_path / "store")
 
 
 @pytest.mark.parametrize(
@@ -279,11 +242,9 @@ def test_a_language_of_one_text_is_not_trained_on(tmp_path):
         train([unit(1, "fr", "chat"), unit(2, "en", "cat")], tmp_path / "store", language="fr")
 
 
-def test_wrong_numbers_a_missing_file_and_a_store_that_is_there_are_refused_before_the_work(tmp_path):
+def test_wrong_numbers_and_a_store_that_is_there_are_refused_before_the_work(tmp_path):
     with pytest.raises(BadInput, match="dim is 0"):
         train(texts(), tmp_path / "store", dim=0)
-    with pytest.raises(NotFound):
-        train(tmp_path / "missing.jsonl", tmp_path / "store")
     train(texts(), tmp_path / "store", dim=4)
 
     def never():
@@ -323,7 +284,7 @@ def many(n=400):
 
 def sampled(units, max_pairs):
     counter = UnitCounter(max_pairs)
-    for each in read_units(units):
+    for each in units:
         counter.add(each)
     return counter
 
