@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ingest.embeddings.samples import sample_embeddings
-    from ingest.embeddings.training import train
     from reranker.base.errors import (
         BadDocument,
         BadEmbeddings,
@@ -71,7 +70,6 @@ __all__ = [
     "WrongParameter",
     "__version__",
     "sample_embeddings",
-    "train",
 ]
 
 _HOMES = {
@@ -80,7 +78,6 @@ _HOMES = {
     "Reranker": "reranker.ranking.reranker",
     "Reranking": "reranker.ranking.ranked",
     "sample_embeddings": "ingest.embeddings.samples",
-    "train": "ingest.embeddings.training",
 }
 """Where a name is defined; the others are errors."""
 
