@@ -7,16 +7,16 @@ The file is deleted at the end of the run.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
-from io import FileIO
 from pathlib import Path
 from typing import Any, Self
+
+from filelock import FileLock, Timeout
 
 from reranker.base.errors import BadInput, StoreUnavailable
 
@@ -59,7 +59,7 @@ class Checkpoint:
         self.owner = secrets.token_hex(8)
         self.target: str | None = None
         self._path = None if folder is None else folder / f"{identity.index}-{identity.key}.json"
-        self._file: FileIO | None = None
+        self._lock = None if self._path is None else FileLock(f"{self._path}.lock", blocking=False, thread_local=False)
 
     def __enter__(self) -> Self:
         """
@@ -67,16 +67,14 @@ class Checkpoint:
             BadInput: another process is doing the same run.
             StoreUnavailable: the file cannot be written.
         """
-        if self._path is None:
+        if self._path is None or self._lock is None:
             return self
-        with ExitStack() as opened:  # closes the file if it cannot be used
+        with ExitStack() as opened:  # frees the lock if the file cannot be used
             try:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = opened.enter_context(self._path.open("a+b", buffering=0))
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                self._file.seek(0)
-                content = self._file.read()
-            except BlockingIOError as error:
+                opened.enter_context(self._lock)
+                content = self._path.read_bytes() if self._path.exists() else b""
+            except Timeout as error:
                 raise BadInput(
                     f"another process ingests the same input into this index ({self._path}); wait until it is done"
                 ) from error
@@ -90,11 +88,13 @@ class Checkpoint:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._file is None or self._path is None:
+        if self._path is None or self._lock is None:
             return
-        self._file.close()
         if self.target is None:
             self._path.unlink(missing_ok=True)
+        with suppress(OSError):  # Windows removes no open file; there the lock removes its own
+            Path(self._lock.lock_file).unlink(missing_ok=True)
+        self._lock.release()
 
     def choose_target(self, target: str) -> None:
         """Stores the name of the version to make.
@@ -110,12 +110,10 @@ class Checkpoint:
         self.target = None
 
     def _save(self) -> None:
-        if self._file is None:
+        if self._path is None:
             return
         try:
-            self._file.seek(0)
-            self._file.truncate()
-            self._file.write(json.dumps({"owner": self.owner, "target": self.target}).encode())
+            self._path.write_text(json.dumps({"owner": self.owner, "target": self.target}), encoding="utf-8")
         except OSError as error:
             raise self._unwritable(error) from error
 

@@ -3,7 +3,6 @@ removes it."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import stat
@@ -12,6 +11,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from filelock import FileLock
 
 # A folder is not locked in the moment after its creation.
 _MIN_AGE_SECONDS = 60.0
@@ -28,12 +29,12 @@ def temporary_folder(prefix: str, parent: Path | None = None) -> Iterator[Path]:
     """
     _remove_left(prefix, Path(tempfile.gettempdir()) if parent is None else parent)
     owner, folder = os.getpid(), Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-    with _locked(folder):
-        try:
+    try:
+        with _lock_of(folder):
             yield folder
-        finally:
-            if os.getpid() == owner:
-                shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        if os.getpid() == owner:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _remove_left(prefix: str, parent: Path) -> None:
@@ -41,17 +42,16 @@ def _remove_left(prefix: str, parent: Path) -> None:
         with suppress(OSError):  # in use, or removed meanwhile
             found = path.lstat()
             is_old = time.time() - found.st_mtime > _MIN_AGE_SECONDS
-            if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and is_old:
-                with _locked(path):
-                    shutil.rmtree(path)
+            if stat.S_ISDIR(found.st_mode) and _is_ours(found) and is_old:
+                with _lock_of(path):
+                    pass
+                shutil.rmtree(path)  # after the lock: Windows removes no open file
 
 
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Holds the folder's lock; the system frees it when the process ends. BlockingIOError if another holds it."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
-        os.close(handle)
+def _is_ours(found: os.stat_result) -> bool:
+    return os.name == "nt" or found.st_uid == os.getuid()  # Windows has no user ids
+
+
+def _lock_of(folder: Path) -> FileLock:
+    """The folder's lock, which the system frees when the process ends. TimeoutError if another process holds it."""
+    return FileLock(folder / ".lock", blocking=False, thread_local=False)
