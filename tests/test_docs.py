@@ -15,7 +15,7 @@ from sinkrank.commands.app import app as command_line
 from tests.support.tiny import tiny_embeddings
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "papers").rglob("*.md")])
 
 
 def text(name):
@@ -70,6 +70,20 @@ def test_a_route_is_documented(tmp_path, store):
         path = rule.rule.replace("<path:name>", "{file}")
         if path not in ("/", "/<any_path:path>"):
             assert f"{path}`" in documented, f"{path} is not in docs/http.md"
+
+
+def table(page, header):
+    """The rows below the header of a table."""
+    lines = page[page.index(header) :].splitlines()
+    return [row for row in lines[2 : next(n for n, line in enumerate(lines) if not line)] if row]
+
+
+FIGURES = "| collection | measure | first stage | Sinkrank | |"
+
+
+@pytest.mark.parametrize("row", table((ROOT / "README.md").read_text(encoding="utf-8"), FIGURES))
+def test_a_figure_of_the_readme_is_that_of_the_evaluation(row):
+    assert row in table(text("evaluation.md"), FIGURES)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -20,7 +20,7 @@ from ingest.progress import Progress, no_progress
 from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.embeddings.query_encoder import QueryEncoderFiles
 
-# 0.1 to 1 give the same quality (docs/evaluation.md).
+# 0.1 to 1 give the same quality (papers/results/order.md).
 _RIDGE = 0.3
 
 

@@ -78,7 +78,7 @@ MINILM = SentenceModel(
     passages_a_second=250,
 )
 """With weights of 8 bits: twice as fast as in float32 and a quarter of its size. The order of documents is as good
-(docs/evaluation.md)."""
+(papers/results/order.md)."""
 
 E5 = SentenceModel(
     e5_onnx.NAME,

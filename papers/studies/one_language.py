@@ -1,7 +1,8 @@
 """Measures ways to count words for training in one language, on judged collections.
 
-`python -m papers.studies.one_language FOLDER…` (folders in BEIR's layout) prints the table of docs/embeddings.md. Each
-store is trained on the collection's own documents. Transport orders BM25's best 100, alone and with BM25's score.
+`python -m papers.studies.one_language FOLDER…` (folders in BEIR's layout) prints the table of
+papers/results/embeddings.md. Each store is trained on the collection's own documents. Transport orders BM25's best 100,
+alone and with BM25's score.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Measures what was tried for the order of short and long queries, on the development half of the training pages.
 
-`python -m papers.studies.study --home .sinkrank` prints the table of docs/evaluation.md: the mean MRR over directions
-of each attempt at each kind of query, all documents re-ranked. Nothing here is used by a search.
+`python -m papers.studies.study --home .sinkrank` prints the table of papers/results/order.md: the mean MRR over
+directions of each attempt at each kind of query, all documents re-ranked. Nothing here is used by a search.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from reranker.transport import Parameters, distances
 from tests.demo.small_pages import page
 from tests.support.tiny import tiny_embeddings
 
-RECORD = Path(__file__).parents[2] / "docs" / "evaluation.md"
+RECORD = Path(__file__).parents[1] / "results" / "order.md"
 
 
 def trial_of(pages, embeddings, n_queries=5):

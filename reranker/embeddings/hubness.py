@@ -24,7 +24,7 @@ from reranker.text.idf import IdfTable
 if TYPE_CHECKING:
     from reranker.transport.query_sample import QuerySample
 
-# Chosen by measurement (docs/evaluation.md). A sampled query is the first 8 tokens of a document.
+# Chosen by measurement (papers/results/order.md). A sampled query is the first 8 tokens of a document.
 SAMPLE_TOKENS = 8
 SAMPLE_QUERIES = 400
 N_NEAREST = 10

@@ -33,7 +33,7 @@ UnknownWordsRule = Literal["skip", "nearest", "same", "both", "parts", "paper"]
 UNKNOWN_WORDS_RULES: tuple[UnknownWordsRule, ...] = get_args(UnknownWordsRule)
 
 # `both` is the best rule for one term, or within 0.005 MRR of the best, on every task of LibreOffice, also development
-# (docs/methods.md).
+# (papers/results/embeddings.md).
 DEFAULT_RULE: UnknownWordsRule = "parts"
 
 

@@ -14,7 +14,7 @@ from reranker.ranking.query import Query
 from reranker.ranking.unknown_terms import lacking_terms
 from reranker.text.bags import BagOfWords
 
-# Chosen on development pages (docs/evaluation.md).
+# Chosen on development pages (papers/results/order.md).
 HUBNESS_WEIGHT = 0.2
 
 # The one method that is corrected: the others are those of the papers.

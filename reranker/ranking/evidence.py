@@ -39,7 +39,7 @@ class Shares(NamedTuple):
         return Shares(*(scale * each for each in self))._replace(**{kind: share})
 
 
-# Chosen on six English collections together (docs/evaluation.md).
+# Chosen on six English collections together (papers/results/order.md).
 PLAIN = Shares(first_stage=0.6, transport=0.4)
 WITH_NEIGHBOURS = Shares(first_stage=0.6, transport=0.2, neighbours=0.2)
 WITH_FEEDBACK = Shares(first_stage=0.25, transport=0.2, feedback=0.3, neighbours=0.25)
@@ -55,12 +55,12 @@ RANK_SHARE = 0.2
 difference in other evidence does not move a hit past the first one."""
 
 # Where the first stage's best hits hold all of the query, its share is at least this, and ours in between (`Shares`
-# above: the default where they hold little). Chosen on nine collections in five languages (docs/evaluation.md).
+# above: the default where they hold little). Chosen on nine collections in five languages (papers/results/order.md).
 COVERED_SHARE = 0.65
 _LEAST_COVERED = 0.25
 
 # Of a document in another language than the query's, whose first stage is by translations of the query's words. Chosen
-# on the development half of the LibreOffice help and on German and Greek questions (docs/evaluation.md).
+# on the development half of the LibreOffice help and on German and Greek questions (papers/results/order.md).
 # Translations tell more of a short query than of a long one, which goes on from a page rather than naming it.
 TRANSLATED_SHARE = 0.3
 _LONG_TRANSLATED_SHARE = 0.0

@@ -22,11 +22,11 @@ N_WORDS = 60
 # What the words of the best candidates weigh in the moved query; the query's own weigh the rest.
 _SHARE = 0.5
 
-# Chosen with the figures above on six English collections together (docs/evaluation.md); 5 to 12 are level.
+# Chosen with the figures above on six English collections together (papers/results/order.md); 5 to 12 are level.
 _POWER = 8
 
 # Titles and names of one to three words have one right answer more often than a topic: what the best candidates say
-# loses more there than it gains. With few candidates the best are no choice (both in docs/evaluation.md).
+# loses more there than it gains. With few candidates the best are no choice (both in papers/results/order.md).
 # Where the query is encoded, that says more than the best candidates of one word more.
 MIN_QUERY_WORDS = 4
 MIN_ENCODED_QUERY_WORDS = 5

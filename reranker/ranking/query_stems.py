@@ -13,7 +13,7 @@ from reranker.text.bags import BagOfWords, unknown_hash
 from reranker.text.idf import DocumentFrequencies
 
 # By Zipf's law the word of rank r is some 0.1 / r of all words, so some 10 / r of all texts of 100 words hold it.
-# Never worse than no lexical evidence on six English collections (docs/evaluation.md); 30 is.
+# Never worse than no lexical evidence on six English collections (papers/results/order.md); 30 is.
 _ZIPF_SHARE = 10.0
 
 

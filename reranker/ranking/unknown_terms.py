@@ -11,7 +11,7 @@ from reranker.embeddings import Embeddings
 from reranker.text.bags import BagOfWords, unknown_hash
 from reranker.text.tokens import has_digit
 
-# Of queries with a number in two English collections 0.5 orders better than 1 and 0.25 (docs/evaluation.md).
+# Of queries with a number in two English collections 0.5 orders better than 1 and 0.25 (papers/results/order.md).
 NUMBER_WEIGHT = 0.5
 
 

@@ -24,7 +24,7 @@ FirstStage = Literal["auto", "knn", "bm25", "translated", "hybrid"]
 FIRST_STAGES: tuple[str, ...] = get_args(FirstStage)
 
 DEFAULT_FIRST_STAGE = "hybrid"
-"""What `auto` takes: in one language and across languages it finds most (docs/evaluation.md)."""
+"""What `auto` takes: in one language and across languages it finds most (docs/choosing.md)."""
 
 # The paper's lists have 1,000 candidates at most.
 MAX_DEPTH = 1_000

@@ -17,7 +17,7 @@ Clause = dict[str, Any]
 
 # The engines refuse a query of more than 1,024 clauses; the caller's query has some of its own.
 MAX_CLAUSES = 600
-# The part of the other translations' scores that counts; nearest to the true sum (docs/methods.md).
+# The part of the other translations' scores that counts; nearest to the true sum (papers/results/order.md).
 _TIE_BREAKER = 0.1
 # Frequencies come from a sample and are of words, while the engine counts stems. This limits the error of a boost.
 _LARGEST_RATIO = 3.0

@@ -20,7 +20,7 @@ from reranker.text.tokens import LONGEST_CACHED_TOKEN
 from reranker.translation.groups import Translation, WordGroup
 from reranker.translation.nearest_terms import nearest_terms
 
-# Of each word, beside itself (docs/evaluation.md).
+# Of each word, beside itself (papers/results/order.md).
 N_TRANSLATIONS = 8
 
 # An entry holds some ten short words: some 2 kB.

@@ -21,7 +21,7 @@ from reranker.transport.solve import solve as solve_compiled
 
 METHODS: tuple[str, ...] = ("nbow", "rwmd", "emd", "sinkhorn", "relaxed", "auto")
 
-# Half the squared Euclidean cost: ahead of the Euclidean one up to 20 words, equal beyond (docs/evaluation.md).
+# Half the squared Euclidean cost: ahead of the Euclidean one up to 20 words, equal beyond (papers/results/order.md).
 AUTO_COST = "cosine"
 
 _DEFAULTS = Parameters()

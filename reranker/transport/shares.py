@@ -14,8 +14,8 @@ class AutoShares(NamedTuple):
     nbow: float
 
 
-# Chosen on the development half of the LibreOffice pages (docs/evaluation.md): more of `sinkhorn` serves half pages in
-# search of the other half and costs on short queries, less the other way round.
+# Chosen on the development half of the LibreOffice pages (papers/results/order.md): more of `sinkhorn` serves half
+# pages in search of the other half and costs on short queries, less the other way round.
 SHORT_QUERY, LONG_QUERY = AutoShares(0.45, 0.35, 0.20), AutoShares(0.40, 0.50, 0.10)
 SHORT_QUERY_WORDS, LONG_QUERY_WORDS = 12, 24
 """A query of so many distinct words or fewer is short, and one of so many or more is long."""

@@ -32,7 +32,7 @@ MAX_TRAINED_PAIRS = 10_000_000
 MAX_ENCODED = 150_000
 """Maximum number of words to encode, the most frequent of each language; rarer words are skipped."""
 
-# Chosen on the collections in one language that docs/embeddings.md names.
+# Chosen on the collections in one language that papers/results/embeddings.md names.
 _ENGLISH_DIRECTIONS = 2
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ingest.embeddings.sentence_models import SentenceModel
 
 N_PASSAGES = 6_000
-"""Maximum number of encoded passages. Half as many gain nearly as much (docs/evaluation.md)."""
+"""Maximum number of encoded passages. Half as many gain nearly as much (papers/results/order.md)."""
 
 MIN_PASSAGES = 500
 """With fewer passages the map is mostly noise."""

@@ -30,7 +30,7 @@ class PublishedVectors:
     languages: Sequence[str]
     folder: Path
     name: str = PUBLISHED
-    # With twice the weight the collections of docs/embeddings.md lose quality.
+    # With twice the weight judged collections lose quality.
     weight: float = 0.2
 
     @property
