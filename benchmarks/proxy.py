@@ -326,7 +326,7 @@ def serving(
         # would be another amount of work.
         environment = {**os.environ, "COLUMNS": "200", "SINKRANK_PROXY_BUDGET_MS": "60000"}
         environment["SINKRANK_PROCESSES"] = str(n_processes)
-        environment["SINKRANK_PROXY_MAX_RERANKS"] = str(max(CLIENTS))
+        environment["SINKRANK_WORKERS"] = str(max(CLIENTS))
         environment["PYTHONPATH"] = str((code or _ROOT).absolute())
         with subprocess.Popen(command, cwd=home, env=environment, stderr=subprocess.PIPE, text=True) as process:
             try:

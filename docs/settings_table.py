@@ -15,10 +15,10 @@ HEADINGS = {
     "home": "What to open",
     "store_username": "Access to the engine",
     "host": "Server",
-    "log_format": "Logs and traces",
+    "log_format": "Logs",
     "first_stage": "Search",
     "max_body_bytes": "Limits of requests",
-    "proxy_window_size": "Proxy",
+    "proxy_text_fields": "Proxy",
 }
 _END = "\n## Secrets\n"
 

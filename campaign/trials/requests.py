@@ -30,9 +30,9 @@ N_THREADS = 4
 _PROPER_5XX = (501, 505)
 SETTINGS = {
     "SINKRANK_PROXY_TRANSLATE": "never",  # a translated search finds more than the engine
-    "SINKRANK_PROXY_WINDOW_SIZE": str(WINDOW),
+    "SINKRANK_DEPTH": str(WINDOW),
     "SINKRANK_PROXY_BUDGET_MS": "60000",
-    "SINKRANK_PROXY_MAX_RERANKS": "64",
+    "SINKRANK_WORKERS": "64",
     "SINKRANK_INDEX": OURS,
 }
 

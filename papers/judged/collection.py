@@ -101,7 +101,7 @@ def _opened_store(wanted: Wanted, settings: Settings) -> Iterator[Settings]:
     from reranker.base.temporary import temporary_folder
 
     with temporary_folder("sinkrank-measured-") as folder:
-        yield settings.model_copy(update={"store": str(folder), "store_pipeline": None})
+        yield settings.model_copy(update={"store": str(folder)})
 
 
 def present(

@@ -334,7 +334,7 @@ def measure(store: str, index: str, embeddings: Path, with_each: bool) -> None:
     ):
         template, headers = QueryTemplate.over(FIELDS), in_process_proxy.caller_headers(settings)
         searches = ProxySearches(app, template, index, headers)
-        ways = [Way(name, name, FIRST_STAGE, settings.proxy_window_size) for name in ("none", "auto")]
+        ways = [Way(name, name, FIRST_STAGE, settings.depth) for name in ("none", "auto")]
         runs = {language: [searches.run(way, judged_queries(language)) for way in ways] for language in QUERIES_IN}
     print_table(_COLUMNS, (row(language, *found) for language, found in runs.items()))
     if with_each:

@@ -18,8 +18,9 @@ from flask import Blueprint, Response
 from reranker.answers import ApiVersion, RankedText, RerankAnswer, RerankMeta, RerankResult, Usage
 from reranker.api.rerank_texts import TextRanking, rank_texts
 from reranker.service.errors import BadBody, TooLarge, json_response, use_shape
+from reranker.service.request_fields import MAX_DOCUMENTS
 from reranker.service.requests import RerankBody, TextsBody, parse, read_object
-from reranker.service.service import Service, current_service
+from reranker.service.service import current_service
 
 MODEL = "sinkrank"
 
@@ -51,7 +52,7 @@ def rerank() -> Response:
 def _rerank_documents(raw: dict[str, Any], api_version: Literal["1", "2"]) -> Response:
     service = current_service()
     body = parse(RerankBody, raw)
-    _check_count(service, len(body.documents))
+    _check_count(len(body.documents))
     texts = [_text(document, place, body.rank_fields) for place, document in enumerate(body.documents)]
     ranked = rank_texts(service, body, texts, body.top_n)
     return json_response(_answer(ranked, body, api_version))
@@ -81,7 +82,7 @@ def _result(ranked: RankedText, body: RerankBody) -> RerankResult:
 def _rerank_texts(raw: dict[str, Any]) -> Response:
     service = current_service()
     body = parse(TextsBody, raw)
-    _check_count(service, len(body.texts))
+    _check_count(len(body.texts))
     for place, text in enumerate(body.texts):
         if not isinstance(text, str):
             raise BadBody(f"text {place} is no string; give one")
@@ -96,10 +97,9 @@ def _rerank_texts(raw: dict[str, Any]) -> Response:
     return response
 
 
-def _check_count(service: Service, n_documents: int) -> None:
-    limit = service.settings.max_documents
-    if n_documents > limit:
-        raise TooLarge(f"{n_documents} documents came; send at most {limit} in one request (setting max_documents)")
+def _check_count(n_documents: int) -> None:
+    if n_documents > MAX_DOCUMENTS:
+        raise TooLarge(f"{n_documents} documents came; send at most {MAX_DOCUMENTS} in one request")
 
 
 def _text(document: Any, place: int, rank_fields: list[str] | None) -> str:

@@ -1,4 +1,4 @@
-"""Watches every request: names it, counts and times it, logs it, and traces it where traces are on."""
+"""Watches every request: names it, counts and times it, logs it, and traces it where an endpoint takes traces."""
 
 from __future__ import annotations
 

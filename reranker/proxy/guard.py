@@ -174,9 +174,7 @@ class Slot:
                 raise  # the work's own error
             if running.cancel():
                 self.succeeded = None  # it has not begun
-                raise Fallback(
-                    "busy", "other re-rankings took all the time; see the setting proxy_max_reranks"
-                ) from None
+                raise Fallback("busy", "other re-rankings took all the time; see the setting workers") from None
             raise out_of_time() from None
         self.succeeded = True
         return result

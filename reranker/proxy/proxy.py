@@ -102,7 +102,7 @@ class Proxy:
         self._service = service
         self.upstream = Upstream(address, engine_access(settings), settings.proxy_timeout_s)
         self.breaker = CircuitBreaker(BREAKER_FAILURES, BREAKER_REST_S, on_opening=service.metrics.circuit_openings.inc)
-        self._guard = Guard(settings.proxy_max_reranks, self.breaker)
+        self._guard = Guard(settings.workers, self.breaker)
         self._field_types = FieldTypeCache()
 
     @cached_property
@@ -186,9 +186,8 @@ class Proxy:
         return explain_hit(ranked, doc_id)
 
     def _calls(self, incoming: Incoming) -> EngineCalls:
-        settings = self._service.settings
-        deadline = Deadline(time.monotonic() + settings.proxy_budget_ms / 1000)
-        return EngineCalls(self.upstream, incoming, deadline, settings.proxy_max_answer_bytes)
+        deadline = Deadline(time.monotonic() + self._service.settings.proxy_budget_ms / 1000)
+        return EngineCalls(self.upstream, incoming, deadline)
 
     def _rerank(self, request: SearchRequest, slot: Slot) -> _Answered:
         """The pages of a request's searches. Where an ids-only window does not fit, all is done again with whole

@@ -376,7 +376,7 @@ def _read(
     check_first_stage_share(share)
     if service.opened is None:
         raise Skip(NO_EMBEDDINGS)
-    page = _page(values, parameters, ext.window_size or settings.proxy_window_size)
+    page = _page(values, parameters, ext.window_size or settings.depth)
     # Who writes a section, or the parameter, asks for re-ranking whatever the query scores by.
     is_asked = section is not None or parameters.get("rerank", "").strip().lower() in _YES
     reading = read_query(values, parameters, types, is_asked)

@@ -68,9 +68,6 @@ class Settings(BaseModel):
         "answer 401, or read with the service's own rights",
         json_schema_extra=_see("operations.md#who-may-read-what"),
     )
-    store_pipeline: str | None = Field(
-        None, description="ingest pipeline of the engine for written documents; default: the index's own"
-    )
     store_timeout_s: float = Field(10.0, gt=0, le=600, description="timeout of a request to the store, in seconds")
     from_username: str | None = Field(None, description="user name for the engine of `--from-index URL/INDEX`")
     from_password: SecretStr | None = Field(
@@ -99,7 +96,8 @@ class Settings(BaseModel):
         8,
         ge=1,
         le=256,
-        description="number of requests of Sinkrank's own routes that compute at once, per server process",
+        description="number of re-rankings at once, per server process: further requests of Sinkrank's own routes "
+        "wait, further searches of the proxy keep the engine's order",
         json_schema_extra=_see("operations.md#limits"),
     )
     processes: int = Field(
@@ -124,14 +122,6 @@ class Settings(BaseModel):
         "5 seconds, then get 429",
         json_schema_extra=_see("operations.md#limits"),
     )
-    client_timeout_s: float = Field(
-        60.0,
-        gt=0,
-        le=3600,
-        description="timeout of a client that sends its request or reads its answer too slowly, in seconds; it must "
-        "move 64 KB in this time",
-        json_schema_extra=_see("operations.md#limits"),
-    )
     drain_s: float = Field(
         0.0,
         ge=0,
@@ -147,13 +137,11 @@ class Settings(BaseModel):
     )
     log_queries: bool = Field(False, description="log the text of queries at every level; by default only at `debug`")
     slow_query_ms: int = Field(1_000, ge=0, description="log searches that take longer; 0 logs none")
-    traces: bool = Field(False, description="send OpenTelemetry traces; needs the extra `otel`")
-
     first_stage: Literal["auto", "knn", "bm25", "translated", "hybrid"] = Field(
         "auto", description="how candidates are fetched", json_schema_extra=_see("choosing.md")
     )
     knn_weight: float = Field(0.5, ge=0, le=1, description="weight of kNN in `hybrid`; BM25 has the rest")
-    depth: int = Field(100, ge=1, le=1000, description="number of candidates to re-rank")
+    depth: int = Field(100, ge=1, le=1000, description="number of candidates to re-rank, in the proxy too")
     query_language: str | None = Field(
         None,
         description="language of a query that names none and whose words do not tell; default: the index's most "
@@ -187,9 +175,6 @@ class Settings(BaseModel):
     )
 
     max_body_bytes: int = Field(5_000_000, ge=1_000, description="maximum request body of Sinkrank's own routes")
-    max_documents: int = Field(1_000, ge=1, le=10_000, description="maximum number of documents in a rerank request")
-
-    proxy_window_size: int = Field(100, ge=1, le=1000, description="number of hits to re-rank in the proxy")
     proxy_text_fields: tuple[str, ...] = Field(
         (), description="`_source` fields to read; default: those of the query, else every string field"
     )
@@ -206,17 +191,11 @@ class Settings(BaseModel):
     proxy_budget_ms: int = Field(
         2_000, ge=1, le=600_000, description="time limit of a search; after it the hits keep the engine's order"
     )
-    proxy_max_reranks: int = Field(
-        8, ge=1, le=256, description="concurrent re-rankings; further searches keep the engine's order"
-    )
     proxy_timeout_s: float = Field(
         300.0, gt=0, le=86_400, description="timeout of a request passed to the engine, in seconds"
     )
     proxy_max_body_bytes: int = Field(
         1_073_741_824, ge=1_000, description="maximum request body passed to the engine; buffered on disk"
-    )
-    proxy_max_answer_bytes: int = Field(
-        32_000_000, ge=1_000, description="maximum answer of the engine to re-rank; a larger one is passed through"
     )
 
     @field_validator("allowed_hosts")

@@ -1,5 +1,5 @@
-"""Traces requests with OpenTelemetry, where it is installed (`pip install 'sinkrank[otel]'`) and the setting `traces`
-is on: a span a request, below it one for each call to an engine and one for each re-ranking.
+"""Traces requests with OpenTelemetry, where it is installed (`pip install 'sinkrank[otel]'`) and one of its variables
+names an endpoint: a span a request, below it one for each call to an engine and one for each re-ranking.
 
 Where spans are sent is OpenTelemetry's own to know (`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_TRACES_SAMPLER`, …). No span
 holds the text of a query. OpenTelemetry's own instrumentation has nothing for http.client, by which an engine is asked,
@@ -8,6 +8,7 @@ and that of WSGI writes the query string, with the text of `?q=`, into its span.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,32 +16,38 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from reranker.base.errors import WrongParameter
 from reranker.base.request_context import set_tracer
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.trace import Span, Tracer
 
+_ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+
 _tracer: Tracer | None = None
+_log = logging.getLogger(__name__)
 
 
-def start_tracing(provider: TracerProvider | None = None) -> None:
+def trace_to_endpoint(environ: Mapping[str, str]) -> None:
+    """Traces where a variable names an endpoint, by OTLP over HTTP. Without OpenTelemetry's packages it logs a warning:
+    a cluster may give the variable to every container."""
+    name = next((name for name in _ENDPOINTS if environ.get(name)), None)
+    if name is None:
+        return
+    try:
+        start_tracing(_exporting())
+    except ImportError as error:
+        _log.warning("%s is set, but there are no traces: %s; pip install 'sinkrank[otel]'", name, error)
+
+
+def start_tracing(provider: TracerProvider) -> None:
     """Traces from now on, in the whole process.
 
     Args:
-        provider: what takes the spans; None for one that sends them by OTLP over HTTP.
-
-    Raises:
-        WrongParameter: OpenTelemetry is not installed.
+        provider: what takes the spans.
     """
     global _tracer
-    try:
-        _tracer = (provider or _exporting()).get_tracer("sinkrank")
-    except ImportError as error:
-        raise WrongParameter(
-            f"the setting traces needs OpenTelemetry ({error}); install it with: pip install 'sinkrank[otel]'"
-        ) from error
+    _tracer = provider.get_tracer("sinkrank")
     set_tracer(partial(_engine_call, _tracer))
 
 

@@ -47,6 +47,8 @@ class Deadline:
         return max(0.0, self.at - self.clock())
 
 
+# A larger answer is passed on as it is: reading it would take several times as much memory.
+MAX_ANSWER_BYTES = 32_000_000
 # What the caller's own request would meet as well; sent again it would only cost the engine more.
 _PASSED_ON = frozenset([401, 403, 404, 429, 502, 503, 504])
 # About the caller's body, which is not the one that is sent.
@@ -59,13 +61,11 @@ class EngineCalls:
 
     Attributes:
         incoming: the request; its path and headers are those of the calls.
-        max_answer_bytes: a larger answer is not read.
     """
 
     upstream: Upstream
     incoming: Incoming
     deadline: Deadline
-    max_answer_bytes: int
 
     def search(
         self,
@@ -167,7 +167,7 @@ class EngineCalls:
         return accept if "compatible-with" in accept and "," not in accept else "application/json"
 
     def _text(self, response: Answer) -> str:
-        limit = self.max_answer_bytes
+        limit = MAX_ANSWER_BYTES
         with closing(response):
             if response.status != 200:
                 raise Fallback("engine_refused", f"the engine answered {response.status} to the search for the window")

@@ -53,8 +53,7 @@ def opened(loaded: LoadedSettings, searcher: Searcher, template: Path | None) ->
         index,
         read,
     ):
-        window = loaded.option("depth") or settings.proxy_window_size
-        yield EngineSearch(settings, app.extensions[PROXY_EXTENSION], searcher.embeddings, index, read, window)
+        yield EngineSearch(settings, app.extensions[PROXY_EXTENSION], searcher.embeddings, index, read)
 
 
 class EngineSearch:
@@ -67,15 +66,12 @@ class EngineSearch:
         embeddings: Embeddings,
         index: str,
         template: QueryTemplate,
-        window: int,
     ) -> None:
-        """Args: window: number of hits that are re-ranked."""
         self._settings = settings
         self._proxy = proxy
         self._embeddings = embeddings
         self._index = index
         self._template = template
-        self._window = window
         self._has_learned = False
         self._headers = list(in_process_proxy.caller_headers(settings).items())
 
@@ -136,7 +132,7 @@ class EngineSearch:
 
     def _body(self, text: str, language: str | None = None, languages: Sequence[str] | None = None) -> dict[str, Any]:
         """The other parameters are the settings', which the proxy has too."""
-        section = {"method": self._settings.method, "window_size": self._window, "details": True}
+        section = {"method": self._settings.method, "window_size": self._settings.depth, "details": True}
         named = {"language": language, "languages": list(languages or ()) or None}
         return self._template.search(text, section | {name: value for name, value in named.items() if value})
 

@@ -16,11 +16,8 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def opened(settings: Settings, template: Path | None, window: int) -> Iterator[Searching]:
+def opened(settings: Settings, template: Path | None) -> Iterator[Searching]:
     """Searches through the proxy if a template is given or the index is not ours; otherwise by `judged.opened`.
-
-    Args:
-        window: number of hits that the proxy re-ranks.
 
     Raises:
         StoreUnavailable, WrongParameter, BadInput, NotFound: as `in_process_proxy.is_foreign` and `opened_proxy`.
@@ -31,7 +28,7 @@ def opened(settings: Settings, template: Path | None, window: int) -> Iterator[S
     parameters = resources.parameters_of(settings)
 
     def way_of(method: str) -> Way:
-        return Way(method, method, FIRST_STAGE, window, parameters)
+        return Way(method, method, FIRST_STAGE, settings.depth, parameters)
 
     with resources.opened_searcher(settings) as searcher:
         if template is None and not in_process_proxy.is_foreign(searcher.store, settings.index):

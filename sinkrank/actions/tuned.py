@@ -72,14 +72,8 @@ def _is_same(before: Way, after: Way) -> bool:
     return replace(before, name="") == replace(after, name="")
 
 
-def _depth_setting(way: Way) -> str:
-    """The setting of the depth; for an engine's own query it is the proxy's window."""
-    return "proxy_window_size" if way.first_stage == "engine" else "depth"
-
-
 def _toml_lines(way: Way) -> list[str]:
-    lines = [f'method = "{way.method}"', f"epsilon = {way.parameters.epsilon:g}"]
-    lines.append(f"{_depth_setting(way)} = {way.depth}")
+    lines = [f'method = "{way.method}"', f"epsilon = {way.parameters.epsilon:g}", f"depth = {way.depth}"]
     if way.parameters.tau is not None:
         lines.append(f"tau = {way.parameters.tau:g}")
     if way.first_stage == "hybrid":
@@ -94,7 +88,7 @@ def _tuning_json(tuning: Tuning, difference: Difference) -> dict[str, Any]:
             "first_stage": way.first_stage,
             "epsilon": way.parameters.epsilon,
             "tau": way.parameters.tau,
-            _depth_setting(way): way.depth,
+            "depth": way.depth,
             "knn_weight": way.knn_weight,
         }
 

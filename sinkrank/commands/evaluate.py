@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
-from reranker.service.settings_sources import LoadedSettings
+from reranker.service.settings import Settings
 from sinkrank.console import options
 from sinkrank.console.parsing import parse_names
 
 
 @options.takes_settings("first_stage", "depth", *options.SEARCHABLE)
 def evaluate(
-    loaded: LoadedSettings,
+    settings: Settings,
     qrels: options.Qrels = None,
     queries: options.Queries = None,
     methods: Annotated[
@@ -40,9 +40,8 @@ def evaluate(
         raise typer.BadParameter("give the judgments of your index", param_hint="--qrels")
     from sinkrank.actions import judged, judged_proxy
 
-    settings = loaded.settings
     _check_folder(output_folder)
-    opening = judged_proxy.opened(settings, template, loaded.option("depth") or settings.proxy_window_size)
+    opening = judged_proxy.opened(settings, template)
     judged.compare(opening, queries, qrels, parse_names(methods), output_folder, json_)
 
 

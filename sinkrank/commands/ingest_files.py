@@ -16,10 +16,9 @@ if TYPE_CHECKING:
 
 _FIELDS = "Fields"
 _FROM_INDEX = "From an index"
-_PIPELINE = options.SettingOption("store_pipeline", ("--pipeline",))
 
 
-@options.takes_settings(_PIPELINE, *options.SEARCHABLE)
+@options.takes_settings(*options.SEARCHABLE)
 def ingest_files(
     settings: Settings,
     files: Annotated[
@@ -117,6 +116,10 @@ def ingest_files(
         str | None,
         typer.Option(rich_help_panel=_FIELDS, help="Text field; default: text, body, contents or content."),
     ] = None,
+    pipeline: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Ingest pipeline of the engine for the documents; default: the index's own."),
+    ] = None,
     url_field: Annotated[str, typer.Option(rich_help_panel=_FIELDS, help="URL field.")] = "url",
     json_: options.Json = False,
 ) -> None:
@@ -166,7 +169,7 @@ def ingest_files(
         n_workers=workers,
         engine=_engine(engine, ray_address),
         ray_address=ray_address,
-        pipeline=settings.store_pipeline,
+        pipeline=pipeline,
     )
     wanted = Input(files or (), file_format, columns.split(",") if columns else None, from_index, query)
     summary, left_out = ingest_input(wanted, how, settings, settings.index or options.DEFAULT_INDEX)

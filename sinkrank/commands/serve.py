@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
@@ -60,7 +61,6 @@ def run_service(settings: Settings, store: Store | None) -> None:
         NoEmbeddings: there are no embeddings, and no engine to pass searches to.
         NotFound, BadEmbeddings, VersionMismatch: the embeddings cannot be opened.
         BadInput: the service cannot listen on the address.
-        WrongParameter: a setting needs a package that is not installed.
     """
     from sinkrank.serving.shared_numbers import shared_numbers
 
@@ -72,7 +72,7 @@ def run_service(settings: Settings, store: Store | None) -> None:
 def _run(settings: Settings, store: Store | None) -> None:
     from reranker.api.app import create_app, drain, start, stop
     from reranker.service.logs import set_up_logs
-    from reranker.service.tracing import start_tracing
+    from reranker.service.tracing import trace_to_endpoint
     from reranker.upstream.addresses import is_engine
     from sinkrank.console import output
     from sinkrank.console.resources import without_credentials
@@ -80,8 +80,7 @@ def _run(settings: Settings, store: Store | None) -> None:
     from sinkrank.serving.server import address_of, bind, serve_until_stopped, spare_collector
 
     set_up_logs(settings)
-    if settings.traces:
-        start_tracing()
+    trace_to_endpoint(os.environ)
     app = create_app(settings, store, _embeddings(settings))
     console = output.talk()
     with bind(settings.host, settings.port) as listener:

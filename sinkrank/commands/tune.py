@@ -27,5 +27,5 @@ def tune(
         raise typer.BadParameter("give the judgments of your index", param_hint="--qrels")
     from sinkrank.actions import judged_proxy, tuned
 
-    opening = judged_proxy.opened(settings, template, settings.proxy_window_size)
+    opening = judged_proxy.opened(settings, template)
     tuned.tune(opening, settings.method, queries, qrels, json_)

@@ -65,7 +65,6 @@ _METAVARS = {
     "embeddings": "DIR",
     "store": "ADDRESS",
     "index": "NAME",
-    "store_pipeline": "NAME",
     "method": "NAME",
     "first_stage": "NAME",
 }

@@ -70,8 +70,12 @@ def opened_copy(
 
 
 @contextmanager
-def opened_store(settings: Settings) -> Iterator[WritableStore]:
-    """The store; it connects when it is first used, and is closed at the end."""
+def opened_store(settings: Settings, pipeline: str | None = None) -> Iterator[WritableStore]:
+    """The store; it connects when it is first used, and is closed at the end.
+
+    Args:
+        pipeline: ingest pipeline of the engine for the documents that are written.
+    """
     from reranker.service.engine import engine_access, revealed
     from reranker.stores import open_store
 
@@ -81,7 +85,7 @@ def opened_store(settings: Settings) -> Iterator[WritableStore]:
         password=revealed(settings.store_password),
         access=engine_access(settings),
         timeout_s=settings.store_timeout_s,
-        pipeline=settings.store_pipeline,
+        pipeline=pipeline,
     )
     with closing(store):
         yield store

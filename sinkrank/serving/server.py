@@ -56,7 +56,7 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
     channel_class = Channel
 
     def __init__(self, app: Any, settings: Settings, listener: socket.socket) -> None:
-        self._slow = SlowClients(settings.client_timeout_s)
+        self.slow_clients = SlowClients()
         self._is_over = False
         self._next_check_s = 0.0
         self.max_connections = min(_MAX_CONNECTIONS, _file_limit() // 2)
@@ -135,7 +135,7 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
     def _check(self, now_s: float) -> None:
         self.task_dispatcher.refuse_overdue()
         self.maintenance(now_s)
-        for channel in self._slow.overdue(self._channels(), now_s):
+        for channel in self.slow_clients.overdue(self._channels(), now_s):
             self._disconnect(channel, "it neither sent its request nor read its answer")
         for channel in self._channels():
             if channel.has_left():
@@ -143,11 +143,11 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
                 channel.client.leave()
         if self.body_room.was_full:
             self.body_room.was_full = False
-            for channel in self._slow.slow_senders(self._channels(), now_s):
+            for channel in self.slow_clients.slow_senders(self._channels(), now_s):
                 self._disconnect(channel, "request bodies take all their room, and it sends slowly")
         n_over = self._n_unread_bytes() - self.max_unread_bytes
         self._is_over = False
-        for channel in self._slow.slowest(self._channels(), n_over, now_s):
+        for channel in self.slow_clients.slowest(self._channels(), n_over, now_s):
             self._disconnect(channel, "too much of all answers is unread, and it reads slowest")
 
     def _disconnect(self, channel: Channel, reason: str) -> None:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from sinkrank.serving.channels import Channel
 
-# What a client must send or read of a request or answer within each `client_timeout_s`; less is done on purpose.
+# What a client must send or read of a request or answer within each `TIMEOUT_S`; less is done on purpose.
 LEAST_BYTES = 65_536
+TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class SlowClients:
         timeout_s: length of the period in which a client must move `LEAST_BYTES`, or end its request or answer.
     """
 
-    def __init__(self, timeout_s: float) -> None:
+    def __init__(self, timeout_s: float = TIMEOUT_S) -> None:
         self._timeout_s = timeout_s
         self._marks: dict[Channel, _Mark] = {}
 

@@ -116,7 +116,7 @@ def test_an_engine_with_indices_of_others_alone_is_said_to_hold_none_that_sinkra
 def test_tune_chooses_what_the_proxy_can_be_set_to(run: Run, make: MakeIndex, arguments: list[str]) -> None:
     result = run("tune", *arguments, "--index", make(), "--method", "relaxed", "--json")
     chosen = json.loads(result.stdout)["chosen"]
-    assert {"method", "epsilon", "proxy_window_size"} <= set(chosen)
+    assert {"method", "epsilon", "depth"} <= set(chosen)
     assert "depth" not in chosen
 
 

@@ -88,7 +88,7 @@ def app(engine: Engine, embeddings: Embeddings, tmp_path: Path) -> Iterator[Flas
         home=tmp_path,
         threads=1,
         store=engine.url,
-        proxy_window_size=100,
+        depth=100,
         proxy_budget_ms=60_000,  # a busy machine is slow
         max_body_bytes=100_000,
     )

@@ -28,6 +28,7 @@ from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.service.settings import Settings
 from reranker.text.bags import BagOfWords, WeightedBag
 from reranker.text.idf import IdfTable
+from reranker.upstream.calls import MAX_ANSWER_BYTES
 from tests.support.calls import outcomes
 from tests.support.fake_engine import FakeEngine, Received, ok
 from tests.support.service import serving
@@ -224,7 +225,7 @@ def waiting(ranker: Ranker) -> Iterator[None]:
 
 
 def test_more_searches_than_may_be_are_answered_in_the_engines_order_at_once(make_app: Callable[..., Flask]) -> None:
-    app = make_app(proxy_max_reranks=1)
+    app = make_app(workers=1)
     _, ranker = with_ranker(app)
     with ThreadPoolExecutor(1) as threads:
         with waiting(ranker):
@@ -253,7 +254,7 @@ def asked_together(proxy: Proxy, n: int) -> Iterator[None]:
 
 
 def test_searches_that_wait_for_the_engine_keep_no_other_from_being_re_ranked(make_app: Callable[..., Flask]) -> None:
-    app = make_app(proxy_max_reranks=1, proxy_budget_ms=60_000)
+    app = make_app(workers=1, proxy_budget_ms=60_000)
     proxy, _ = with_ranker(app)
     with asked_together(proxy, 3), ThreadPoolExecutor(3) as threads:
         found = list(threads.map(lambda _: app.test_client().post("/pages/_search", json=SEARCH), range(3)))
@@ -264,7 +265,7 @@ def test_a_re_ranking_that_does_not_begin_in_time_is_no_failure_of_re_ranking(
     make_app: Callable[..., Flask], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("reranker.proxy.proxy.BREAKER_FAILURES", 2)
-    app = make_app(proxy_max_reranks=1, proxy_budget_ms=1_000)
+    app = make_app(workers=1, proxy_budget_ms=1_000)
     proxy, ranker = with_ranker(app)
     with asked_together(proxy, 3), ThreadPoolExecutor(3) as threads, waiting(ranker):
         found = list(threads.map(lambda _: app.test_client().post("/pages/_search", json=SEARCH), range(3)))
@@ -274,7 +275,7 @@ def test_a_re_ranking_that_does_not_begin_in_time_is_no_failure_of_re_ranking(
 
 
 def test_what_outlasts_its_time_counts_until_it_ends(make_app: Callable[..., Flask]) -> None:
-    app = make_app(proxy_max_reranks=1, proxy_budget_ms=200)
+    app = make_app(workers=1, proxy_budget_ms=200)
     _, ranker = with_ranker(app)
     client = app.test_client()
     with waiting(ranker):
@@ -344,10 +345,10 @@ def test_an_answer_that_is_no_search_answer_is_passed_on(
 
 
 def test_an_answer_over_the_limit_is_not_re_ranked(make_app: Callable[..., Flask], fake: FakeEngine) -> None:
-    fake.answer = lambda received: ok(b'{"hits": {"hits": [] , "x": "' + b"y" * 2_000 + b'"}}')
-    response = make_app(proxy_max_answer_bytes=1_000).test_client().post("/pages/_search", json=SEARCH)
+    fake.answer = lambda received: ok(b'{"hits": {"hits": [] , "x": "' + b"y" * MAX_ANSWER_BYTES + b'"}}')
+    response = make_app(proxy_budget_ms=60_000).test_client().post("/pages/_search", json=SEARCH)
     assert response.headers["X-Rerank-Reason"] == "answer_too_large"
-    assert len(response.data) > 2_000
+    assert len(response.data) > MAX_ANSWER_BYTES
 
 
 def test_a_look_up_that_fails_gives_the_engines_order(make_app: Callable[..., Flask], fake: FakeEngine) -> None:

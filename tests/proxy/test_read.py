@@ -20,7 +20,7 @@ BOOSTED = {"function_score": {"query": QUERY, "field_value_factor": {"field": "n
 
 @pytest.fixture
 def service(embeddings: Embeddings, tmp_path: Path) -> Service:
-    return Service.build(Settings(home=tmp_path, proxy_window_size=20, epsilon=0.2), None, embeddings)
+    return Service.build(Settings(home=tmp_path, depth=20, epsilon=0.2), None, embeddings)
 
 
 def read(service: Service, body: Any, query_string: str = "") -> Search:

@@ -27,9 +27,9 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_a_flag_beats_the_environment_then_dotenv_then_the_file_then_the_default(folder, monkeypatch):
-    write(folder, "index = 'a'\nport = 1\ndepth = 2\nmax_documents = 3\nworkers = 4\n")
+    write(folder, "index = 'a'\nport = 1\ndepth = 2\nslow_query_ms = 3\nworkers = 4\n")
     (folder / ".env").write_text(
-        "# ours\nexport SINKRANK_PORT=5\nSINKRANK_DEPTH=6\nSINKRANK_MAX_DOCUMENTS='7'\nOTHER=x\nSINKRANK_INDEX=\n"
+        "# ours\nexport SINKRANK_PORT=5\nSINKRANK_DEPTH=6\nSINKRANK_SLOW_QUERY_MS='7'\nOTHER=x\nSINKRANK_INDEX=\n"
     )
     monkeypatch.setenv("SINKRANK_PORT", "8")
     monkeypatch.setenv("SINKRANK_DEPTH", "9")
@@ -37,7 +37,7 @@ def test_a_flag_beats_the_environment_then_dotenv_then_the_file_then_the_default
     expected = {
         "port": (10, "flag"),
         "depth": (9, "environment"),
-        "max_documents": (7, ".env"),
+        "slow_query_ms": (7, ".env"),
         "workers": (4, "sinkrank.toml"),
         "index": ("a", "sinkrank.toml"),  # an empty variable is not set
         "host": ("127.0.0.1", "default"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -19,7 +20,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
-from reranker.service.tracing import start_tracing, stop_tracing
+from reranker.service.tracing import start_tracing, stop_tracing, trace_to_endpoint
 from reranker.stores import open_store
 from tests.support.fake_engine import FakeEngine, ok
 from tests.support.service import MakeProxy
@@ -95,3 +96,13 @@ def test_without_tracing_no_span_is_made(app: Flask, spans: InMemorySpanExporter
     stop_tracing()
     app.test_client().post("/v1/search", json={"query": "cat"})
     assert not spans.get_finished_spans()
+
+
+def test_without_the_packages_a_variable_for_every_container_stops_nothing(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
+    trace_to_endpoint({"OTEL_EXPORTER_OTLP_ENDPOINT": ""})
+    assert not caplog.records
+    trace_to_endpoint({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"})
+    assert "pip install 'sinkrank[otel]'" in caplog.text

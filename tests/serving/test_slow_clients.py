@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from sinkrank.serving.server import Server, bind
 from sinkrank.serving.slow_clients import LEAST_BYTES, SlowClients, least_needed
 from tests.serving.conftest import Serve
 from tests.serving.engines import N_LARGE_BYTES, connected, engine, get, is_closed_in_time, wait_until
-from tests.support.service import running, serving
+from tests.support.service import running
 
 N_BYTES = 20_000_000
 
@@ -24,6 +25,13 @@ def large(environ: dict[str, Any], start: Any) -> Iterable[bytes]:
     body = bytes(N_BYTES) if environ["PATH_INFO"] == "/large" else b"short"
     start("200 OK", [("Content-Length", str(len(body)))])
     return [body]
+
+
+def serving_patiently(timeout_s: float) -> AbstractContextManager[str]:
+    """Serves `large`; clients have so long for what they send or read."""
+    server = Server(large, Settings(), bind("127.0.0.1", 0))
+    server.slow_clients = SlowClients(timeout_s)
+    return running(server)
 
 
 def request(path: str) -> bytes:
@@ -97,7 +105,7 @@ def test_idle_connections_outlive_a_jump_of_the_clock_and_are_closed_when_they_w
 
 def test_headers_that_come_byte_by_byte_are_not_waited_for() -> None:
     with (
-        serving(large, Settings(client_timeout_s=1)) as url,
+        serving_patiently(1) as url,
         connected(url, 200, b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ") as slow,
     ):
         assert get(f"{url}/-/live").data == b"short"
@@ -115,7 +123,7 @@ def test_headers_that_come_byte_by_byte_are_not_waited_for() -> None:
 
 def test_a_body_that_comes_slowly_is_not_waited_for() -> None:
     with (
-        serving(large, Settings(client_timeout_s=0.5)) as url,
+        serving_patiently(0.5) as url,
         connected(url, 1, b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\nstart") as slow,
     ):
         assert is_closed_in_time(slow[0])

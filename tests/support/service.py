@@ -101,7 +101,7 @@ def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return Settings(home=tmp_path, threads=1, max_body_bytes=20_000, max_documents=50)
+    return Settings(home=tmp_path, threads=1, max_body_bytes=20_000)
 
 
 @pytest.fixture(scope="session")
