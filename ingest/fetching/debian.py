@@ -7,7 +7,6 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from ingest.fetching.commands import RunCommand, run_command
 from reranker.base.errors import FetchFailed
@@ -17,7 +16,7 @@ from reranker.base.temporary import temporary_folder
 class CorpusUnavailable(FetchFailed):
     """A package is missing and cannot be fetched; the message says what to do instead."""
 
-    code: ClassVar[str] = "corpus_unavailable"
+    code = "corpus_unavailable"
 
 
 @dataclass(frozen=True)

@@ -27,20 +27,6 @@ _SIMPLE_TYPES = frozenset(["", "text/plain", "application/x-www-form-urlencoded"
 _MAX_SHOWN = 80
 
 
-class HostNotAllowed(BadInput):
-    """The service does not answer to this name."""
-
-    http_status = 421
-    code = "host_not_allowed"
-
-
-class OriginNotAllowed(BadInput):
-    """A page of another site may not send this."""
-
-    http_status = 403
-    code = "origin_not_allowed"
-
-
 class AllowedHosts:
     """The hosts that the service answers to; read once from the settings."""
 
@@ -55,20 +41,24 @@ class AllowedHosts:
     def check(self, environ: Mapping[str, Any]) -> None:
         """
         Raises:
-            HostNotAllowed, OriginNotAllowed: the message names the setting.
+            BadInput: `host_not_allowed` or `origin_not_allowed`; the message names the setting.
         """
         # HTTP/1.0 has no host, and browsers always send one.
         host = environ.get("HTTP_HOST", "").strip()
         if host and not self.takes_host(host):
-            raise HostNotAllowed(
+            raise BadInput(
                 f"this service does not answer to the host {host[:_MAX_SHOWN]!r}; add its name to the setting "
-                "allowed_hosts, or use localhost"
+                "allowed_hosts, or use localhost",
+                http_status=421,
+                code="host_not_allowed",
             )
         origin = environ.get("HTTP_ORIGIN")
         if origin is not None and _is_simple_post(environ) and not self.takes_origin(origin, host):
-            raise OriginNotAllowed(
+            raise BadInput(
                 f"a page of {origin[:_MAX_SHOWN]!r} may not send this request; send it as application/json, or add the "
-                "page's host to the setting allowed_hosts"
+                "page's host to the setting allowed_hosts",
+                http_status=403,
+                code="origin_not_allowed",
             )
 
     def takes_host(self, host: str) -> bool:

@@ -34,12 +34,6 @@ _HEADERS = ("HTTP_X_API_KEY", "HTTP_AUTHORIZATION")
 _log = logging.getLogger(__name__)
 
 
-class KeysUnreadable(StoreUnavailable):
-    """The file of keys was lost or broken while the service runs: nobody can be let in."""
-
-    code = "keys_unreadable"
-
-
 class ApiKeys:
     """The keys of a file, read again every second; safe to share between threads."""
 
@@ -59,14 +53,16 @@ class ApiKeys:
         """Whose key it is; None for a key that is not in the file.
 
         Raises:
-            KeysUnreadable: the file cannot be read now.
+            StoreUnavailable: the file was lost or broken while the service runs.
         """
         if self._clock() >= self._next_look:
             self._next_look = self._clock() + LOOK_SECONDS
             self._look()
         names = self._names
         if names is None:
-            raise KeysUnreadable("the file of API keys cannot be read; the service's log says why")
+            raise StoreUnavailable(
+                "the file of API keys cannot be read; the service's log says why", code="keys_unreadable"
+            )
         return names.get(digest(key))
 
     def _look(self) -> None:

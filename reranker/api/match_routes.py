@@ -8,7 +8,7 @@ from reranker.answers import MatchedText, MatchesAnswer
 from reranker.base.errors import BadInput
 from reranker.embeddings.detection import guess_languages
 from reranker.ranking.matches import find_matches
-from reranker.service.errors import TooLarge, json_response
+from reranker.service.errors import json_response
 from reranker.service.request_fields import MAX_TEXTS
 from reranker.service.requests import MatchesBody, parse, read_object
 from reranker.service.service import current_service
@@ -23,7 +23,7 @@ def matches() -> Response:
     service = current_service()
     body = parse(MatchesBody, read_object())
     if len(body.texts) > MAX_TEXTS:
-        raise TooLarge(f"{len(body.texts)} texts came; send at most {MAX_TEXTS}")
+        raise BadInput(f"{len(body.texts)} texts came; send at most {MAX_TEXTS}", http_status=413, code="too_large")
     if body.languages is not None and len(body.languages) != len(body.texts):
         raise BadInput(f"{len(body.languages)} languages came for {len(body.texts)} texts; give one for each, or none")
     query = service.reranker.query_with_unknown_words(body.query, body.language)

@@ -17,7 +17,8 @@ from flask import Blueprint, Response
 
 from reranker.answers import ApiVersion, RankedText, RerankAnswer, RerankMeta, RerankResult, Usage
 from reranker.api.rerank_texts import TextRanking, rank_texts
-from reranker.service.errors import BadBody, TooLarge, json_response, use_shape
+from reranker.base.errors import BadInput
+from reranker.service.errors import BadBody, json_response, use_shape
 from reranker.service.request_fields import MAX_DOCUMENTS
 from reranker.service.requests import RerankBody, TextsBody, parse, read_object
 from reranker.service.service import current_service
@@ -99,7 +100,11 @@ def _rerank_texts(raw: dict[str, Any]) -> Response:
 
 def _check_count(n_documents: int) -> None:
     if n_documents > MAX_DOCUMENTS:
-        raise TooLarge(f"{n_documents} documents came; send at most {MAX_DOCUMENTS} in one request")
+        raise BadInput(
+            f"{n_documents} documents came; send at most {MAX_DOCUMENTS} in one request",
+            http_status=413,
+            code="too_large",
+        )
 
 
 def _text(document: Any, place: int, rank_fields: list[str] | None) -> str:

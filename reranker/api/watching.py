@@ -122,14 +122,9 @@ class Watch:
         set_client(None)
 
     def update_metrics(self) -> None:
-        """Brings the metrics up to what the cache has counted, and to the state of the proxy's breaker."""
-        service = self.service
-        n_hits, n_misses = service.bag_cache.new_counts()
-        if n_hits or n_misses:
-            service.metrics.cache_hits.inc(n_hits)
-            service.metrics.cache_misses.inc(n_misses)
+        """Brings the metrics up to the state of the proxy's breaker."""
         if self.proxy is not None:
-            service.metrics.circuit_state.set(CIRCUIT_STATES[self.proxy.breaker.state])
+            self.service.metrics.circuit_state.set(CIRCUIT_STATES[self.proxy.breaker.state])
 
 
 def _route() -> str:

@@ -28,14 +28,22 @@ Errors of lower levels (opensearch-py, sqlite3, urllib3) are mapped to these whe
 from __future__ import annotations
 
 import errno
-from typing import ClassVar
 
 
 class SinkrankError(Exception):
-    """A failure whose message says what came, what was expected, and the cure."""
+    """A failure whose message says what came, what was expected, and the cure.
 
-    http_status: ClassVar[int] = 500
-    code: ClassVar[str] = "error"
+    Attributes:
+        http_status, code: of the class, or of this error alone where nothing tells it from others of its class.
+    """
+
+    http_status = 500
+    code = "error"
+
+    def __init__(self, message: str, *, http_status: int | None = None, code: str | None = None) -> None:
+        super().__init__(message)
+        self.http_status = http_status or self.http_status
+        self.code = code or self.code
 
 
 class BadInput(SinkrankError):

@@ -31,13 +31,6 @@ _UNEXPECTED = "something went wrong inside the service; its log has the details"
 _log = logging.getLogger(__name__)
 
 
-class TooLarge(BadInput):
-    """The request is larger than the route accepts."""
-
-    http_status = 413
-    code = "too_large"
-
-
 class BadBody(BadInput):
     """The JSON of the request does not fit the route."""
 

@@ -94,6 +94,11 @@ class Metrics:
         self.query_words.observe(len(query.weighted))
         self.unknown_words.inc(len(query.unknown_words))
 
+    def count_bags(self, n_hits: int, n_misses: int) -> None:
+        """Counts one look-up in the cache of bags."""
+        self.cache_hits.inc(n_hits)
+        self.cache_misses.inc(n_misses)
+
     def exposition(self, accept: str) -> tuple[bytes, str]:
         """All numbers, of all processes where there are several, and their content type.
 

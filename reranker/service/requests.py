@@ -174,7 +174,9 @@ def read_object() -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         # The message has only the place of the error, because bodies are not echoed.
         place = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
-        raise NotJson(f'the body is not JSON{place}; send an object such as {{"query": "text"}}') from error
+        raise BadInput(
+            f'the body is not JSON{place}; send an object such as {{"query": "text"}}', code="not_json"
+        ) from error
     if not isinstance(body, dict):
         raise BadBody(f'the body is {_described(body)}, not a JSON object; send one such as {{"query": "text"}}')
     return body
@@ -188,12 +190,6 @@ def _finite(text: str) -> float:
 
 def _refuse(text: str) -> NoReturn:
     raise ValueError(f"{text} is no finite number")
-
-
-class NotJson(BadInput):
-    """The error for a body that is not JSON."""
-
-    code = "not_json"
 
 
 def parse(model: type[Body], body: dict[str, Any]) -> Body:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field, replace
 from functools import partial
+from threading import Event
 
 from flask import current_app
 
@@ -24,7 +25,6 @@ from reranker.service.probe import Probe
 from reranker.service.request_fields import MAX_REQUEST_ITERATIONS, MIN_REQUEST_EPSILON
 from reranker.service.rights import refuses_strangers
 from reranker.service.settings import Settings
-from reranker.service.shared_flag import SharedFlag
 from reranker.service.text_bags import BagCache, TextBags
 from reranker.service.tracing import trace_reranking
 from reranker.service.turns import Turns
@@ -46,25 +46,23 @@ class Service:
 
     Attributes:
         store: None where the service only re-ranks texts that come with the request.
-        bag_cache: the words of texts that were read before.
         examples: queries that the page offers; None where the service has no store.
         metrics: what all of it counts into.
         turns: limits how many requests compute, and how many wait for an engine.
         store_probe: asks the store for `/-/ready`.
         integrity: the checks of the files in the background.
-        draining: set once the process was told to stop: balancers are to send no more.
+        draining: set once this process was told to stop: balancers are to send no more.
     """
 
     settings: Settings
     store: Store | None
-    bag_cache: BagCache
     examples: Examples | None
     metrics: Metrics
     turns: Turns
     _opening: Opening
     integrity: Integrity
     store_probe: Probe = field(default_factory=Probe)
-    draining: SharedFlag = field(default_factory=SharedFlag)
+    draining: Event = field(default_factory=Event)
 
     @classmethod
     def build(cls, settings: Settings, store: Store | None, embeddings: Embeddings | None) -> Service:
@@ -83,8 +81,8 @@ class Service:
             )
         check_method(settings.method)
         Parameters(settings.epsilon, tau=settings.tau)
-        metrics, cache = Metrics(), BagCache()
-        build = partial(Opened.build, settings, store, cache, _observer(metrics))
+        metrics = Metrics()
+        build = partial(Opened.build, settings, store, BagCache(count=metrics.count_bags), _observer(metrics))
         opening = Opening(settings, embeddings, build)
         if opening.get() is None:
             _log.warning(
@@ -94,7 +92,7 @@ class Service:
             )
         examples = None if store is None else Examples(store, settings.home, has_titles=not refuses_strangers(settings))
         turns = Turns(settings.workers, settings.max_engine_calls)
-        return cls(settings, store, cache, examples, metrics, turns, opening, Integrity(metrics))
+        return cls(settings, store, examples, metrics, turns, opening, Integrity(metrics))
 
     @property
     def opened(self) -> Opened | None:

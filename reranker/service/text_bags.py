@@ -33,29 +33,29 @@ _STORED = regex.compile(r"([a-z]{2,3})(A[A-Za-z0-9+/]+={0,2})")
 
 
 class BagCache:
-    """At most `n_bags` bags (of 500 words each at most, some 5 KB); safe to share between threads."""
+    """At most `n_bags` bags (of 500 words each at most, some 5 KB); safe to share between threads.
 
-    def __init__(self, n_bags: int = _MAX_BAGS, clock: Callable[[], float] = time.monotonic) -> None:
+    Args:
+        count: takes the hits and misses of each look-up.
+    """
+
+    def __init__(
+        self,
+        n_bags: int = _MAX_BAGS,
+        clock: Callable[[], float] = time.monotonic,
+        count: Callable[[int, int], None] = lambda n_hits, n_misses: None,
+    ) -> None:
         self._bags: TTLCache[Hashable, Bag] = TTLCache(n_bags, MAX_AGE_S, clock)
         self._lock = threading.Lock()
-        self.n_hits = 0
-        self.n_misses = 0
-        self._n_told = (0, 0)
+        self._count = count
 
     def get(self, keys: Sequence[Hashable]) -> list[Bag | None]:
         """The bags; a key that comes again counts as a hit, as its text is read once."""
         with self._lock:
             bags = list(map(self._bags.get, keys))
-            n_misses = len({key for key, bag in zip(keys, bags, strict=True) if bag is None})
-            self.n_misses += n_misses
-            self.n_hits += len(bags) - n_misses
-            return bags
-
-    def new_counts(self) -> tuple[int, int]:
-        """Hits and misses since the last call, for metrics that only grow."""
-        with self._lock:
-            told, self._n_told = self._n_told, (self.n_hits, self.n_misses)
-            return self.n_hits - told[0], self.n_misses - told[1]
+        n_misses = len({key for key, bag in zip(keys, bags, strict=True) if bag is None})
+        self._count(len(bags) - n_misses, n_misses)
+        return bags
 
     def put(self, bags: Iterable[tuple[Hashable, Bag]]) -> None:
         with self._lock:

@@ -43,9 +43,9 @@ def serve_with_processes(
     """Serves until SIGTERM or SIGINT, then stops as `serve_until_stopped` in each process. A second signal kills them.
 
     Args:
-        on_start: called in each process that serves.
+        on_start, on_stop: called in each process that serves: at its start, and when it is told to stop, before
+            draining.
         on_ready: called in this process once the others take connections.
-        on_stop: called in this process after the first signal, before draining.
 
     Raises:
         WrongParameter: the system cannot fork.
@@ -60,7 +60,8 @@ def serve_with_processes(
 
     def serve() -> None:
         os.close(end_to_close)
-        serve_until_stopped(app, settings, listener, on_start, stop_source=_when_closed(end_to_read))
+        source = _when_closed(end_to_read)
+        serve_until_stopped(app, settings, listener, on_start, on_stop=on_stop, stop_source=source)
 
     with _noted_signals() as (received, wait):
         processes.start_missing(serve)
@@ -70,7 +71,6 @@ def serve_with_processes(
             processes.reap()
             if not received:
                 processes.start_missing(serve)
-        on_stop()
         os.close(end_to_close)
         os.close(end_to_read)
         listener.close()

@@ -15,9 +15,9 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from reranker.api.api_keys import ApiKeys, KeysUnreadable
+from reranker.api.api_keys import ApiKeys
 from reranker.api.app import create_app
-from reranker.base.errors import BadInput, NotFound, WrongParameter
+from reranker.base.errors import BadInput, NotFound, StoreUnavailable, WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.service.key_file import add_key, read_keys, remove_key
 from reranker.service.settings import Settings
@@ -169,7 +169,7 @@ def test_nobody_is_let_in_while_the_file_is_lost(
     file.unlink() if loss == "removed" else file.write_text("shop plain-text-secret\n")
     for _ in range(2):
         now[0] += 2.0
-        with pytest.raises(KeysUnreadable):
+        with pytest.raises(StoreUnavailable):
             keys.name_of(key)
     assert [record.levelno for record in caplog.records] == [logging.ERROR]
     assert "plain-text-secret" not in caplog.text

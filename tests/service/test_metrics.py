@@ -12,7 +12,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from reranker.proxy import PROXY_EXTENSION
 from reranker.service.metrics import Metrics
-from reranker.service.service import EXTENSION
 from tests.support.fake_engine import FakeEngine, ok
 from tests.support.service import MakeProxy
 
@@ -107,8 +106,7 @@ HITS = b"""{"took":1,"hits":{"hits":[{"_index":"i","_id":"1","_score":2.0,"_sour
 
 def test_searches_through_the_proxy_are_counted_by_how_they_went(fake: FakeEngine, make_proxy: MakeProxy) -> None:
     fake.answer = lambda received: ok(HITS)
-    proxied = make_proxy()
-    client = proxied.test_client()
+    client = make_proxy().test_client()
     assert client.post("/i/_search", json=QUERY).headers["X-Rerank-Status"] == "applied"
     client.post("/i/_search", json={**QUERY, "size": 0})
     client.get("/_cat/indices")
@@ -119,10 +117,8 @@ def test_searches_through_the_proxy_are_counted_by_how_they_went(fake: FakeEngin
     assert number(client, "proxy_passed_requests_total") == 1
     assert number(client, "stage_duration_seconds_count", stage="engine") == 2
     assert number(client, "http_requests_total", route="engine", method="POST", status="200") == 3
-    cache = proxied.extensions[EXTENSION].texts.cache
-    assert cache.n_hits >= 2  # the second search found the texts of both hits
-    assert number(client, "bag_cache_misses_total") == cache.n_misses
-    assert number(client, "bag_cache_hits_total") == cache.n_hits
+    assert number(client, "bag_cache_misses_total") == 2  # the second search found the texts of both hits
+    assert number(client, "bag_cache_hits_total") >= 2
 
 
 def test_a_failure_is_counted_and_opens_the_circuit(fake: FakeEngine, make_proxy: MakeProxy) -> None:
