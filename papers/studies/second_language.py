@@ -328,12 +328,10 @@ def measure(store: str, index: str, embeddings: Path, with_each: bool) -> None:
         NotFound, StoreUnavailable: the index or the embeddings cannot be opened.
     """
     settings = load_settings({"store": store, "index": index, "embeddings": embeddings}).settings
-    with (
-        resources.opened_store(settings) as opened,
-        in_process_proxy.opened_proxy(settings, opened, resources.open_embeddings(settings), None) as (app, _, _),
-    ):
+    with resources.opened_store(settings) as opened:
+        proxy, _, _ = in_process_proxy.opened_proxy(settings, opened, resources.open_embeddings(settings), None)
         template, headers = QueryTemplate.over(FIELDS), in_process_proxy.caller_headers(settings)
-        searches = ProxySearches(app, template, index, headers)
+        searches = ProxySearches(proxy, template, index, headers)
         ways = [Way(name, name, FIRST_STAGE, settings.depth) for name in ("none", "auto")]
         runs = {language: [searches.run(way, judged_queries(language)) for way in ways] for language in QUERIES_IN}
     print_table(_COLUMNS, (row(language, *found) for language, found in runs.items()))

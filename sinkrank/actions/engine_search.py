@@ -3,7 +3,6 @@ so that the hits, their order and their scores are those that callers of the pro
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -38,7 +37,6 @@ def opened(loaded: LoadedSettings, searcher: Searcher, template: Path | None) ->
             option is for an index that Sinkrank made.
     """
     from reranker.base.errors import WrongParameter
-    from reranker.proxy import PROXY_EXTENSION
 
     settings = loaded.settings
     if template is None and not in_process_proxy.is_foreign(searcher.store, settings.index):
@@ -48,12 +46,8 @@ def opened(loaded: LoadedSettings, searcher: Searcher, template: Path | None) ->
         raise WrongParameter("--first-stage is for an index that Sinkrank made; here it is the engine's own query")
     # A service keeps no method `none`: single searches do.
     patient = settings.model_copy(update={"proxy_budget_ms": in_process_proxy.PATIENT_MS, "method": "auto"})
-    with in_process_proxy.opened_proxy(patient, searcher.store, searcher.embeddings, template) as (
-        app,
-        index,
-        read,
-    ):
-        yield EngineSearch(settings, app.extensions[PROXY_EXTENSION], searcher.embeddings, index, read)
+    proxy, index, read = in_process_proxy.opened_proxy(patient, searcher.store, searcher.embeddings, template)
+    yield EngineSearch(settings, proxy, searcher.embeddings, index, read)
 
 
 class EngineSearch:
@@ -73,7 +67,7 @@ class EngineSearch:
         self._index = index
         self._template = template
         self._has_learned = False
-        self._headers = list(in_process_proxy.caller_headers(settings).items())
+        self._headers = in_process_proxy.caller_headers(settings)
 
     def learn(self, text: str) -> None:
         """Learns how rare the words of the index are, as a running service has; once."""
@@ -128,7 +122,7 @@ class EngineSearch:
 
         self.learn(text)
         body = window_search(self._body(text, language, languages))
-        return self._proxy.explain(Incoming.of_search(self._index, body, self._headers), doc_id)
+        return self._proxy.explain(Incoming.of_search(self._index, body, list(self._headers.items())), doc_id)
 
     def _body(self, text: str, language: str | None = None, languages: Sequence[str] | None = None) -> dict[str, Any]:
         """The other parameters are the settings', which the proxy has too."""
@@ -137,16 +131,9 @@ class EngineSearch:
         return self._template.search(text, section | {name: value for name, value in named.items() if value})
 
     def _ask(self, body: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-        """The proxy's answer to a search, and its headers, with their names in lower case."""
-        from reranker.proxy.explain import refusal
-        from reranker.upstream.incoming import Incoming
+        from sinkrank.evaluation.proxy_way import ask_proxy
 
-        reply = self._proxy.search(Incoming.of_search(self._index, body, self._headers), is_multi=False)
-        data = b"".join(reply.body)
-        answer, status = json.loads(data), int(reply.status[:3])
-        if status != 200:
-            raise refusal(status, answer.get("error", answer))
-        return answer, {name.lower(): value for name, value in reply.headers}
+        return ask_proxy(self._proxy, self._index, body, self._headers)
 
     def _hit(self, hit: Mapping[str, Any], rank: int) -> Hit:
         from reranker.answers import Hit, ScoreParts

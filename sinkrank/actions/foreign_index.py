@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from flask import Flask
-
 from reranker.base.errors import SinkrankError
 from reranker.embeddings import Embeddings
 from reranker.proxy.index_figures import MIN_DOCUMENTS, SAMPLE_DOCUMENTS, SampleFigures, sample_figures
@@ -17,6 +15,7 @@ from reranker.service.settings_sources import where_to_set
 from reranker.stores.engine.fields import TEXT_TYPES, mapped_fields
 from reranker.stores.engine.store import EngineStore
 from sinkrank.actions import in_process_proxy
+from sinkrank.evaluation.proxy_way import ask_proxy, outcome_of
 
 # If more than half of the words are unknown, the order depends on a few of the words.
 _MOST_UNKNOWN = 0.5
@@ -128,18 +127,14 @@ def _probe(settings: Settings, store: EngineStore, index: str, embeddings: Embed
     except SinkrankError as error:
         return str(error)
     patient = settings.model_copy(update={"proxy_budget_ms": in_process_proxy.PATIENT_MS, "proxy_learn_weights": False})
-    app = in_process_proxy.app_of(patient, store, embeddings)
-    return _search(app, index, embeddings, in_process_proxy.caller_headers(settings))
-
-
-def _search(app: Flask, index: str, embeddings: Embeddings, headers: Mapping[str, str]) -> str:
+    proxy = in_process_proxy.proxy_of(patient, store, embeddings)
     language = embeddings.languages[0]
     _, word = embeddings.vocabulary.term(int(embeddings.vocabulary.term_ids(language)[0]))
     rerank = {"query_context": {"query_text": word}, "language": language, "method": "nbow", "window_size": 20}
     body = {"query": {"match_all": {}}, "size": 10, "ext": {"rerank": rerank}}
-    response = app.test_client().post(f"/{index}/_search", json=body, headers=headers)
-    if response.status_code != 200:
+    try:
+        _, headers = ask_proxy(proxy, index, body, in_process_proxy.caller_headers(settings))
+    except SinkrankError as error:
         cure = f"set {where_to_set('store_username', 'NAME')} (and store_password; or store_api_key alone)"
-        return f"refused with {response.status_code}; {cure}"
-    found = [response.headers.get(name, "") for name in ("X-Rerank-Status", "X-Rerank-Reason")]
-    return " ".join(filter(None, found))
+        return f"refused with {error.http_status}; {cure}"
+    return outcome_of(headers)

@@ -5,17 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sinkrank.console import output
 
 if TYPE_CHECKING:
-    from flask import Flask
-
     from reranker.embeddings import Embeddings
+    from reranker.proxy import Proxy
     from reranker.service.settings import Settings
     from reranker.stores.base.protocol import Store
     from reranker.stores.engine.store import EngineStore
@@ -59,11 +57,10 @@ def is_foreign(store: Store, index: str | None) -> bool:
     return False
 
 
-@contextmanager
 def opened_proxy(
     settings: Settings, store: Store, embeddings: Embeddings, template: Path | None
-) -> Iterator[tuple[Flask, str, QueryTemplate]]:
-    """The service's app over an open store, the index of the settings, and the query that stands for a text.
+) -> tuple[Proxy, str, QueryTemplate]:
+    """The proxy over an open store, the index of the settings, and the query that stands for a text.
 
     Args:
         template: file of that query; None: a `multi_match` over the text fields of the index.
@@ -72,7 +69,6 @@ def opened_proxy(
         WrongParameter: no index is named, or the store is not an engine.
         BadInput, NotFound: the template or the index cannot be used.
     """
-    from reranker.api.app import stop
     from reranker.base.errors import WrongParameter
     from sinkrank.evaluation.query_template import QueryTemplate
 
@@ -80,11 +76,7 @@ def opened_proxy(
         raise WrongParameter("a search through the proxy needs the name of the index; give --index NAME")
     read = None if template is None else QueryTemplate.read(template)
     engine = check_engine(settings, store)
-    app = app_of(settings, engine, embeddings)
-    try:
-        yield app, settings.index, read or _plain_template(engine, settings.index)
-    finally:
-        stop(app)
+    return proxy_of(settings, engine, embeddings), settings.index, read or _plain_template(engine, settings.index)
 
 
 def _plain_template(engine: EngineStore, index: str) -> QueryTemplate:
@@ -125,11 +117,15 @@ def check_engine(settings: Settings, store: Store) -> EngineStore:
     return engine
 
 
-def app_of(settings: Settings, store: EngineStore, embeddings: Embeddings) -> Flask:
-    """The service's app over an open store, without logging slow searches."""
-    from reranker.api.app import create_app
+def proxy_of(settings: Settings, store: EngineStore, embeddings: Embeddings) -> Proxy:
+    """The service's proxy over an open store."""
+    from reranker.proxy import Proxy
+    from reranker.service.engine import engine_address
+    from reranker.service.service import Service
 
-    return create_app(settings.model_copy(update={"slow_query_ms": 0}), store, embeddings)
+    address = engine_address(settings)
+    assert address is not None  # noqa: S101 - the store is an engine
+    return Proxy(Service.build(settings, store, embeddings), address)
 
 
 def caller_headers(settings: Settings) -> Mapping[str, str]:

@@ -34,7 +34,6 @@ def opened(settings: Settings, template: Path | None) -> Iterator[Searching]:
         if template is None and not in_process_proxy.is_foreign(searcher.store, settings.index):
             yield judged.searching(settings, searcher)
             return
-        with in_process_proxy.opened_proxy(settings, searcher.store, searcher.embeddings, template) as opened_app:
-            app, index, read = opened_app
-            searches = ProxySearches(app, read, index, in_process_proxy.caller_headers(settings))
-            yield judged.Searching(index, way_of, searches.run, searches.outcomes)
+        proxy, index, read = in_process_proxy.opened_proxy(settings, searcher.store, searcher.embeddings, template)
+        searches = ProxySearches(proxy, read, index, in_process_proxy.caller_headers(settings))
+        yield judged.Searching(index, way_of, searches.run, searches.outcomes)

@@ -1,5 +1,5 @@
-"""Runs judged queries through the proxy, over any index, by the routes of the service in this process. The results are
-those that callers of the proxy get, including fallbacks."""
+"""Runs judged queries through the proxy in this process, over any index: with the results of its callers, fallbacks
+too."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
-
-from flask import Flask
-from werkzeug.test import TestResponse
 
 from ingest.progress import Progress, no_progress
-from reranker.base.errors import BadInput, SinkrankError
-from reranker.proxy import PROXY_EXTENSION, Proxy
+from reranker.base.errors import BadInput
+from reranker.proxy import Proxy
 from reranker.proxy.explain import refusal
+from reranker.upstream.incoming import Incoming
 from sinkrank.evaluation.comparison import Run, Way, measures_of
 from sinkrank.evaluation.judgments import JudgedQuery
 from sinkrank.evaluation.query_template import QueryTemplate
@@ -28,25 +25,52 @@ _N_HITS = 100
 _LEARNING_S = 60.0
 
 
+def ask_proxy(
+    proxy: Proxy,
+    index: str,
+    body: Mapping[str, Any],
+    headers: Mapping[str, str],
+    what: str = "the search",
+    cure: str = "change it",
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The proxy's answer to a search, and its headers, with their names in lower case.
+
+    Args:
+        headers: of the caller, with credentials.
+        what, cure: for the message of an error.
+
+    Raises:
+        SinkrankError: the engine or the proxy refuses the search.
+    """
+    reply = proxy.search(Incoming.of_search(index, body, list(headers.items())), is_multi=False)
+    answer, status = json.loads(b"".join(reply.body)), int(reply.status[:3])
+    if status != 200:
+        raise refusal(status, answer.get("error", answer), what, cure)
+    return answer, {name.lower(): value for name, value in reply.headers}
+
+
+def outcome_of(headers: Mapping[str, str]) -> str:
+    """`applied`, or status and reason of a search that keeps the engine's order."""
+    return " ".join(filter(None, (headers.get("x-rerank-status"), headers.get("x-rerank-reason"))))
+
+
 class ProxySearches:
-    """Runs ways to search through one app.
+    """Runs ways to search through one proxy.
 
     Attributes:
-        outcomes: number of searches with each outcome, by the name of the way: `applied`, or status and reason.
+        outcomes: number of searches with each outcome (`outcome_of`), by the name of the way.
     """
 
-    def __init__(self, app: Flask, template: QueryTemplate, index: str, headers: Mapping[str, str]) -> None:
+    def __init__(self, proxy: Proxy, template: QueryTemplate, index: str, headers: Mapping[str, str]) -> None:
         """
         Args:
-            app: a service in front of an engine.
             index: default index of queries.
             headers: headers of the caller, with credentials.
         """
-        self._client = app.test_client()
-        self._proxy: Proxy = app.extensions[PROXY_EXTENSION]
+        self._proxy = proxy
         self._template = template
         self._index = index
-        self._headers = {**headers, "Content-Type": "application/json"}
+        self._headers = headers
         self._has_learned = False
         self.outcomes: dict[str, Counter[str]] = {}
 
@@ -76,31 +100,19 @@ class ProxySearches:
                 f"query {query.query_id!r} is for documents in {', '.join(query.languages)}, which only an index of "
                 f"ours can choose; leave `languages` out and put a filter into the template"
             )
-        path = f"/{quote(query.index or self._index, safe='')}/_search"
-        if way.method == "none":
-            path += "?rerank=false"
-        data = json.dumps(self._body(way, query)).encode()
-        response = self._client.post(path, data=data, headers=self._headers)
-        if response.status_code != 200:
-            raise _error(response, query)
-        hits = response.get_json()["hits"]["hits"]
-        outcome = [response.headers.get(name, "") for name in ("X-Rerank-Status", "X-Rerank-Reason")]
-        return tuple(dict.fromkeys(str(hit["_id"]) for hit in hits)), " ".join(filter(None, outcome))
+        what = f"the search of query {query.query_id!r}"
+        answer, headers = ask_proxy(
+            self._proxy, query.index or self._index, self._body(way, query), self._headers, what, "change the template"
+        )
+        return tuple(dict.fromkeys(str(hit["_id"]) for hit in answer["hits"]["hits"])), outcome_of(headers)
 
     def _body(self, way: Way, query: JudgedQuery) -> dict[str, Any]:
-        rerank: dict[str, Any] | None = None
+        rerank: dict[str, Any] = {"method": way.method}
         if way.method != "none":
-            rerank = {"method": way.method, "window_size": way.depth, "epsilon": way.parameters.epsilon}
+            rerank |= {"window_size": way.depth, "epsilon": way.parameters.epsilon}
             rerank["n_iterations"] = way.parameters.n_iterations
             if way.parameters.tau is not None:
                 rerank["tau"] = way.parameters.tau
             if query.language is not None:
                 rerank["language"] = query.language
         return self._template.search(query.text, rerank) | {"from": 0, "size": _N_HITS}
-
-
-def _error(response: TestResponse, query: JudgedQuery) -> SinkrankError:
-    answer = response.get_json(silent=True)
-    details = answer.get("error", answer.get("detail")) if isinstance(answer, dict) else None
-    what = f"the search of query {query.query_id!r}"
-    return refusal(response.status_code, details or response.status, what, "change the template")

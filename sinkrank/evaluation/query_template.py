@@ -63,14 +63,11 @@ class QueryTemplate:
         """The body for a query."""
         return {name: _filled(value, text, 0) for name, value in self.body.items()}
 
-    def search(self, text: str, rerank: Mapping[str, Any] | None) -> dict[str, Any]:
-        """The same with these keys in its `ext.rerank`, beside its own; without that section where they are None."""
+    def search(self, text: str, rerank: Mapping[str, Any]) -> dict[str, Any]:
+        """The same with these keys in its `ext.rerank`, beside its own."""
         body = self.filled(text)
-        ext = dict(body.pop("ext", None) or {})
-        section = ext.pop("rerank", None) or {}
-        if rerank is not None:
-            ext["rerank"] = {**section, **rerank}
-        return {**body, "ext": ext} if ext else body
+        ext = body.get("ext") or {}
+        return {**body, "ext": {**ext, "rerank": {**(ext.get("rerank") or {}), **rerank}}}
 
 
 def _filled(value: Any, text: str, depth: int) -> Any:

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flask import Flask
 
-from reranker.api.app import create_app
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable, Unauthenticated
-from reranker.embeddings import Embeddings
+from reranker.proxy import Proxy
 from reranker.service.settings import Settings
+from reranker.stores.engine.store import EngineStore
 from reranker.transport import Parameters
+from sinkrank.actions.in_process_proxy import proxy_of
+from sinkrank.console.resources import opened_store
 from sinkrank.evaluation.comparison import Way
 from sinkrank.evaluation.judgments import JudgedQuery
 from sinkrank.evaluation.proxy_way import FIRST_STAGE, ProxySearches
@@ -48,15 +49,16 @@ def fake() -> Iterator[FakeEngine]:
 
 
 @pytest.fixture
-def app(fake: FakeEngine, tmp_path: Path) -> Flask:
-    embeddings: Embeddings = tiny_embeddings(tmp_path / "embeddings")
-    app = create_app(Settings(home=tmp_path, threads=1, store=fake.url), None, embeddings)
-    return app
+def proxy(fake: FakeEngine, tmp_path: Path) -> Iterator[Proxy]:
+    settings = Settings(home=tmp_path, threads=1, store=fake.url, proxy_budget_ms=60_000, proxy_learn_weights=False)
+    with opened_store(settings) as store:
+        assert isinstance(store, EngineStore)
+        yield proxy_of(settings, store, tiny_embeddings(tmp_path / "embeddings"))
 
 
 @pytest.fixture
-def searches(app: Flask) -> ProxySearches:
-    return ProxySearches(app, TEMPLATE, "pages", {"authorization": "Basic bWU6c2VjcmV0"})
+def searches(proxy: Proxy) -> ProxySearches:
+    return ProxySearches(proxy, TEMPLATE, "pages", {"authorization": "Basic bWU6c2VjcmV0"})
 
 
 def sent(fake: FakeEngine) -> dict[str, Any]:
@@ -76,22 +78,22 @@ def test_it_is_told_how_the_searches_went(searches: ProxySearches) -> None:
     searches.run(NONE, [query("q", "cat"), query("r", "zzz")])
     searches.run(RWMD, [query("q", "cat"), query("r", "zzz"), query("s", "dog")])
     assert searches.outcomes == {
-        "none": {"skipped disabled": 2},
+        "none": {"skipped method_none": 2},
         "rwmd": {"applied": 2, "skipped unknown_words": 1},
     }
 
 
 def test_the_engine_gets_the_callers_query_and_credentials(fake: FakeEngine, searches: ProxySearches) -> None:
     searches.run(NONE, [query("q", 'say "cat"', index="others")])
-    assert fake.received[-1].line == "POST /others/_search? HTTP/1.1"
+    assert fake.received[-1].line == "POST /others/_search HTTP/1.1"
     assert fake.received[-1].header("authorization") == "Basic bWU6c2VjcmV0"
     # The page of the template is not what is measured.
     assert sent(fake) == {"query": {"match": {"body": 'say "cat"'}}, "from": 0, "size": 100}
 
 
-def test_the_templates_own_extension_is_kept(fake: FakeEngine, app: Flask) -> None:
+def test_the_templates_own_extension_is_kept(fake: FakeEngine, proxy: Proxy) -> None:
     ext = {"rerank": {"text_fields": ["title"], "method": "emd", "window_size": 7}, "other": {"key": 1}}
-    searches = ProxySearches(app, QueryTemplate({**TEMPLATE.body, "ext": ext}), "pages", {})
+    searches = ProxySearches(proxy, QueryTemplate({**TEMPLATE.body, "ext": ext}), "pages", {})
     searches.run(NONE, [query("q", "cat")])
     assert sent(fake)["ext"] == {"other": {"key": 1}}
     searches.run(RWMD, [query("q", "cat")])
@@ -99,14 +101,14 @@ def test_the_templates_own_extension_is_kept(fake: FakeEngine, app: Flask) -> No
     assert searches.outcomes["rwmd"] == {"fallback no_text_in_hits": 1}  # the hits have no title
 
 
-def test_parameters_language_and_window_are_the_ways(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parameters_language_and_window_are_the_ways(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
     from reranker.proxy import read as module
 
     seen: list[Any] = []
     read: Callable[..., Any] = module.read_search
     monkeypatch.setattr(module, "read_search", lambda *given: seen.append(read(*given)) or seen[-1])
     way = Way("r", "relaxed", FIRST_STAGE, 50, Parameters(epsilon=0.2, n_iterations=20, tau=0.3))
-    ProxySearches(app, TEMPLATE, "pages", {}).run(way, [query("q", "cat", language="en")])
+    ProxySearches(proxy, TEMPLATE, "pages", {}).run(way, [query("q", "cat", language="en")])
     search = seen[-1]
     assert (search.method, search.language, search.page.window) == ("relaxed", "en", 50)
     assert (search.parameters.epsilon, search.parameters.n_iterations, search.parameters.tau) == (0.2, 20, 0.3)
@@ -131,10 +133,10 @@ def test_an_error_of_the_engine_names_the_cure(
         searches.run(way, [query("q", "cat")])
 
 
-def test_a_broken_extension_is_said_to_be_the_templates(app: Flask) -> None:
+def test_a_wrong_key_of_the_templates_extension_is_named(proxy: Proxy) -> None:
     template = QueryTemplate({**TEMPLATE.body, "ext": {"rerank": {"windowsize": 7}}})
-    with pytest.raises(BadInput, match=r"windowsize.*change the template"):
-        ProxySearches(app, template, "pages", {}).run(RWMD, [query("q", "cat")])
+    with pytest.raises(BadInput, match=r"ext\.rerank: .windowsize. is not a key"):
+        ProxySearches(proxy, template, "pages", {}).run(RWMD, [query("q", "cat")])
 
 
 def test_a_query_for_documents_of_some_languages_needs_a_filter(searches: ProxySearches) -> None:
