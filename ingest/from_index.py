@@ -49,7 +49,7 @@ class IndexSource:
 
     @property
     def name(self) -> str:
-        return f"{self.address.shown}/{self.index}"
+        return f"{self.address.redacted}/{self.index}"
 
 
 def read_index_source(url: str, layout: Layout, query: str | None = None) -> IndexSource:
@@ -98,7 +98,7 @@ def opened_index(
         path = temporary / "documents.gz"
         client = connect(Upstream(source.address, access, timeout_s))
         try:
-            with engine_errors(source.address.shown, source.index):
+            with engine_errors(source.address.redacted, source.index):
                 digest = _copy(path, source, client, timeout_s, progress)
         finally:
             client.close()

@@ -31,7 +31,7 @@ from reranker.service.settings_sources import LoadedSettings
 from sinkrank.actions import judged
 from sinkrank.console import options, output
 from sinkrank.console.parsing import parse_names
-from sinkrank.console.tables import figures_table
+from sinkrank.console.tables import methods_table
 from sinkrank.evaluation.comparison import Run
 from sinkrank.evaluation.judgments import JudgedQuery
 from sinkrank.evaluation.measures import MEASURES
@@ -177,7 +177,7 @@ def _print(measured: _Measured) -> None:
         "CPU ms a query": [_ms(cost.query_ms) for cost in costs.values()],
         "CPU ms a document": [_ms(cost.document_ms) for cost in costs.values()],
     }
-    console.print(figures_table(list(costs), columns))
+    console.print(methods_table(list(costs), columns))
 
 
 def _stripped_table(stripped: Stripped, runs: Sequence[Run]) -> Table:
@@ -186,7 +186,7 @@ def _stripped_table(stripped: Stripped, runs: Sequence[Run]) -> Table:
         f"{stripped.n_empty} queries empty"
     )
     columns = {name: [f"{run.mean(name):.3f}" for run in runs] for name in MEASURES}
-    return figures_table([run.way.name for run in runs], columns, title)
+    return methods_table([run.way.name for run in runs], columns, title)
 
 
 def _ms(value: float | None) -> str:

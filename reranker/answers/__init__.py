@@ -11,8 +11,8 @@ from reranker.answers.explanation import (
     ExplainedDocument,
     OrderParts,
     TranslatedWord,
-    Translation,
     WordPair,
+    WordTranslation,
     WordTransport,
 )
 from reranker.answers.matches import Match, MatchedText, MatchesAnswer
@@ -63,9 +63,9 @@ __all__ = [
     "SearchAnswer",
     "TextsError",
     "TranslatedWord",
-    "Translation",
     "UnpreparedAnswer",
     "Usage",
     "WordPair",
+    "WordTranslation",
     "WordTransport",
 ]

@@ -75,7 +75,7 @@ class OrderParts(Answer):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Translation(Answer):
+class WordTranslation(Answer):
     """A word of the documents' language that stands for a query word."""
 
     term: str
@@ -88,7 +88,7 @@ class TranslatedWord(Answer):
     """A query word with its translations, the heaviest first. The word itself is one of them."""
 
     word: str
-    translations: list[Translation]
+    translations: list[WordTranslation]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

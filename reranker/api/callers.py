@@ -56,7 +56,7 @@ def caller_rights(service: Service) -> Rights:
     return Rights({"authorization": given, **others})
 
 
-def check_may_use_figures(service: Service, index: str) -> None:
+def check_may_use_statistics(service: Service, index: str) -> None:
     """Refuses a caller who may not read an index whose numbers of documents and words are to weigh his texts. A key of
     the service is enough.
 

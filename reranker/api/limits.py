@@ -37,8 +37,8 @@ def _begin() -> None:
             use_shape("engine")
         raise Busy(_REFUSALS[refusal])
     if request.blueprint in _COMPUTING:
-        current_service().turns.begin()
+        current_service().slots.acquire()
 
 
 def _end(error: BaseException | None) -> None:
-    current_service().turns.end()
+    current_service().slots.release()

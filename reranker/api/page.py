@@ -137,11 +137,11 @@ def _engine(service: Service) -> str:
 def _first_page(service: Service, index: str, example: Example) -> list[int]:
     """The first stage's ranks of the hits, in the new order; each search waits for its turn like those of callers."""
     body = parse(SearchBody, {"query": example.query, "index": index, "language": example.language or None})
-    service.turns.begin()
+    service.slots.acquire()
     try:
         hits = service.searcher.search(replace(search_request(service, body, SERVICE), size=PAGE_SIZE)).hits
     except BadInput:  # no word of it is known
         return []
     finally:
-        service.turns.end()
+        service.slots.release()
     return [hit.first_stage_rank for hit in hits]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from reranker.answers import RankedText
 from reranker.answers.search import Precision
-from reranker.api.callers import check_may_use_figures
+from reranker.api.callers import check_may_use_statistics
 from reranker.api.rerank_warnings import spelling_warnings
 from reranker.base.errors import BadInput, EmptyQuery, UnknownWords
 from reranker.ranking.ranked import Reranking
@@ -84,7 +84,7 @@ def _rerank(
     service: Service, options: RerankOptions, texts: Sequence[str], parameters: Parameters, top_n: int | None
 ) -> tuple[Reranking, tuple[str, ...]]:
     if options.index is not None:
-        check_may_use_figures(service, options.index)
+        check_may_use_statistics(service, options.index)
     method = options.method or service.settings.method
     reranker = service.reranker if options.index is None else service.searcher.open(options.index).reranker
     query = reranker.query(options.query, options.language)

@@ -143,7 +143,7 @@ def _context(service: Service, environ: Mapping[str, Any]) -> RequestContext:
     headers = {REQUEST_ID_HEADER: request_id}
     if traceparent:
         headers["traceparent"] = traceparent.group()
-    return RequestContext(request_id, headers, waiting=service.turns.waiting)
+    return RequestContext(request_id, headers, waiting=service.slots.waiting)
 
 
 def _log(service: Service, context: RequestContext, route: str, method: str, status: int, took_ms: float) -> None:

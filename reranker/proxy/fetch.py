@@ -25,7 +25,7 @@ from reranker.proxy.window_kinds import (
     is_same_window,
 )
 from reranker.query_dsl.answer_filters import URL_PARAMETERS
-from reranker.upstream.answers import Fetched, SearchAnswer, read_answer, read_answers, read_ids_only, read_whole
+from reranker.upstream.answers import EngineAnswer, Fetched, read_answer, read_answers, read_ids_only, read_whole
 from reranker.upstream.calls import Fallback, Refused
 from reranker.upstream.connections import Headers
 from reranker.upstream.incoming import only_parameters, without_parameters
@@ -189,7 +189,7 @@ def compare_kinds(request: SearchRequest, windows: Sequence[tuple[Window, str]],
         return
     bodies = [(window.search.header, window.search.window_body(window.translation, kind)) for window, kind in compared]
     replaced = _REPLACED[True, compared[0][0].translation is not None]
-    answers: Sequence[SearchAnswer] = ()
+    answers: Sequence[EngineAnswer] = ()
     with suppress(Fallback):
         answers = ask(request, bodies, request.calls.search_again, replaced).answers
     for number, (window, kind) in enumerate(compared):
@@ -199,7 +199,7 @@ def compare_kinds(request: SearchRequest, windows: Sequence[tuple[Window, str]],
             kinds.failed(caller, window.search.indices)
 
 
-def _said(answer: SearchAnswer) -> tuple[Mapping[str, Any], Sequence[dict[str, Any]]]:
+def _said(answer: EngineAnswer) -> tuple[Mapping[str, Any], Sequence[dict[str, Any]]]:
     return answer.raw.parsed, answer.found
 
 
@@ -221,7 +221,7 @@ def look_up(request: SearchRequest, bodies: Sequence[tuple[Search, bytes]]) -> l
     return found
 
 
-def fetch_as_it_came(request: SearchRequest, searches: Sequence[Search]) -> Sequence[SearchAnswer]:
+def fetch_as_it_came(request: SearchRequest, searches: Sequence[Search]) -> Sequence[EngineAnswer]:
     """The engine's answers to some searches of a multi-search as they came.
 
     Raises:

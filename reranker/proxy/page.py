@@ -23,7 +23,7 @@ from reranker.proxy.window_kinds import (
 from reranker.query_dsl.answer_filters import ID_FIELD, URL_PARAMETERS
 from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.ranking.scores import scores_behind
-from reranker.upstream.answers import Fetched, SearchAnswer, page_reader
+from reranker.upstream.answers import EngineAnswer, Fetched, page_reader
 from reranker.upstream.calls import Fallback
 
 
@@ -168,7 +168,7 @@ def _page_body(ranked: RankedWindow, places: Sequence[Place], with_whole_source:
 
 
 def _hits_of_pages(
-    pages: Sequence[tuple[RankedWindow, Sequence[Place]]], answers: Sequence[SearchAnswer]
+    pages: Sequence[tuple[RankedWindow, Sequence[Place]]], answers: Sequence[EngineAnswer]
 ) -> dict[RankedWindow, list[tuple[Place, str, RawObject]]]:
     """The fetched hits of each page, in their order.
 

@@ -40,7 +40,7 @@ from reranker.service.service import Service
 from reranker.upstream.addresses import EngineAddress
 from reranker.upstream.answers import Fetched
 from reranker.upstream.calls import Deadline, EngineCalls, Fallback, Refused
-from reranker.upstream.connections import Answer
+from reranker.upstream.connections import EngineResponse
 from reranker.upstream.incoming import Incoming, end_to_end, without_parameters
 from reranker.upstream.nodes import Upstream
 from reranker.upstream.passing import Reply, compressed, own_reply, pass_on, send_on, streamed
@@ -275,7 +275,7 @@ class Proxy:
         return _marked(reply, status, reason)
 
 
-def _error_of(response: Answer) -> Any:
+def _error_of(response: EngineResponse) -> Any:
     """What an answer of the engine says is wrong."""
     with closing(response), suppress(OSError, HTTPException, ValueError, RecursionError):
         answer = json.loads(response.read(_MOST_OF_ERROR))

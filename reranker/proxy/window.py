@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reranker.proxy.search import Outcome, Search, TranslatedQuery
-from reranker.upstream.answers import SearchAnswer
+from reranker.upstream.answers import EngineAnswer
 
 
 class Misfit(Exception):
@@ -37,7 +37,7 @@ class Window:
     search: Search
     kind: str | None
     translation: TranslatedQuery | None
-    answer: SearchAnswer
+    answer: EngineAnswer
     failure: Outcome | None = None
 
     @property
@@ -64,5 +64,5 @@ class Window:
 class AsItCame:
     """The engine's answer to a search as the caller wrote it."""
 
-    answer: SearchAnswer
+    answer: EngineAnswer
     outcome: Outcome

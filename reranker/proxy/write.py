@@ -25,7 +25,7 @@ from reranker.proxy.search import Search, SearchRequest, Translations
 from reranker.proxy.window import AsItCame
 from reranker.query_dsl.answer_filters import FilterPath
 from reranker.service.json_text import float_text, json_bytes
-from reranker.upstream.answers import Fetched, SearchAnswer
+from reranker.upstream.answers import EngineAnswer, Fetched
 
 DETAILS_KEY = "_rerank"
 _WEIGHT_DECIMALS = 3
@@ -95,7 +95,7 @@ def _hit(ranked: RankedWindow, place: Place, text: str, document: RawObject) -> 
     return write_object(text, document, search.added_keys, said, added)
 
 
-def _member_text(answer: SearchAnswer, place: Place, name: str) -> str:
+def _member_text(answer: EngineAnswer, place: Place, name: str) -> str:
     """What a member of a hit says, as the engine wrote it; `null` where there is none."""
     member = answer.hit(place.index).member(name)
     return "null" if member is None else answer.text[member.value_start : member.end]

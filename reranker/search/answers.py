@@ -14,7 +14,7 @@ from reranker.answers import (
     ScoreSources,
     SearchAnswer,
     TranslatedWord,
-    Translation,
+    WordTranslation,
 )
 from reranker.answers.search import FoundBy
 from reranker.ranking.corrections import NO_CORRECTION, Correction
@@ -148,4 +148,4 @@ def _document_fields(document: Document) -> dict[str, Any]:
 
 
 def _translated(group: WordGroup) -> TranslatedWord:
-    return TranslatedWord(group.token, [Translation(each.term, each.weight) for each in group.translations])
+    return TranslatedWord(group.token, [WordTranslation(each.term, each.weight) for each in group.translations])

@@ -47,7 +47,7 @@ def prepare_command(settings: Settings, files: Sequence[str] = (), query_languag
     if files:
         words += files
     elif isinstance(address, EngineAddress):
-        words += ["--store", address.shown, "--index", settings.index or "INDEX"]
+        words += ["--store", address.redacted, "--index", settings.index or "INDEX"]
     else:
         words += ["FILE"]
     if settings.embeddings is not None:

@@ -13,7 +13,7 @@ from reranker.answers import Check
 # Maximum wait of the first caller. While a check hangs, all others are answered at once.
 _LIMIT_S = 2.0
 # A result is cached for this time, since several load balancers may ask an instance.
-_KEPT_S = 1.0
+_CACHED_S = 1.0
 
 _log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ class Probe:
         """The result of the check, at most a second old; not ready while the check hangs."""
         with self._lock:
             now_s = time.monotonic()
-            if self._check is None or (self._check.done() and now_s - self._ended_s >= _KEPT_S):
+            if self._check is None or (self._check.done() and now_s - self._ended_s >= _CACHED_S):
                 self._check, self._started_s = Future(), now_s
                 threading.Thread(target=self._run, args=[check, self._check], name="probe", daemon=True).start()
             running, left_s = self._check, max(0.0, self._started_s + _LIMIT_S - now_s)

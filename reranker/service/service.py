@@ -25,9 +25,9 @@ from reranker.service.probe import Probe
 from reranker.service.request_fields import MAX_REQUEST_ITERATIONS, MIN_REQUEST_EPSILON
 from reranker.service.rights import refuses_strangers
 from reranker.service.settings import Settings
+from reranker.service.slots import Slots
 from reranker.service.text_bags import BagCache, TextBags
 from reranker.service.tracing import trace_reranking
-from reranker.service.turns import Turns
 from reranker.stores.base.protocol import Store
 from reranker.stores.embedded.store import EmbeddedStore
 from reranker.text.idf import IdfTable
@@ -48,7 +48,7 @@ class Service:
         store: None where the service only re-ranks texts that come with the request.
         examples: queries that the page offers; None where the service has no store.
         metrics: what all of it counts into.
-        turns: limits how many requests compute, and how many wait for an engine.
+        slots: limits how many requests compute, and how many wait for an engine.
         store_probe: asks the store for `/-/ready`.
         integrity: the checks of the files in the background.
         draining: set once this process was told to stop: balancers are to send no more.
@@ -58,7 +58,7 @@ class Service:
     store: Store | None
     examples: Examples | None
     metrics: Metrics
-    turns: Turns
+    slots: Slots
     _opening: Opening
     integrity: Integrity
     store_probe: Probe = field(default_factory=Probe)
@@ -91,8 +91,8 @@ class Service:
                 no_embeddings_message(settings),
             )
         examples = None if store is None else Examples(store, settings.home, has_titles=not refuses_strangers(settings))
-        turns = Turns(settings.workers, settings.max_engine_calls)
-        return cls(settings, store, examples, metrics, turns, opening, Integrity(metrics))
+        slots = Slots(settings.workers, settings.max_engine_calls)
+        return cls(settings, store, examples, metrics, slots, opening, Integrity(metrics))
 
     @property
     def opened(self) -> Opened | None:

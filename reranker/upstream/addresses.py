@@ -39,11 +39,11 @@ _SCHEMES: dict[str, tuple[bool, Distribution | None]] = {
 
 @dataclass(frozen=True, slots=True)
 class NodeAddress:
-    """The address of a node; `shown` has no credentials."""
+    """The address of a node; `redacted` has no credentials."""
 
     host: str
     port: int
-    shown: str
+    redacted: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,14 @@ class EngineAddress:
         use_tls: whether to use HTTPS.
         prefix: of the path, if the engine is behind another server.
         distribution: if the scheme names it; None to ask the engine.
-        shown: the address without credentials.
+        redacted: the address without credentials.
     """
 
     nodes: tuple[NodeAddress, ...]
     use_tls: bool
     prefix: str
     distribution: Distribution | None
-    shown: str
+    redacted: str
     username: str | None = None
     password: str | None = field(default=None, repr=False)
 
@@ -127,7 +127,7 @@ def _engine_address(address: str, scheme: str, use_tls: bool, distribution: Dist
         use_tls=use_tls,
         prefix=prefix,
         distribution=distribution,
-        shown=f"{scheme}{','.join(shown)}{prefix}",
+        redacted=f"{scheme}{','.join(shown)}{prefix}",
         username=unquote(username) if at else None,
         password=unquote(password) if colon else None,
     )

@@ -24,7 +24,7 @@ from reranker.upstream.connections import Headers
 
 
 @dataclass(slots=True)
-class SearchAnswer:
+class EngineAnswer:
     """The engine's answer to a search; `hits` is None where it holds no list of hits (an error in a multi-search).
 
     Attributes:
@@ -106,7 +106,7 @@ class Fetched:
     text: str
     raw: RawObject
     responses: RawArray | None
-    answers: Sequence[SearchAnswer]
+    answers: Sequence[EngineAnswer]
     took_s: float
 
 
@@ -132,7 +132,7 @@ def read_answers(headers: Headers, text: str, n: int, took_s: float, read: Reade
     return Fetched(headers, text, raw, responses, answers, took_s)
 
 
-def read_answer(text: str, read: Reader = read_whole) -> SearchAnswer:
+def read_answer(text: str, read: Reader = read_whole) -> EngineAnswer:
     """The answer to a search.
 
     Args:
@@ -151,7 +151,7 @@ def read_answer(text: str, read: Reader = read_whole) -> SearchAnswer:
     return answer
 
 
-def _answer(text: str, raw: RawObject) -> SearchAnswer:
+def _answer(text: str, raw: RawObject) -> EngineAnswer:
     outer = raw.parsed.get("hits")
     hits: Any = outer.parsed.get("hits") if isinstance(outer, RawObject) else None
     if isinstance(hits, _HitsOfIdsOnly):
@@ -159,7 +159,7 @@ def _answer(text: str, raw: RawObject) -> SearchAnswer:
     elif isinstance(hits, RawArray):
         found = [hit.parsed.parsed if isinstance(hit.parsed, RawObject) else hit.parsed for hit in hits.elements]
     else:
-        return SearchAnswer(text, raw, None, ())
+        return EngineAnswer(text, raw, None, ())
     if set(map(type, found)) - {dict}:
         raise ValueError("a hit is no object")
-    return SearchAnswer(text, raw, hits, found)
+    return EngineAnswer(text, raw, hits, found)

@@ -13,7 +13,7 @@ from http.client import HTTPException
 from typing import Any
 
 from reranker.base.errors import BadInput, StoreUnavailable
-from reranker.upstream.connections import Answer, Headers
+from reranker.upstream.connections import EngineResponse, Headers
 from reranker.upstream.incoming import Incoming, end_to_end
 from reranker.upstream.nodes import EngineTimeout, Upstream, uncompressed
 
@@ -29,7 +29,7 @@ class Fallback(Exception):
 class Refused(Fallback):
     """The engine's answer to the search for the window is an error that the caller's own search would meet too."""
 
-    def __init__(self, response: Answer) -> None:
+    def __init__(self, response: EngineResponse) -> None:
         super().__init__("engine_error", f"the engine answered {response.status}")
         self.response = response
 
@@ -166,7 +166,7 @@ class EngineCalls:
         accept = self.incoming.environ.get("HTTP_ACCEPT", "").strip()
         return accept if "compatible-with" in accept and "," not in accept else "application/json"
 
-    def _text(self, response: Answer) -> str:
+    def _text(self, response: EngineResponse) -> str:
         limit = MAX_ANSWER_BYTES
         with closing(response):
             if response.status != 200:

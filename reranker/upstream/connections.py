@@ -31,7 +31,7 @@ class NotConnected(Exception):
     """No connection could be made, so nothing was sent; the cause is the OSError."""
 
 
-class Answer:
+class EngineResponse:
     """An answer whose body is still to be read. Its connection is kept once the body was read to its end.
 
     Attributes:
@@ -103,7 +103,7 @@ class Answer:
         # A node that cannot read the head of a request (a header over its limit, a control character) answers 400,
         # keeps the connection open and never answers on it again.
         if connection is not None and not self._response.will_close and self.status != 400:
-            connection.keep()
+            connection.release()
         elif connection is not None:
             connection.close()
 
@@ -139,9 +139,9 @@ class _OneWriteOverTls(_OneWrite, HTTPSConnection):
 class Connection:
     """A connection to a node, for one request after another."""
 
-    def __init__(self, connection: _OneWrite, kept: _Kept) -> None:
+    def __init__(self, connection: _OneWrite, idle: _IdleConnections) -> None:
         self._connection = connection
-        self._kept = kept
+        self._idle = idle
         self._poll = select.poll()
         self._poll.register(connection.sock, select.POLLIN)
 
@@ -159,7 +159,7 @@ class Connection:
         n_bytes: int | None,
         timeout_s: float,
         meanwhile: Callable[[], None] | None = None,
-    ) -> Answer:
+    ) -> EngineResponse:
         """Sends a request with these headers, and reads the head of its answer.
 
         Args:
@@ -193,28 +193,28 @@ class Connection:
             waits_on(connection.sock)
             if meanwhile is not None:
                 meanwhile()
-            return Answer(self, cast(WholeHeadResponse, connection.getresponse()))
+            return EngineResponse(self, cast(WholeHeadResponse, connection.getresponse()))
         except BaseException:
             self.close()
             raise
 
-    def keep(self) -> None:
+    def release(self) -> None:
         """Keeps it for the next request."""
-        self._kept.add(self)
+        self._idle.add(self)
 
     def close(self) -> None:
         self._connection.close()
 
 
-class _Kept:
+class _IdleConnections:
     """Connections that wait for a request, the last used one first; safe to share between threads."""
 
-    def __init__(self, n_most: int) -> None:
-        self._n_most = n_most
+    def __init__(self, max_idle: int) -> None:
+        self._max_idle = max_idle
         self._connections: deque[Connection] = deque()
 
     def add(self, connection: Connection) -> None:
-        if len(self._connections) < self._n_most:
+        if len(self._connections) < self._max_idle:
             self._connections.append(connection)
         else:
             connection.close()
@@ -233,7 +233,7 @@ class _Kept:
 
     def close(self) -> None:
         """Keeps none from here on."""
-        self._n_most = 0
+        self._max_idle = 0
         while self._connections:
             self._connections.pop().close()
 
@@ -242,18 +242,18 @@ class ConnectionPool:
     """The connections to one node; safe to share between threads.
 
     Args:
-        n_kept: connections that are kept at most.
+        n_idle: connections that are kept at most.
         tls: None for plain connections.
     """
 
-    def __init__(self, host: str, port: int, n_kept: int, tls: ssl.SSLContext | None, connect_timeout_s: float) -> None:
+    def __init__(self, host: str, port: int, n_idle: int, tls: ssl.SSLContext | None, connect_timeout_s: float) -> None:
         self._host, self._port = host, port
         self._tls = tls
         self._connect_timeout_s = connect_timeout_s
         name = f"[{host}]" if ":" in host else host
         self.host = name if port == (443 if tls is not None else 80) else f"{name}:{port}"
-        self._kept = _Kept(n_kept)
-        self.close = weakref.finalize(self, self._kept.close)
+        self._idle = _IdleConnections(n_idle)
+        self.close = weakref.finalize(self, self._idle.close)
 
     def connection(self, timeout_s: float) -> Connection:
         """One that was kept, or a new one.
@@ -265,9 +265,9 @@ class ConnectionPool:
             NotConnected: there is none.
             OSError: the node takes it, but there is no TLS.
         """
-        kept = self._kept.take()
-        if kept is not None:
-            return kept
+        idle = self._idle.take()
+        if idle is not None:
+            return idle
         timeout_s = min(self._connect_timeout_s, timeout_s)
         connection: _OneWrite
         if self._tls is None:
@@ -284,4 +284,4 @@ class ConnectionPool:
             if is_refused:
                 raise NotConnected from error
             raise
-        return Connection(connection, self._kept)
+        return Connection(connection, self._idle)

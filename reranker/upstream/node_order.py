@@ -23,19 +23,19 @@ class NodeOrder:
     """The order in which requests try the nodes of one engine. Threads can share it.
 
     Args:
-        shown: the address of each node, for the log.
+        addresses: the address of each node, for the log.
     """
 
-    def __init__(self, shown: Sequence[str], clock: Callable[[], float] = time.monotonic) -> None:
-        self._shown = shown
+    def __init__(self, addresses: Sequence[str], clock: Callable[[], float] = time.monotonic) -> None:
+        self._addresses = addresses
         self._clock = clock
         # The time to try a node again that took no connection; 0 for a node that is up.
-        self._rests_until = [0.0] * len(shown)
+        self._rests_until = [0.0] * len(addresses)
         self._lock = threading.Lock()
 
     def places(self) -> list[int]:
         """Returns all nodes by position in the address, the resting ones last."""
-        places = range(len(self._shown))
+        places = range(len(self._addresses))
         if not any(self._rests_until):
             return list(places)
         now = self._clock()
@@ -69,8 +69,8 @@ class NodeOrder:
         if was_up == bool(rests_until):
             state = "takes no connection" if rests_until else "is back"
             # With a single node, each failed request says so anyway.
-            level = logging.WARNING if len(self._shown) > 1 else logging.INFO
-            _log.log(level, "the engine at %s %s", self._shown[place], state)
+            level = logging.WARNING if len(self._addresses) > 1 else logging.INFO
+            _log.log(level, "the engine at %s %s", self._addresses[place], state)
 
 
 class Attempts:

@@ -25,13 +25,13 @@ from reranker.base.leaving import reading_call
 from reranker.base.request_context import engine_call
 from reranker.upstream.access import Credentials, EngineAccess
 from reranker.upstream.addresses import EngineAddress, NodeAddress
-from reranker.upstream.connections import Answer, Connection, ConnectionPool, Headers, NotConnected
+from reranker.upstream.connections import Connection, ConnectionPool, EngineResponse, Headers, NotConnected
 from reranker.upstream.node_order import CONNECT_TIMEOUT_S, NodeOrder
 from reranker.upstream.tls import reason, tls_context
 
 _BLOCK_BYTES = 65_536
 # Kept to each node: as many as wait for it by default (`max_engine_calls`). More requests still work.
-_MOST_KEPT = 128
+_MAX_IDLE = 128
 # They change nothing at the engine, and may be sent again when a kept connection turns out to be closed.
 _SAFE_METHODS = frozenset(["GET", "HEAD", "OPTIONS"])
 # A node that is not part of its cluster yet, and a server in front of one that is away, answer these.
@@ -77,7 +77,7 @@ _Read = TypeVar("_Read", bound=_Answered)
 
 
 @dataclass(frozen=True, slots=True)
-class WholeAnswer:
+class WholeResponse:
     """An answer that was read to its end; its body is without compression."""
 
     status: int
@@ -112,7 +112,7 @@ class Upstream:
     if the answer is 502, 503 or 504.
 
     Attributes:
-        shown: the engine's address without credentials.
+        redacted: the engine's address without credentials.
         timeout_s: how long a request waits for its answer, unless it says otherwise.
     """
 
@@ -129,12 +129,12 @@ class Upstream:
         """
         credentials = access.credentials(address)
         if address.use_tls and not access.verify_certs:
-            _log.warning("the certificate of %s is not checked", address.shown)
+            _log.warning("the certificate of %s is not checked", address.redacted)
         tls = tls_context(access) if address.use_tls else None
-        self.shown = address.shown
+        self.redacted = address.redacted
         self.timeout_s = timeout_s
         self._nodes = [_Node(node, address.prefix, tls, credentials) for node in address.nodes]
-        self._order = NodeOrder([node.shown for node in address.nodes], clock)
+        self._order = NodeOrder([node.redacted for node in address.nodes], clock)
 
     def send(
         self,
@@ -146,7 +146,7 @@ class Upstream:
         timeout_s: float | None = None,
         is_safe: bool = False,
         meanwhile: Callable[[], None] | None = None,
-    ) -> Answer:
+    ) -> EngineResponse:
         """Sends a request with its own credentials or none; the answer's body is still to be read (`Passing`), or the
         answer to be closed.
 
@@ -179,7 +179,7 @@ class Upstream:
         timeout_s: float | None = None,
         is_safe: bool = False,
         as_service: bool = False,
-    ) -> WholeAnswer:
+    ) -> WholeResponse:
         """Sends a request and reads its answer, of any size, to the end.
 
         Args:
@@ -200,7 +200,7 @@ class Upstream:
         parts = []
         for node in self._nodes:
             part = copy.copy(self)
-            part.shown, part._nodes, part._order = node.shown, [node], NodeOrder([node.shown])
+            part.redacted, part._nodes, part._order = node.redacted, [node], NodeOrder([node.redacted])
             parts.append(part)
         return parts
 
@@ -208,7 +208,7 @@ class Upstream:
         for node in self._nodes:
             node.close()
 
-    def _first(self, request: _Request, read: Callable[[Answer], _Read]) -> _Read:
+    def _first(self, request: _Request, read: Callable[[EngineResponse], _Read]) -> _Read:
         """The answer of the first node that gives one."""
         failed: StoreUnavailable | None = None
         is_repeatable = request.is_safe and (request.body is None or isinstance(request.body, bytes))
@@ -232,7 +232,7 @@ class Upstream:
                 answer.close()
         assert failed is not None  # noqa: S101 - an address has a node
         if isinstance(failed, _NoConnection) and len(self._nodes) > 1:
-            raise EngineUnreachable(f"no node of {self.shown} takes the request; the last one: {failed}") from failed
+            raise EngineUnreachable(f"no node of {self.redacted} takes the request; the last one: {failed}") from failed
         raise failed
 
 
@@ -240,13 +240,13 @@ class _Node:
     """One node, and the connections to it."""
 
     def __init__(self, node: NodeAddress, prefix: str, tls: ssl.SSLContext | None, credentials: Credentials) -> None:
-        self.shown = node.shown
+        self.redacted = node.redacted
         self._prefix = prefix
-        self._pool = ConnectionPool(node.host, node.port, _MOST_KEPT, tls, CONNECT_TIMEOUT_S)
+        self._pool = ConnectionPool(node.host, node.port, _MAX_IDLE, tls, CONNECT_TIMEOUT_S)
         self._url = f"{'http' if tls is None else 'https'}://{self._pool.host}"
         self._credentials = credentials
 
-    def send(self, request: _Request, read: Callable[[Answer], _Read]) -> _Read:
+    def send(self, request: _Request, read: Callable[[EngineResponse], _Read]) -> _Read:
         """The answer, as `read` gives it."""
         if self._prefix and any(part in (".", "..") for part in unquote(request.target.split("?", 1)[0]).split("/")):
             raise BadInput("the path has a part '.' or '..'; give the path that is meant")
@@ -255,7 +255,7 @@ class _Node:
         if request.as_service:
             headers += self._credentials(method, self._url + target, request.body).items()
         try:
-            with reading_call(request.is_safe), engine_call(method, self.shown) as call:
+            with reading_call(request.is_safe), engine_call(method, self.redacted) as call:
                 if call.headers:  # the trace's go before the caller's
                     headers = [header for header in headers if header[0].lower() not in call.headers]
                     headers += call.headers.items()
@@ -267,18 +267,18 @@ class _Node:
                 return read(answer)
         except NotConnected as error:
             raise _NoConnection(
-                f"nothing answers at {self.shown} ({_reason(error.__cause__ or error)}); start the engine, or check "
+                f"nothing answers at {self.redacted} ({_reason(error.__cause__ or error)}); start the engine, or check "
                 f"host, port and http or https of the setting store"
             ) from error
         except TimeoutError as error:
             raise EngineTimeout(
-                f"{self.shown} did not answer in {request.timeout_s:g} s; see whether it is overloaded, or raise "
+                f"{self.redacted} did not answer in {request.timeout_s:g} s; see whether it is overloaded, or raise "
                 f"store_timeout_s (for requests that are passed on, proxy_timeout_s)"
             ) from error
         except (OSError, HTTPException, zlib.error) as error:
             raise _Broken(
-                f"the connection to {self.shown} broke ({_reason(error)}); try again, and if it breaks again look into "
-                f"the engine's log, or check http or https of the setting store"
+                f"the connection to {self.redacted} broke ({_reason(error)}); try again, and if it breaks again look "
+                f"into the engine's log, or check http or https of the setting store"
             ) from error
 
     def close(self) -> None:
@@ -291,27 +291,27 @@ class _Node:
             raise
         except ssl.SSLCertVerificationError as error:
             raise NoTls(
-                f"the certificate of {self.shown} is not trusted ({error.verify_message}); give the file of its "
+                f"the certificate of {self.redacted} is not trusted ({error.verify_message}); give the file of its "
                 f"authority as store_ca_certs"
             ) from error
         except ssl.SSLError as error:
             raise NoTls(
-                f"{self.shown} does not speak TLS as we do ({reason(error)}); if the engine is without TLS, write "
+                f"{self.redacted} does not speak TLS as we do ({reason(error)}); if the engine is without TLS, write "
                 f"http:// or opensearch://"
             ) from error
 
 
-def _unread(answer: Answer) -> Answer:
+def _unread(answer: EngineResponse) -> EngineResponse:
     return answer
 
 
-def _whole(answer: Answer) -> WholeAnswer:
+def _whole(answer: EngineResponse) -> WholeResponse:
     with closing(answer):
         blocks = []
         while block := answer.read_block(_BLOCK_BYTES):
             blocks.append(block)
         body = b"".join(blocks)
-    return WholeAnswer(answer.status, answer.headers, uncompressed(body, answer.encoding))
+    return WholeResponse(answer.status, answer.headers, uncompressed(body, answer.encoding))
 
 
 def uncompressed(data: bytes, encoding: str, most: int = 0) -> bytes:
@@ -339,7 +339,7 @@ class Passing:
         EngineUnreachable, EngineTimeout: the answer breaks off, or its next block does not come in time.
     """
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: EngineResponse) -> None:
         self._answer = answer
         self._read = self._next()
 

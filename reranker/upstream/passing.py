@@ -10,7 +10,7 @@ from typing import Any
 
 from werkzeug.http import HTTP_STATUS_CODES, parse_accept_header
 
-from reranker.upstream.connections import Answer, Headers
+from reranker.upstream.connections import EngineResponse, Headers
 from reranker.upstream.incoming import Incoming, end_to_end
 from reranker.upstream.nodes import Passing, Upstream
 
@@ -51,7 +51,7 @@ def send_on(
     return streamed(upstream.send(incoming.method, target, headers, body, n_bytes, is_safe=is_safe))
 
 
-def streamed(answer: Answer) -> Reply:
+def streamed(answer: EngineResponse) -> Reply:
     """An engine's answer as it comes, its reason phrase too."""
     reason = answer.reason or HTTP_STATUS_CODES.get(answer.status, "")
     return Reply(f"{answer.status} {reason}", end_to_end(answer.headers), Passing(answer))

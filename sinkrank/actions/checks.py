@@ -27,7 +27,7 @@ _OLDEST_PYTHON = (3, 11)
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class Finding:
     """The name of a check, whether it passed, and what was found or what to do."""
 
     name: str
@@ -35,7 +35,7 @@ class Check:
     message: str
 
 
-def run_checks(config: Path | None, flags: Mapping[str, Any], quick: bool = False) -> list[Check]:
+def run_checks(config: Path | None, flags: Mapping[str, Any], quick: bool = False) -> list[Finding]:
     """Runs all checks in order, also after one has failed.
 
     Args:
@@ -45,7 +45,7 @@ def run_checks(config: Path | None, flags: Mapping[str, Any], quick: bool = Fals
     try:
         loaded = load_settings(flags, file=config)
     except SinkrankError as error:
-        return [*checks, Check("settings", False, str(error))]
+        return [*checks, Finding("settings", False, str(error))]
     checks.append(_settings(loaded, config))
     embeddings, check = _embeddings(loaded.settings, quick)
     checks.append(check)
@@ -54,31 +54,31 @@ def run_checks(config: Path | None, flags: Mapping[str, Any], quick: bool = Fals
     return checks
 
 
-def _processor() -> Check:
+def _processor() -> Finding:
     instructions = {"base": "those of any processor", "avx2": "AVX2 and FMA", "avx512": "AVX-512 with VNNI"}
-    return Check("processor", True, f"the compiled loops use {instructions[LEVEL]}")
+    return Finding("processor", True, f"the compiled loops use {instructions[LEVEL]}")
 
 
-def _python() -> Check:
+def _python() -> Finding:
     version = ".".join(map(str, sys.version_info[:3]))
     ok = sys.version_info >= _OLDEST_PYTHON
-    return Check("python", ok, version if ok else f"{version}; install {'.'.join(map(str, _OLDEST_PYTHON))} or newer")
+    return Finding("python", ok, version if ok else f"{version}; install {'.'.join(map(str, _OLDEST_PYTHON))} or newer")
 
 
-def _settings(loaded: LoadedSettings, config: Path | None) -> Check:
+def _settings(loaded: LoadedSettings, config: Path | None) -> Finding:
     given = sum(origin != "default" for origin in loaded.origins.values())
     path = config or Path(SETTINGS_FILE)
     file = f"read from {path}, " if path.exists() else ""
-    return Check("settings", True, f"{file}{given} set, the others have their defaults")
+    return Finding("settings", True, f"{file}{given} set, the others have their defaults")
 
 
-def _embeddings(settings: Settings, quick: bool) -> tuple[Embeddings | None, Check]:
+def _embeddings(settings: Settings, quick: bool) -> tuple[Embeddings | None, Finding]:
     try:
         embeddings = resources.open_embeddings(settings)
         if not quick:
             embeddings.verify()
     except SinkrankError as error:
-        return None, Check("embeddings", False, str(error))
+        return None, Finding("embeddings", False, str(error))
     found = (
         f"{embeddings.path}: version {embeddings.version}, {embeddings.n_terms:,} terms of {embeddings.dim} "
         f"dimensions ({', '.join(embeddings.languages)})"
@@ -86,13 +86,13 @@ def _embeddings(settings: Settings, quick: bool) -> tuple[Embeddings | None, Che
     for encoder in embeddings.query_encoders:
         encoder.load()
         if encoder.problem:
-            return embeddings, Check("embeddings", False, f"{found}; queries are not encoded: {encoder.problem}")
+            return embeddings, Finding("embeddings", False, f"{found}; queries are not encoded: {encoder.problem}")
         languages = ", ".join(encoder.model.languages)
         found += f"; queries in {languages} are encoded by {encoder.model.name}"
-    return embeddings, Check("embeddings", True, found)
+    return embeddings, Finding("embeddings", True, found)
 
 
-def _store(settings: Settings, embeddings: Embeddings | None, quick: bool) -> Iterator[Check]:
+def _store(settings: Settings, embeddings: Embeddings | None, quick: bool) -> Iterator[Finding]:
     try:
         with resources.opened_store(settings) as store:
             names = store.indices()
@@ -100,18 +100,18 @@ def _store(settings: Settings, embeddings: Embeddings | None, quick: bool) -> It
             if not quick and isinstance(store, EmbeddedStore):
                 for _ in store.checked_blocks():
                     pass
-            yield Check("store", True, f"{store.address}: {indices} that Sinkrank made")
+            yield Finding("store", True, f"{store.address}: {indices} that Sinkrank made")
             for problem in store.problems():
-                yield Check("node", False, problem)
+                yield Finding("node", False, problem)
             for name in names:
                 yield _index(store, name, embeddings)
             if settings.index is not None and settings.index not in names:
                 yield _other_index(settings, store, settings.index, embeddings)
     except SinkrankError as error:
-        yield Check("store", False, str(error))
+        yield Finding("store", False, str(error))
 
 
-def _index(store: WritableStore, name: str, embeddings: Embeddings | None) -> Check:
+def _index(store: WritableStore, name: str, embeddings: Embeddings | None) -> Finding:
     label = f"index {name}"
     try:
         reader = store.open(name)
@@ -124,15 +124,15 @@ def _index(store: WritableStore, name: str, embeddings: Embeddings | None) -> Ch
         stale = [] if embeddings is None else list(stale_parts(store, name, embeddings, idf))
         found += _versions(store, name)
     except SinkrankError as error:
-        return Check(label, False, str(error))
+        return Finding(label, False, str(error))
     if embeddings is None:
-        return Check(
+        return Finding(
             label, False, f"{found}; made with embeddings of version {made.embeddings_version}, which are missing"
         )
-    return Check(label, not stale, "; ".join([found, *stale]))
+    return Finding(label, not stale, "; ".join([found, *stale]))
 
 
-def _other_index(settings: Settings, store: WritableStore, name: str, embeddings: Embeddings | None) -> Check:
+def _other_index(settings: Settings, store: WritableStore, name: str, embeddings: Embeddings | None) -> Finding:
     """Checks an index that Sinkrank did not make, which the proxy may re-rank, or that does not exist."""
     engine = in_process_proxy.engine_of(store)
     if engine is None:
@@ -143,17 +143,17 @@ def _other_index(settings: Settings, store: WritableStore, name: str, embeddings
         store.open(name)
     except NotOurIndex:
         if embeddings is None:
-            return Check(
+            return Finding(
                 f"index {name}",
                 False,
                 "not made by Sinkrank; the proxy passes its searches to the engine until there are embeddings",
             )
         try:
-            return Check(f"index {name}", *look_at(settings, engine, name, embeddings))
+            return Finding(f"index {name}", *look_at(settings, engine, name, embeddings))
         except SinkrankError as error:
-            return Check(f"index {name}", False, str(error))
+            return Finding(f"index {name}", False, str(error))
     except SinkrankError as error:
-        return Check(f"index {name}", False, str(error))
+        return Finding(f"index {name}", False, str(error))
     return _index(store, name, embeddings)
 
 
@@ -174,11 +174,11 @@ def _versions(store: WritableStore, name: str) -> str:
     return f"{serving}, also kept: {', '.join(others)}" if others else serving
 
 
-def _unfinished(settings: Settings) -> Iterator[Check]:
+def _unfinished(settings: Settings) -> Iterator[Finding]:
     paths = list(unfinished(settings.home / "ingest"))
     if paths:
         names = ", ".join(str(path) for path in paths)
-        yield Check(
+        yield Finding(
             "ingest",
             False,
             f"{len(paths)} did not finish ({names}); run the same command again, or delete the file",

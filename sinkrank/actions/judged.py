@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group
 
 from sinkrank.console import output, resources
-from sinkrank.console.tables import figures_table, plain
+from sinkrank.console.tables import methods_table, plain
 
 if TYPE_CHECKING:
     from ingest.progress import Progress
     from reranker.search.searcher import Searcher
     from reranker.service.settings import Settings
-    from sinkrank.evaluation.comparison import QueryMove, Run, Summary, Way
+    from sinkrank.evaluation.comparison import ComparedRun, QueryMove, Run, Way
     from sinkrank.evaluation.judgments import JudgedQuery
 
 _SHOWN_MOVES = 5
@@ -122,10 +122,10 @@ def present(
     Args:
         more: added to the report in JSON.
     """
-    from sinkrank.evaluation.comparison import query_moves, summaries
+    from sinkrank.evaluation.comparison import compared_runs, query_moves
 
     moves = list(query_moves(runs, judged, MEASURE))
-    summed = summaries(runs, MEASURE)
+    summed = compared_runs(runs, MEASURE)
     report = _report(index, summed, moves) | dict(more)
     if folder is not None:
         _write(folder, report, runs)
@@ -139,7 +139,7 @@ def present(
         console.print(line, markup=False)
 
 
-def comparison_table(summed: Sequence[Summary], width: int) -> Group:
+def comparison_table(summed: Sequence[ComparedRun], width: int) -> Group:
     """The measures, and how sure the differences are. The latter are beside the measures, or below them if the terminal
     has fewer than `_WIDE` columns."""
     from sinkrank.evaluation.measures import MEASURES
@@ -158,7 +158,7 @@ def comparison_table(summed: Sequence[Summary], width: int) -> Group:
     methods = [each.run.way.name for each in summed]
     title = f"{len(first.ranking)} queries; p: paired randomisation test of {MEASURE} against {first.way.name}, Holm"
     parts = [measures | certainty] if width >= _WIDE else [measures, certainty]
-    return Group(title, *(figures_table(methods, part) for part in parts))
+    return Group(title, *(methods_table(methods, part) for part in parts))
 
 
 def _moved(runs: Sequence[Run], moves: Sequence[QueryMove]) -> list[str]:
@@ -187,7 +187,7 @@ def _moved(runs: Sequence[Run], moves: Sequence[QueryMove]) -> list[str]:
     return lines
 
 
-def _report(index: str, summed: Sequence[Summary], moves: Sequence[QueryMove]) -> dict[str, Any]:
+def _report(index: str, summed: Sequence[ComparedRun], moves: Sequence[QueryMove]) -> dict[str, Any]:
     from sinkrank.evaluation.measures import MEASURES
 
     return {

@@ -34,9 +34,9 @@ def tune(
 
 def present(tuning: Tuning, as_json: bool) -> None:
     """Prints the result of a tuning."""
-    from sinkrank.evaluation.comparison import summaries
+    from sinkrank.evaluation.comparison import compared_runs
 
-    summed = summaries([tuning.before, tuning.after], tuning.measure)
+    summed = compared_runs([tuning.before, tuning.after], tuning.measure)
     difference = summed[1].difference
     assert difference is not None  # noqa: S101 - only the first has none
     if as_json:

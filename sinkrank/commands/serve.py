@@ -159,19 +159,19 @@ def _print_settings(loaded: LoadedSettings, as_json: bool) -> None:
 
     from sinkrank.console import output
 
-    shown = {name: _shown(name, value) for name, value in loaded.settings}
+    displayed = {name: _displayed(name, value) for name, value in loaded.settings}
     if as_json:
-        output.print_json({name: {"value": shown[name], "from": loaded.origins[name]} for name in shown})
+        output.print_json({name: {"value": displayed[name], "from": loaded.origins[name]} for name in displayed})
         return
     table = Table("setting", "value", "from", "what it is", box=box.SIMPLE_HEAD, pad_edge=False)
     fields = type(loaded.settings).model_fields
-    for name, value in shown.items():
+    for name, value in displayed.items():
         text = "" if value is None else str(value)
         table.add_row(name, Text(text), Text(loaded.origins[name]), Text(fields[name].description or ""))
     output.results().print(table)
 
 
-def _shown(name: str, value: Any) -> Any:
+def _displayed(name: str, value: Any) -> Any:
     """A setting's value without passwords, also without those inside an address."""
     from pydantic import SecretStr
 

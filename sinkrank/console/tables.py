@@ -27,7 +27,7 @@ _TITLE_CHARS = 60
 _WIDE = 120
 
 
-def figures_table(names: Sequence[str], columns: Mapping[str, Sequence[str]], title: str | None = None) -> Table:
+def methods_table(names: Sequence[str], columns: Mapping[str, Sequence[str]], title: str | None = None) -> Table:
     """A row of figures for each method.
 
     Args:

@@ -137,7 +137,7 @@ def differences(runs: Sequence[Run], baseline: Run, measure: str) -> dict[str, D
 
 
 @dataclass(frozen=True)
-class Summary:
+class ComparedRun:
     """A run's mean in one measure with its 95 % interval, and its difference from the baseline (None for itself)."""
 
     run: Run
@@ -145,10 +145,10 @@ class Summary:
     difference: Difference | None
 
 
-def summaries(runs: Sequence[Run], measure: str) -> list[Summary]:
+def compared_runs(runs: Sequence[Run], measure: str) -> list[ComparedRun]:
     """Compares each run with the first. Resampling takes a while, so call it once."""
     changed = differences(runs, runs[0], measure)
-    return [Summary(run, run.interval(measure), changed.get(run.way.name)) for run in runs]
+    return [ComparedRun(run, run.interval(measure), changed.get(run.way.name)) for run in runs]
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Gives each request to a thread: the health routes, our own routes and passed requests have threads of their own.
 
-Many threads wait for an engine or a slow client, and `reranker.service.turns` limits how many compute. A client address
+Many threads wait for an engine or a slow client, and `reranker.service.slots` limits how many compute. A client address
 takes a limited number of threads. Its further requests wait in a queue, and are refused when that takes too long.
 """
 
@@ -31,17 +31,17 @@ class _Work:
     """A connection whose first request is to be answered. `client` is None where no limit applies."""
 
     channel: Any
-    lane: _Lane
+    pool: _Pool
     client: str | None
     refused_at: float
 
 
-class _Lane:
+class _Pool:
     """The threads of one kind of request, started as they are needed.
 
     Attributes:
         idle: what each thread without work waits for. One queue for all would wake a second thread for each request.
-        queue: requests that wait for a thread, of lanes without a limit.
+        queue: requests that wait for a thread, of pools without a limit.
     """
 
     def __init__(self, name: str, n_threads: int) -> None:
@@ -54,7 +54,7 @@ class _Lane:
 
 
 class Dispatcher:
-    """waitress's task dispatcher, with lanes. Its tasks are connections.
+    """waitress's task dispatcher, with pools. Its tasks are connections.
 
     Args:
         n_threads: for our own routes, and as many for passed requests.
@@ -62,11 +62,11 @@ class Dispatcher:
     """
 
     def __init__(self, n_threads: int, n_per_client: int) -> None:
-        self._live = _Lane("live", 1)
-        self._operations = _Lane("operations", 2)
-        self._refusals = _Lane("refusals", 1)
-        self._own = _Lane("own", n_threads)
-        self._passed = _Lane("passed", n_threads)
+        self._live = _Pool("live", 1)
+        self._operations = _Pool("operations", 2)
+        self._refusals = _Pool("refusals", 1)
+        self._own = _Pool("own", n_threads)
+        self._passed = _Pool("passed", n_threads)
         self._n_per_client = n_per_client
         self._n_by_client: Counter[str] = Counter()
         self._waiting: deque[_Work] = deque()
@@ -75,11 +75,11 @@ class Dispatcher:
         self._ended = threading.Condition(self._lock)
 
     def add_task(self, channel: Any) -> None:
-        """Answers the connection's first request in a thread of its lane, now or once one is free."""
+        """Answers the connection's first request in a thread of its pool, now or once one is free."""
         request = channel.requests[0]
-        lane = self._refusals if request.error or request.refusal else self._lane_of(request.path)
-        is_limited = lane is self._own or lane is self._passed
-        work = _Work(channel, lane, channel.addr[0] if is_limited else None, time.monotonic() + QUEUE_S)
+        pool = self._refusals if request.error or request.refusal else self._pool_of(request.path)
+        is_limited = pool is self._own or pool is self._passed
+        work = _Work(channel, pool, channel.addr[0] if is_limited else None, time.monotonic() + QUEUE_S)
         with self._lock:
             if self._may_start(work):
                 self._start(work)
@@ -98,19 +98,19 @@ class Dispatcher:
 
     def shutdown(self, cancel_pending: bool = True, timeout: float = 5) -> bool:
         """Ends the threads; those still busy after `timeout` seconds end with the process. True if none is left."""
-        lanes = (self._live, self._operations, self._refusals, self._own, self._passed)
+        pools = (self._live, self._operations, self._refusals, self._own, self._passed)
         with self._lock:
             if cancel_pending:
                 for work in self._waiting:
                     work.channel.cancel()
                 self._waiting.clear()
             self._is_ending = True
-            for lane in lanes:
-                while lane.idle:
-                    lane.idle.pop().put(None)
-            return self._ended.wait_for(lambda: not any(lane.n_started for lane in lanes), timeout)
+            for pool in pools:
+                while pool.idle:
+                    pool.idle.pop().put(None)
+            return self._ended.wait_for(lambda: not any(pool.n_started for pool in pools), timeout)
 
-    def _lane_of(self, path: str) -> _Lane:
+    def _pool_of(self, path: str) -> _Pool:
         if path == "/-/live":
             return self._live
         if path in _OPERATIONS:
@@ -120,25 +120,25 @@ class Dispatcher:
     def _may_start(self, work: _Work) -> bool:
         if work.client is None:
             return True
-        return work.lane.n_running < work.lane.n_threads and self._n_by_client[work.client] < self._n_per_client
+        return work.pool.n_running < work.pool.n_threads and self._n_by_client[work.client] < self._n_per_client
 
     def _start(self, work: _Work) -> None:
-        lane = work.lane
-        lane.n_running += 1
+        pool = work.pool
+        pool.n_running += 1
         if work.client is not None:
             self._n_by_client[work.client] += 1
-        if lane.idle:
-            lane.idle.pop().put(work)  # the last one: what it needs is still in the processor's caches
-        elif lane.n_started < lane.n_threads:
-            lane.n_started += 1
+        if pool.idle:
+            pool.idle.pop().put(work)  # the last one: what it needs is still in the processor's caches
+        elif pool.n_started < pool.n_threads:
+            pool.n_started += 1
             given: SimpleQueue[_Work | None] = SimpleQueue()
             given.put(work)
-            name = f"{lane.name}-{lane.n_started}"
-            threading.Thread(target=self._run, args=[lane, given], name=name, daemon=True).start()
+            name = f"{pool.name}-{pool.n_started}"
+            threading.Thread(target=self._run, args=[pool, given], name=name, daemon=True).start()
         else:
-            lane.queue.append(work)
+            pool.queue.append(work)
 
-    def _run(self, lane: _Lane, given: SimpleQueue[_Work | None]) -> None:
+    def _run(self, pool: _Pool, given: SimpleQueue[_Work | None]) -> None:
         while (work := given.get()) is not None:
             try:
                 work.channel.service()
@@ -146,19 +146,19 @@ class Dispatcher:
                 _log.exception("a request could not be answered")
             with self._lock:
                 self._finish(work)
-                if lane.queue:
-                    given.put(lane.queue.popleft())
+                if pool.queue:
+                    given.put(pool.queue.popleft())
                 elif self._is_ending:
                     given.put(None)
                 else:
-                    lane.idle.append(given)
+                    pool.idle.append(given)
             del work  # the connection, until the next one comes
         with self._lock:
-            lane.n_started -= 1
+            pool.n_started -= 1
             self._ended.notify_all()
 
     def _finish(self, work: _Work) -> None:
-        work.lane.n_running -= 1
+        work.pool.n_running -= 1
         if work.client is not None:
             self._n_by_client[work.client] -= 1
             if not self._n_by_client[work.client]:

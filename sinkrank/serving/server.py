@@ -46,7 +46,7 @@ _log = logging.getLogger(__name__)
 
 
 class Server(TcpWSGIServer):  # type: ignore[misc]
-    """waitress's server with our lanes of threads, limits on slow clients, and room for one more connection.
+    """waitress's server with our pools of threads, limits on slow clients, and room for one more connection.
 
     Args:
         app: a WSGI application.

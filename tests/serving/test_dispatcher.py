@@ -34,9 +34,9 @@ class Connection:
         self.is_answered.set()
 
 
-def until(dispatcher: Dispatcher, lane: str, n_idle: int) -> None:
-    """Waits until so many threads of a lane are idle."""
-    wait_until(lambda: len(getattr(dispatcher, lane).idle) == n_idle, f"{n_idle} threads are idle")
+def until(dispatcher: Dispatcher, pool: str, n_idle: int) -> None:
+    """Waits until so many threads of a pool are idle."""
+    wait_until(lambda: len(getattr(dispatcher, pool).idle) == n_idle, f"{n_idle} threads are idle")
 
 
 def answered(dispatcher: Dispatcher, *connections: Any) -> list[str]:

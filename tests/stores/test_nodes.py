@@ -13,7 +13,7 @@ from reranker.base import retries
 from reranker.base.errors import Busy, StoreUnavailable
 from reranker.base.request_context import RequestContext, set_current_request
 from reranker.base.retries import Backoff
-from reranker.service.turns import Turns
+from reranker.service.slots import Slots
 from reranker.stores import open_store
 from reranker.stores.base.protocol import IndexReader
 from reranker.stores.engine.connection import may_be_sent_twice
@@ -105,8 +105,8 @@ def test_with_the_first_node_away_the_next_does_all(caplog: pytest.LogCaptureFix
 
 
 @contextmanager
-def request_within(turns: Turns) -> Iterator[None]:
-    set_current_request(RequestContext("one", waiting=turns.waiting))
+def request_within(slots: Slots) -> Iterator[None]:
+    set_current_request(RequestContext("one", waiting=slots.waiting))
     try:
         yield
     finally:
@@ -116,16 +116,16 @@ def request_within(turns: Turns) -> Iterator[None]:
 def test_beyond_the_limit_of_a_node_the_next_one_is_asked_and_the_first_is_not_taken_for_down(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    first, second, turns = Node(), Node(), Turns(1, 1)
+    first, second, slots = Node(), Node(), Slots(1, 1)
     with serve(first.answer) as one, serve(second.answer) as other, opened(one, other) as store:
         index = store.open("docs")
-        with request_within(turns):
+        with request_within(slots):
             search(index)
             first.asked.clear()
-            with turns.waiting(f"opensearch://127.0.0.1:{one.port}"):
+            with slots.waiting(f"opensearch://127.0.0.1:{one.port}"):
                 search(index)
                 assert (first.asked, second.asked) == ([], ["POST /docs/_search"])
-                with turns.waiting(f"opensearch://127.0.0.1:{other.port}"), pytest.raises(Busy, match="requests wait"):
+                with slots.waiting(f"opensearch://127.0.0.1:{other.port}"), pytest.raises(Busy, match="requests wait"):
                     search(index)
             search(index)
         assert first.asked == ["POST /docs/_search"]
@@ -135,16 +135,16 @@ def test_beyond_the_limit_of_a_node_the_next_one_is_asked_and_the_first_is_not_t
 
 @pytest.mark.parametrize("why", ["down", "busy", "away"])
 def test_the_next_node_is_asked_with_the_callers_credentials(why: str) -> None:
-    first, second, turns = Node(), Node(), Turns(1, 1)
+    first, second, slots = Node(), Node(), Slots(1, 1)
     port = free_port()
     with ExitStack() as stack:
         one, other = stack.enter_context(serve(first.answer)), stack.enter_context(serve(second.answer))
         index = stack.enter_context(opened(port if why == "down" else one, other)).open("docs")
         search(index)  # what the service reads for itself is known from here on
         other.headers.clear()
-        stack.enter_context(request_within(turns))
+        stack.enter_context(request_within(slots))
         if why == "busy":
-            stack.enter_context(turns.waiting(f"opensearch://127.0.0.1:{one.port}"))
+            stack.enter_context(slots.waiting(f"opensearch://127.0.0.1:{one.port}"))
         first.statuses = [503]
         search(index, Rights({"authorization": "Basic Y2FsbGVyOnB3"}))
     assert [headers["authorization"] for headers in other.headers] == ["Basic Y2FsbGVyOnB3"]

@@ -49,7 +49,7 @@ def test_a_host_and_port_without_a_scheme_is_no_folder_that_would_be_made(addres
 def test_a_url_is_an_engine(address: str, shown: str, use_tls: bool, distribution: str | None) -> None:
     read = read_address(address)
     assert isinstance(read, EngineAddress)
-    assert (read.shown, read.use_tls, read.distribution) == (shown, use_tls, distribution)
+    assert (read.redacted, read.use_tls, read.distribution) == (shown, use_tls, distribution)
     store = open_store(address)
     assert isinstance(store, EngineStore)
     assert store.address == shown
@@ -60,7 +60,7 @@ def test_the_nodes_of_an_address_keep_their_order_and_share_scheme_and_prefix() 
     read = read_address("opensearch+https://me:a,b@a:1,B,a:1,[::1]:3/x")
     assert isinstance(read, EngineAddress)
     assert [(node.host, node.port) for node in read.nodes] == [("a", 1), ("b", 9200), ("::1", 3)]
-    assert [node.shown for node in read.nodes] == [
+    assert [node.redacted for node in read.nodes] == [
         "opensearch+https://a:1/x",
         "opensearch+https://b:9200/x",
         "opensearch+https://[::1]:3/x",
@@ -78,7 +78,7 @@ def test_credentials_of_the_address_are_used_and_not_shown() -> None:
     read = read_address("https://some%40one:p%C3%A4ss%2Fword@node:9200/x")
     assert isinstance(read, EngineAddress)
     assert (read.username, read.password) == ("some@one", "päss/word")
-    assert read.shown == "https://node:9200/x"
+    assert read.redacted == "https://node:9200/x"
     assert "word" not in repr(read)
 
 

@@ -10,7 +10,7 @@ from http.client import BadStatusLine, HTTPConnection, HTTPException, Incomplete
 
 import pytest
 
-from reranker.upstream.connections import Answer, ConnectionPool, Headers, NotConnected
+from reranker.upstream.connections import ConnectionPool, EngineResponse, Headers, NotConnected
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def pool_to(listener: socket.socket) -> ConnectionPool:
     return ConnectionPool("127.0.0.1", listener.getsockname()[1], 2, None, 2.0)
 
 
-def answered(listener: socket.socket, said: bytes, method: str = "GET") -> tuple[Answer, bytes]:
+def answered(listener: socket.socket, said: bytes, method: str = "GET") -> tuple[EngineResponse, bytes]:
     """The answer of a node that says this and closes the connection, and its body."""
 
     def answer() -> None:

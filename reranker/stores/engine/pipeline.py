@@ -83,7 +83,7 @@ class EnginePipelines:
     """
 
     def __init__(self, address: EngineAddress, access: EngineAccess = EngineAccess(), timeout_s: float = 30.0) -> None:
-        self._address = address.shown
+        self._address = address.redacted
         self._timeout_s = max(_LEAST_TIMEOUT_S, timeout_s)
         self._client = connect(Upstream(address, access, timeout_s))
 

@@ -42,7 +42,7 @@ def node_problems(upstream: Upstream) -> list[str]:
 
 
 def _ask(node: Upstream) -> None:
-    with engine_errors(node.shown):
+    with engine_errors(node.redacted):
         _, _, text = UpstreamConnection(node).perform_request("GET", _PATH, _PARAMETERS, timeout=_TIMEOUT_S)
         if not text.lstrip().startswith("{"):
             raise exceptions.SerializationError("no JSON object")
@@ -54,6 +54,6 @@ def _has_responded(asked: Future[None]) -> bool:
 
 def _problem(node: Upstream, asked: Future[None]) -> str:
     if not asked.done():
-        return f"{node.shown} has not answered yet"
+        return f"{node.redacted} has not answered yet"
     error = asked.exception()
-    return str(error) if isinstance(error, SinkrankError) else f"{node.shown}: {error!r}"
+    return str(error) if isinstance(error, SinkrankError) else f"{node.redacted}: {error!r}"

@@ -24,7 +24,7 @@ class EngineStore:
     def __init__(
         self, address: EngineAddress, access: EngineAccess = EngineAccess(), *, timeout_s: float = 30.0
     ) -> None:
-        self._address = address.shown
+        self._address = address.redacted
         self._timeout_s = timeout_s
         self._upstream = Upstream(address, access, timeout_s)
         self._client = connect(self._upstream)

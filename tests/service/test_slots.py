@@ -7,22 +7,22 @@ import threading
 import pytest
 
 from reranker.base.errors import Busy
-from reranker.service.turns import Turns
+from reranker.service.slots import Slots
 
 PATIENCE_S = 120
 
 
 def test_while_one_waits_for_the_engine_another_computes_and_else_none() -> None:
-    turns, order, has_begun = Turns(1, 9), [], threading.Event()
+    slots, order, has_begun = Slots(1, 9), [], threading.Event()
 
     def second() -> None:
         has_begun.set()
-        turns.begin()
+        slots.acquire()
         order.append("second computes")
-        turns.end()
+        slots.release()
 
-    turns.begin()
-    with turns.waiting("node"):
+    slots.acquire()
+    with slots.waiting("node"):
         thread = threading.Thread(target=second)
         thread.start()
         thread.join(PATIENCE_S)
@@ -33,29 +33,29 @@ def test_while_one_waits_for_the_engine_another_computes_and_else_none() -> None
     thread.start()
     has_begun.wait(PATIENCE_S)
     order.append("first ends")
-    turns.end()
+    slots.release()
     thread.join(PATIENCE_S)
     assert order == ["second computes", "the engine answers", "first ends", "second computes"]
 
 
 def test_too_many_that_wait_for_one_node_are_refused_and_other_nodes_are_not() -> None:
-    turns = Turns(1, 2)
-    with turns.waiting("a"), turns.waiting("a"):
-        with pytest.raises(Busy, match="2 requests wait for the engine at a; try again later"), turns.waiting("a"):
+    slots = Slots(1, 2)
+    with slots.waiting("a"), slots.waiting("a"):
+        with pytest.raises(Busy, match="2 requests wait for the engine at a; try again later"), slots.waiting("a"):
             pass
-        with turns.waiting("b"):
+        with slots.waiting("b"):
             pass
-    with turns.waiting("a"):
+    with slots.waiting("a"):
         pass
 
 
 def test_an_engine_that_fails_gives_its_place_and_the_turn_back() -> None:
-    turns = Turns(1, 1)
-    turns.begin()
+    slots = Slots(1, 1)
+    slots.acquire()
     for _ in range(2):
-        with pytest.raises(OSError, match="gone"), turns.waiting("a"):
+        with pytest.raises(OSError, match="gone"), slots.waiting("a"):
             raise OSError("gone")
-    turns.end()
-    turns.end()  # nothing is given back twice: a bounded semaphore would raise
-    turns.begin()
-    turns.end()
+    slots.release()
+    slots.release()  # nothing is given back twice: a bounded semaphore would raise
+    slots.acquire()
+    slots.release()

@@ -1,6 +1,6 @@
 """Limits how many requests compute at once, and how many wait for one node of the engine.
 
-A request that waits for the engine gives its turn to compute to another request. So a stuck engine does not stop
+A request that waits for the engine gives its slot to another request. So a stuck engine does not stop
 requests that do not need it, and many waiting requests do not slow those that compute.
 """
 
@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from reranker.base.errors import Busy
 
 
-class Turns:
-    """The turns of all requests. Thread-safe.
+class Slots:
+    """The slots of all requests. Thread-safe.
 
     Args:
         n_computing: maximum number of requests that compute at once; further ones wait.
@@ -29,15 +29,15 @@ class Turns:
         self._lock = threading.Lock()
         self._of_thread = threading.local()
 
-    def begin(self) -> None:
-        """Waits until this thread may compute. The thread must call `end` afterwards."""
+    def acquire(self) -> None:
+        """Waits until this thread may compute. The thread must call `release` afterwards."""
         self._free.acquire()
-        self._of_thread.has_turn = True
+        self._of_thread.has_slot = True
 
-    def end(self) -> None:
-        """Returns this thread's turn, if it has one."""
-        if getattr(self._of_thread, "has_turn", False):
-            self._of_thread.has_turn = False
+    def release(self) -> None:
+        """Returns this thread's slot, if it has one."""
+        if getattr(self._of_thread, "has_slot", False):
+            self._of_thread.has_slot = False
             self._free.release()
 
     @contextmanager
@@ -54,12 +54,12 @@ class Turns:
                     "max_engine_calls"
                 )
             self._n_by_node[node] += 1
-        had_turn = getattr(self._of_thread, "has_turn", False)
-        self.end()
+        had_slot = getattr(self._of_thread, "has_slot", False)
+        self.release()
         try:
             yield
         finally:
             with self._lock:
                 self._n_by_node[node] -= 1
-            if had_turn:
-                self.begin()
+            if had_slot:
+                self.acquire()
