@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-from reranker.base.errors import NotFound
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import SAMPLE_QUERIES, SAMPLE_TOKENS, HubnessSample, HubnessSampleBuilder
 from reranker.stores.base.protocol import IndexReader
-from reranker.text.documents import Document
 from reranker.text.tokens import tokenize
 
 # With spare ids, for documents that have no known word among their first ones.
@@ -37,7 +35,9 @@ def draw_sample(index: IndexReader, ids: Mapping[str, list[tuple[int, str]]], em
     builder = HubnessSampleBuilder(embeddings.version)
     for language, kept in ids.items():
         n_queries = 0
-        for document in _fetched(index, [doc_id for _, doc_id in sorted(kept, reverse=True)]):
+        doc_ids = [doc_id for _, doc_id in sorted(kept, reverse=True)]
+        found = index.documents(doc_ids)
+        for document in (found[doc_id] for doc_id in doc_ids if doc_id in found):
             tokens = tokenize(document.full_text, language, SAMPLE_TOKENS)
             words = embeddings.bag_of_tokens(tokens, language)
             builder.add(language, document.doc_id, words)
@@ -45,11 +45,3 @@ def draw_sample(index: IndexReader, ids: Mapping[str, list[tuple[int, str]]], em
             if n_queries == SAMPLE_QUERIES:
                 break
     return builder.result()
-
-
-def _fetched(index: IndexReader, doc_ids: list[str]) -> Iterator[Document]:
-    for doc_id in doc_ids:
-        try:
-            yield index.fetch(doc_id).document
-        except NotFound:
-            continue

@@ -12,21 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ingest.embeddings.streams import open_file
-from reranker.base.errors import BadEmbeddings, BadInput
-from reranker.base.suggestions import did_you_mean
+from reranker.base.errors import BadEmbeddings
 
 _WITH_HEADER, _WITHOUT_HEADER, BINARY = "text with header", "text without header", "binary"
-
-FORMATS = {
-    "word2vec": _WITH_HEADER,
-    "fasttext": _WITH_HEADER,
-    "muse": _WITH_HEADER,
-    "numberbatch": _WITH_HEADER,
-    "glove": _WITHOUT_HEADER,
-    "word2vec-binary": BINARY,
-}
-"""The names of the formats, and how each is read."""
-
 MAX_DIM = 65_536
 _SAMPLE_BYTES = 1 << 20
 MAX_WORD_BYTES = 1 << 12
@@ -40,7 +28,7 @@ class Layout:
     """The layout of a file.
 
     Attributes:
-        kind: how it is read, a value of `FORMATS`.
+        kind: text with or without a header, or binary.
         dim: numbers in a row.
         n_rows: number of rows by the header; None without a header.
     """
@@ -50,21 +38,16 @@ class Layout:
     n_rows: int | None
 
 
-def inspect(path: Path, file_format: str | None = None, member: str | None = None) -> Layout:
+def inspect(path: Path, member: str | None = None) -> Layout:
     """Detects the layout of a file from its first bytes.
 
     Args:
-        file_format: a name in `FORMATS`; None detects the format.
         member: the file in a zip archive with several files.
 
     Raises:
         NotFound: there is no such file.
-        BadInput: the format's name is unknown.
-        BadEmbeddings: the file has an unknown format, or not the given one.
+        BadEmbeddings: the file has an unknown format.
     """
-    if file_format is not None and file_format not in FORMATS:
-        hint = did_you_mean(file_format, FORMATS) or "."
-        raise BadInput(f"format {file_format!r} is not known; {hint} The formats are {', '.join(FORMATS)}")
     with open_file(path, member) as file:
         sample = file.sample(_SAMPLE_BYTES)
     if not sample:
@@ -73,15 +56,10 @@ def inspect(path: Path, file_format: str | None = None, member: str | None = Non
         raise BadEmbeddings(f"{path} is a fastText model; give the .vec file that is published beside it")
     first, _, rest = sample.removeprefix(BYTE_ORDER_MARK).partition(b"\n")
     header = _header(first)
-    kind = FORMATS[file_format] if file_format is not None else _kind(header, rest)
-    if kind == _WITHOUT_HEADER:
-        return Layout(kind, _checked_dim(path, _n_numbers(first)), None)
     if header is None:
-        raise BadEmbeddings(
-            f"{path}, line 1: {shown(first)} is not the header `<rows> <dim>` of format {file_format!r}; leave "
-            "--format out, or give the right one"
-        )
-    return Layout(kind, _checked_dim(path, header[1]), header[0])
+        return Layout(_WITHOUT_HEADER, _checked_dim(path, _n_numbers(first)), None)
+    n_rows, dim = header
+    return Layout(_kind(dim, rest), _checked_dim(path, dim), n_rows)
 
 
 def _header(line: bytes) -> tuple[int, int] | None:
@@ -91,11 +69,12 @@ def _header(line: bytes) -> tuple[int, int] | None:
     return int(fields[0]), int(fields[1])
 
 
-def _kind(header: tuple[int, int] | None, rest: bytes) -> str:
-    if header is None:
-        return _WITHOUT_HEADER
-    line = rest.partition(b"\n")[0]
-    if _n_numbers(line) >= header[1]:
+def _kind(dim: int, rest: bytes) -> str:
+    """
+    Args:
+        rest: what follows the header.
+    """
+    if _n_numbers(rest.partition(b"\n")[0]) >= dim:
         return _WITH_HEADER
     # Only bytes that no text contains mean binary, so that damaged text is reported with its line.
     return BINARY if any(byte < 9 or 13 < byte < 32 for byte in rest[:MAX_WORD_BYTES]) else _WITH_HEADER

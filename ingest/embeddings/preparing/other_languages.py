@@ -69,13 +69,6 @@ class OtherLanguages:
             f"multilingual-e5-small{with_dictionaries(self.dictionaries)}"
         )
 
-    @property
-    def output_bytes(self) -> int:
-        """Size of the encoder, which the store keeps."""
-        from ingest.embeddings.sentence_models import E5
-
-        return E5.n_bytes
-
     def estimate(self, texts: Texts) -> Estimate:
         from ingest.embeddings.sentence_models import E5
 

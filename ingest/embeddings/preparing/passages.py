@@ -55,11 +55,6 @@ class PassageMap:
     def description(self) -> str:
         return f"map the joined words to {self.model.name}'s encodings of passages; keep the model for queries"
 
-    @property
-    def output_bytes(self) -> int:
-        """Size of the encoder, which the store keeps."""
-        return self.model.n_bytes
-
     def estimate(self, texts: Texts) -> Estimate:
         n_passages = min(N_PASSAGES, texts.n_pairs / _DISTINCT_WORDS_A_PASSAGE)
         return Estimate(n_passages / (self.model.passages_a_second * self.n_threads))

@@ -9,12 +9,11 @@ from pathlib import Path
 
 from ingest.embeddings import freedict
 from ingest.embeddings.languages import LEAST_SHARE
-from ingest.embeddings.preparing.other_languages import WORDS_OF_DICTIONARY, OtherLanguages
+from ingest.embeddings.preparing.other_languages import OtherLanguages
 from ingest.embeddings.preparing.parts import (
     DICTIONARIES,
     ENCODER,
     LANGUAGES,
-    MAX_OTHERS,
     NAMES,
     PASSAGES,
     PUBLISHED,
@@ -29,9 +28,6 @@ from ingest.embeddings.preparing.published_part import published_parts
 from ingest.embeddings.preparing.texts import Texts
 from ingest.embeddings.sentence_models import model_of
 from reranker.base.errors import WrongParameter
-
-# Of the joined store: 4 bytes for each of 384 dimensions, as many as the encoders have.
-_BYTES_A_WORD = 384 * 4
 
 NEEDS_ENCODER = "it needs the part encoder"
 
@@ -51,7 +47,6 @@ class Plan:
 
     parts: list[tuple[Part, Estimate]]
     left_out: dict[str, str]
-    output_bytes: int
     last: list[tuple[LastStep, Estimate]]
 
     def steps(self) -> list[tuple[Part | LastStep, Estimate]]:
@@ -138,14 +133,9 @@ def make_plan(
         left_out.setdefault(PASSAGES, "it would part words that translations have brought together")
     if PASSAGES not in left_out:
         last.insert(0, PassageMap(model_of(first), first, home, n_threads))
-    n_words = sum(map(len, texts.collection.document_frequencies.values()))
-    if any(part.name == PUBLISHED for part in parts):
-        n_words += MAX_OTHERS * len(first)
-    n_words += WORDS_OF_DICTIONARY * len(of_others)
     return Plan(
         [(part, part.estimate(texts)) for part in parts],
         left_out,
-        n_words * _BYTES_A_WORD + sum(step.output_bytes for step in last),
         [(step, step.estimate(texts)) for step in last],
     )
 

@@ -9,7 +9,6 @@ import zlib
 import numpy as np
 import pytest
 
-from ingest.embeddings.formats import FORMATS, inspect
 from ingest.embeddings.importing import import_embeddings
 from ingest.embeddings.selection import (
     DUPLICATE,
@@ -65,9 +64,9 @@ def zipped(path, content):
 def importing(tmp_path):
     """Writes contents to a file and imports it; gives the store and the summary."""
 
-    def run(content, language="en", file_format=None, wrap=plain, **options):
+    def run(content, language="en", wrap=plain, **options):
         wrap(tmp_path / "file", content)
-        summary = import_embeddings([Source(tmp_path / "file", language, file_format)], tmp_path / "store", **options)
+        summary = import_embeddings([Source(tmp_path / "file", language)], tmp_path / "store", **options)
         return Embeddings.open(tmp_path / "store"), summary
 
     return run
@@ -85,22 +84,6 @@ def test_every_format_is_read_as_it_is_wrapped(importing, content, wrap):
     assert store.vectors.tolist() == [pytest.approx([0.6, 0.8]), pytest.approx([0, -1])]
     assert (summary.languages, summary.skipped, summary.warnings) == ({"en": 2}, {}, ())
     assert (summary.dim, summary.version) == (2, store.version)
-
-
-@pytest.mark.parametrize("file_format", FORMATS)
-def test_every_format_can_be_named(importing, file_format):
-    assert importing(FILES[file_format], file_format=file_format)[0].n_terms == 2
-
-
-def test_a_format_that_is_named_wins_over_the_contents(tmp_path):
-    (tmp_path / "file").write_bytes(b"7 2\ncat 3\n")
-    assert inspect(tmp_path / "file").n_rows == 7
-    assert (inspect(tmp_path / "file", "glove").n_rows, inspect(tmp_path / "file", "glove").dim) == (None, 1)
-
-
-def test_an_unknown_format_names_the_nearest(importing):
-    with pytest.raises(BadInput, match=r"'glov' is not known; did you mean 'glove'"):
-        importing(GLOVE, file_format="glov")
 
 
 def test_terms_are_those_of_the_tokenizer_and_the_others_are_counted(importing):
