@@ -119,7 +119,8 @@ class CandidateSearch:
     rights: Rights
 
     def window(self, depth: int) -> Window:
-        """The first `depth` candidates."""
+        """The first `depth` candidates; of a fusion also all others that BM25 found, so that it finds no less than
+        BM25 alone."""
         runs: list[list[Candidate]] = []
         weights: list[float] = []
         vector = self._query_vector() if self.first_stage in ("knn", "hybrid") else None
@@ -139,10 +140,10 @@ class CandidateSearch:
                 runs.append(self.index.translated(groups, depth, self.filters, self.rights))
                 translated = _scores(runs[-1])
             weights += [2 * (1 - self.knn_weight)] * (len(runs) - len(weights))
-        # What is all there is counts, whatever its weight.
-        found = (
-            runs[0] if len(runs) == 1 else reciprocal_rank_fusion(runs, depth, weights if vector is not None else None)
-        )
+        if len(runs) == 1:  # what is all there is counts, whatever its weight
+            found = runs[0]
+        else:
+            found = reciprocal_rank_fusion(runs, depth, weights if vector is not None else None, also=bm25)
         return Window(found, bm25, depth, translated, groups)
 
     def _query_vector(self) -> NDArray[np.float32] | None:
@@ -174,7 +175,7 @@ class CandidateSearch:
             n_wanted: where the page ends, from the top of the window.
         """
         n_before = len(window.candidates)
-        if n_wanted <= depth or n_before < depth:
+        if n_wanted <= n_before or n_before < depth:
             return []
         # A fusion changes with the depth of its runs, and what an engine's graph of vectors finds with the depth of the
         # walk: where it is the same for all pages, they agree.

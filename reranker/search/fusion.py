@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from reranker.text.documents import Candidate
@@ -12,12 +12,16 @@ RRF_K = 60
 
 
 def reciprocal_rank_fusion(
-    runs: Sequence[Sequence[Candidate]], depth: int, weights: Sequence[float] | None = None
+    runs: Sequence[Sequence[Candidate]],
+    depth: int,
+    weights: Sequence[float] | None = None,
+    also: Collection[str] = (),
 ) -> list[Candidate]:
     """The `depth` documents of the highest sum of 1 / (60 + rank) over the runs; ties by best rank, then by id.
 
     Args:
         weights: of the runs, each 0 or more; 1 each where there are none. A run of weight 0 brings nothing.
+        also: ids of documents that are taken behind the `depth` too, where a run brings them.
 
     >>> reciprocal_rank_fusion([], 10)
     []
@@ -31,7 +35,8 @@ def reciprocal_rank_fusion(
             fused[doc_id] = fused.get(doc_id, 0.0) + weight / (RRF_K + candidate.first_stage_rank)
             if doc_id not in best or candidate.first_stage_rank < best[doc_id].first_stage_rank:
                 best[doc_id] = candidate
-    order = sorted(fused, key=lambda doc_id: (-fused[doc_id], best[doc_id].first_stage_rank, doc_id))[:depth]
+    order = sorted(fused, key=lambda doc_id: (-fused[doc_id], best[doc_id].first_stage_rank, doc_id))
+    order = order[:depth] + [doc_id for doc_id in order[depth:] if doc_id in also]
     return [
         replace(best[doc_id], first_stage_score=fused[doc_id], first_stage_rank=rank)
         for rank, doc_id in enumerate(order, start=1)

@@ -90,6 +90,18 @@ def test_hybrid_joins_what_either_finds(searcher):
     assert hits[-1] == "e3"  # neither word of the query, and bread is the farthest from a cat
 
 
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_hybrid_re_ranks_whatever_bm25_alone_finds_at_its_depth(searcher, depth):
+    """kNN's hits are added to BM25's; they push none of them out."""
+    options = {"language": "en", "depth": depth, "size": 50}
+    by_bm25 = found(searcher, "dog water bread", first_stage="bm25", **{**options, "size": depth})
+    hits = searcher.search(SearchRequest("dog water bread", "pets", first_stage="hybrid", **options)).hits
+    assert set(by_bm25) <= {hit.id for hit in hits if hit.distance is not None}
+    assert [hit.first_stage_rank for hit in sorted(hits, key=lambda hit: hit.first_stage_rank)] == [
+        *range(1, len(hits) + 1)
+    ]
+
+
 def test_the_first_stage_auto_is_hybrid_in_one_language_and_across_languages(searcher):
     def first_stage(text, **options):
         return searcher.search(SearchRequest(text, "pets", **options)).first_stage
@@ -253,7 +265,7 @@ def test_the_texts_of_the_page_alone_are_read(store, embeddings):
 
 
 def test_hits_behind_the_window_score_below_it_and_have_no_distance(searcher):
-    hits = searcher.search(SearchRequest("chat", "pets", language="fr", depth=2, size=10)).hits
+    hits = searcher.search(SearchRequest("chat", "pets", language="fr", depth=2, size=10, first_stage="knn")).hits
     assert [hit.distance is None for hit in hits] == [False] * 2 + [True] * (len(hits) - 2)
     scores = [hit.score for hit in hits]
     assert scores == sorted(scores, reverse=True)
