@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from papers.corpora.tasks import Task
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import SAMPLE_TOKENS, HubnessSample, HubnessSampleBuilder
-from reranker.ranking.corrections import Correction, order_distance
+from reranker.ranking.corrections import Corrections, order_distance
 from reranker.ranking.unknown_terms import unknown_share
 from reranker.text.tokens import tokenize
 from sinkrank.demo.pages import Page
@@ -38,7 +38,6 @@ def order_distances(task: Task, embeddings: Embeddings, hubness: NDArray[np.floa
     """
     language = task.direction.query_language
     held = [frozenset(tokens) for tokens in task.documents.values()]
-    by_hubness = [Correction(hubness=hub) for hub in (hubness.tolist() if hubness is not None else [None] * len(held))]
     corrected = np.empty_like(found)
     for row, tokens in enumerate(task.queries.values()):
         unknown = [token for token in tokens if not embeddings.stand_ins(language, token)]
@@ -46,13 +45,8 @@ def order_distances(task: Task, embeddings: Embeddings, hubness: NDArray[np.floa
         if share == 1.0:
             corrected[row] = found[row]  # it has no known word, and finds nothing
             continue
-        corrections = by_hubness
-        if unknown:
-            distinct = tuple(dict.fromkeys(unknown))
-            corrections = [
-                Correction.of(unknown, share, tuple(term for term in distinct if term not in tokens_held), one.hubness)
-                for tokens_held, one in zip(held, by_hubness, strict=True)
-            ]
-        offsets = np.array([one.offset for one in corrections])
+        distinct = tuple(dict.fromkeys(unknown))
+        lacking = np.array([[term not in tokens_held for term in distinct] for tokens_held in held], np.bool_)
+        offsets = Corrections.make(len(held), hubness, share, distinct, lacking).offset
         corrected[row] = order_distance(found[row], share, offsets)
     return corrected

@@ -17,7 +17,6 @@ from papers.systems.corrected import order_distances
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import Hubness, HubnessSample
 from reranker.ranking.corrections import CORRECTED_METHOD
-from reranker.ranking.scores import order_by_distance
 from reranker.text.bags import BagOfWords, WeightedBag, WeightedBags
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from reranker.transport import Parameters, distances
@@ -149,8 +148,7 @@ def make_run(encoded: EncodedTask, found: NDArray[np.float64], depth: int | None
     ):
         if not len(query):
             continue
-        ranks = np.arange(len(columns), dtype=np.int64)
-        placed = columns[order_by_distance(row[columns], ranks)]
+        placed = columns[np.argsort(row[columns], kind="stable")]
         scores = strictly_falling([-value for value in row[placed].tolist()])
         run += [
             ScoredDoc(query_id, encoded.doc_ids[column], score) for column, score in zip(placed, scores, strict=True)

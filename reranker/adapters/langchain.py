@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from pydantic import ConfigDict
 
 from reranker.adapters.ranking import missing, rank_texts
-from reranker.base.off_loop import run_off_loop
 from reranker.ranking.reranker import Reranker
 
 try:
@@ -50,7 +50,7 @@ class SinkrankCompressor(BaseDocumentCompressor):
     async def acompress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:
-        return await run_off_loop(lambda: self.compress_documents(documents, query, callbacks))
+        return await asyncio.to_thread(self.compress_documents, documents, query, callbacks)
 
 
 def _scored(document: Document, score: float) -> Document:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from pydantic import ConfigDict
 
 from reranker.adapters.ranking import missing, rank_texts
 from reranker.base.errors import BadInput
-from reranker.base.off_loop import run_off_loop
 from reranker.ranking.reranker import Reranker
 
 try:
@@ -54,4 +55,4 @@ class SinkrankPostprocessor(BaseNodePostprocessor):
     async def _apostprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        return await run_off_loop(lambda: self._postprocess_nodes(nodes, query_bundle))
+        return await asyncio.to_thread(self._postprocess_nodes, nodes, query_bundle)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from reranker.adapters.ranking import missing, rank_texts
-from reranker.base.off_loop import run_off_loop
 from reranker.ranking.reranker import Reranker
 
 try:
@@ -66,7 +66,7 @@ class SinkrankRanker(BaseRanker):
         docs: Sequence[str],
         doc_ids: Sequence[str] | str | None = None,
     ) -> RankedResults:
-        return await run_off_loop(lambda: self.rank(query, docs, doc_ids))
+        return await asyncio.to_thread(self.rank, query, docs, doc_ids)
 
     def score(self, query: str, doc: str) -> float:
         """Of one text, in (0, 1]."""

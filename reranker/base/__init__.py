@@ -1,1 +1,1 @@
-"""What every part uses: errors, the context of a request, calls off the event loop."""
+"""What every part uses: errors, the context of a request."""

@@ -42,20 +42,6 @@ class Correction(NamedTuple):
     lacking_share: float = 0.0
     hubness: float | None = None
 
-    @classmethod
-    def of(
-        cls, unknown: Sequence[str], unknown_share: float, lacking: tuple[str, ...], hubness: float | None
-    ) -> Correction:
-        """That of a document for a query.
-
-        Args:
-            unknown: the query's tokens without an embedding; `unknown_share` of all its tokens.
-            lacking: the distinct ones of these that the document does not hold.
-        """
-        if not unknown:
-            return cls(hubness=hubness)
-        return cls(unknown_share, lacking, len(lacking) / len(set(unknown)), hubness)
-
     @property
     def added_by_lacking_words(self) -> float:
         return self.unknown_share * self.lacking_share

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.base.errors import BadInput, WrongParameter
-from reranker.base.off_loop import run_off_loop
 from reranker.embeddings import Embeddings
 from reranker.embeddings.detection import guess_language, guess_languages
 from reranker.embeddings.hubness import Hubness, HubnessSample
@@ -315,18 +314,18 @@ class Reranker:
         parameters: Parameters = Parameters(),
         top_n: int | None = None,
     ) -> Reranking:
-        """As `rerank`, off the event loop: in one of as many threads as there are cores, where more calls wait their
-        turn. Cancelled while it waits it is never done; cancelled later its result is lost."""
-        return await run_off_loop(
-            lambda: self.rerank(
-                query,
-                documents,
-                language=language,
-                document_languages=document_languages,
-                method=method,
-                parameters=parameters,
-                top_n=top_n,
-            )
+        """As `rerank`, in a thread of the event loop's executor (`asyncio.to_thread`)."""
+        import asyncio  # a fortieth of a second, for async callers alone
+
+        return await asyncio.to_thread(
+            self.rerank,
+            query,
+            documents,
+            language=language,
+            document_languages=document_languages,
+            method=method,
+            parameters=parameters,
+            top_n=top_n,
         )
 
 

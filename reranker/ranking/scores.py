@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from reranker.answers import ScoreParts
 
 # OpenSearch's rerank processor casts the literal to a Java Double: digits beyond its 18 characters fail the search.
@@ -61,8 +58,3 @@ def scores_by_rank(first_rank: int, n: int) -> list[float]:
     [1.0, 0.5, 0.333333]
     """
     return [max(LOWEST_SCORE, round(1.0 / rank, SCORE_DECIMALS)) for rank in range(first_rank, first_rank + n)]
-
-
-def order_by_distance(distances: NDArray[np.float64], first_stage_ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The candidates' indices (n,), nearest first; ties, and candidates without a known word, by first-stage rank."""
-    return np.lexsort((first_stage_ranks, distances)).astype(np.int64)

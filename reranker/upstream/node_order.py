@@ -7,7 +7,6 @@ that one request tries it again, while the others still avoid it.
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +30,6 @@ class NodeOrder:
         self._clock = clock
         # The time to try a node again that took no connection; 0 for a node that is up.
         self._rests_until = [0.0] * len(addresses)
-        self._lock = threading.Lock()
 
     def places(self) -> list[int]:
         """Returns all nodes by position in the address, the resting ones last."""
@@ -39,10 +37,9 @@ class NodeOrder:
         if not any(self._rests_until):
             return list(places)
         now = self._clock()
-        with self._lock:
-            order = sorted(places, key=lambda place: now < self._rests_until[place])
-            if self._rests_until[order[0]]:
-                self._rests_until[order[0]] = now + REST_S  # only this request tries it
+        order = sorted(places, key=lambda place: now < self._rests_until[place])
+        if self._rests_until[order[0]]:
+            self._rests_until[order[0]] = now + REST_S  # this request tries it, and those of the same moment
         return order
 
     def attempts(self, may_repeat: bool) -> Attempts:
@@ -63,9 +60,8 @@ class NodeOrder:
         self._set(place, self._clock() + REST_S)
 
     def _set(self, place: int, rests_until: float) -> None:
-        with self._lock:
-            was_up = not self._rests_until[place]
-            self._rests_until[place] = rests_until
+        was_up = not self._rests_until[place]
+        self._rests_until[place] = rests_until
         if was_up == bool(rests_until):
             state = "takes no connection" if rests_until else "is back"
             # With a single node, each failed request says so anyway.

@@ -25,7 +25,6 @@ class _Group(TyperGroup):
 app = typer.Typer(cls=_Group, help="Bring documents into an index, and look after the index.")
 app.command(_DEFAULT_COMMAND)(ingest_files)
 for _command in (
-    ingest_index.versions,
     ingest_index.rollback,
     ingest_index.refresh,
     ingest_index.delete,

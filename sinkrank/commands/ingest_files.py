@@ -138,7 +138,7 @@ def ingest_files(
     Copy an index: [bold]sinkrank ingest --from-index http://old:9200/articles --text-field title,body
     --query '{"term": {"lang": "fr"}}' --store http://new:9200 --index pages[/bold]
 
-    Also: [bold]sinkrank ingest refresh | rollback | versions | delete --help[/bold]
+    Also: [bold]sinkrank ingest refresh | rollback | delete --help[/bold]
     """
     if bool(files) == bool(from_index):
         raise typer.BadParameter("name at least one file (- for standard input), or --from-index", param_hint="FILE...")

@@ -1,4 +1,4 @@
-"""The commands of `sinkrank ingest` that look after an index: versions, rollback, refresh, delete."""
+"""The commands of `sinkrank ingest` that look after an index: rollback, refresh, delete."""
 
 from __future__ import annotations
 
@@ -10,32 +10,6 @@ import typer
 from reranker.service.settings import Settings
 from sinkrank.console import options
 from sinkrank.console.parsing import read_lines
-
-
-@options.takes_settings(*options.STORE)
-def versions(settings: Settings, json_: options.Json = False) -> None:
-    """List the versions of an index: the serving one, and earlier ones that rebuilds have left.
-
-    Example: [bold]sinkrank ingest versions --index pages[/bold]
-    """
-    from reranker.base.errors import NotFound
-    from sinkrank.console import output, resources
-
-    name = settings.index or options.DEFAULT_INDEX
-    with resources.opened_store(settings) as opened:
-        found = opened.versions(name)
-        if not found:
-            opened.open(name)  # raises where there is no such index
-            raise NotFound(f"index {name!r} has no versions; `sinkrank ingest FILE --rebuild` makes the first")
-        counts = {version.name: opened.open(version.name).count() for version in found}
-    if json_:
-        rows = [{"name": one.name, "is_serving": one.is_serving, "documents": counts[one.name]} for one in found]
-        output.print_json({"index": name, "versions": rows})
-        return
-    for version in found:
-        serving = "  serving" if version.is_serving else ""
-        documents = output.counted(counts[version.name], "document")
-        output.results().print(f"{version.name}  {documents}{serving}", markup=False)
 
 
 @options.takes_settings(*options.STORE)

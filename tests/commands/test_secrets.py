@@ -42,7 +42,7 @@ def down(home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         ["doctor", "--quick", "--json"],
         ["doctor", "--quick"],
         ["--debug", "search", "cat", "--index", "docs"],
-        ["ingest", "versions", "--index", "docs"],
+        ["ingest", "rollback", "--index", "docs"],
     ],
     ids=" ".join,
 )

@@ -109,31 +109,6 @@ def test_an_error_reaches_who_waits(reranker: Reranker) -> None:
         asyncio.run(reranker.arerank("zzz", TEXTS))
 
 
-def test_the_loop_goes_on_and_the_waiting_can_be_cancelled(embeddings: Embeddings) -> None:
-    slow = Slow(embeddings)
-    n_threads = os.cpu_count() or 1
-
-    async def run() -> list[Any]:
-        tasks = [asyncio.create_task(slow.arerank("cat", TEXTS)) for _ in range(n_threads)]
-        waiting = asyncio.create_task(slow.arerank("dog", TEXTS))
-        while len(slow.begun) < n_threads:
-            await asyncio.sleep(0.01)  # it is the loop that turns here
-        waiting.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await waiting
-        begun = tasks.pop()
-        begun.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await begun
-        slow.go.set()
-        return await asyncio.gather(*tasks, slow.arerank("car", TEXTS))
-
-    *others, last = asyncio.run(run())
-    assert [places(ranking) for ranking in others] == [[1, 2, 0]] * (n_threads - 1)
-    assert places(last) == [0, 1, 2]
-    assert sorted(slow.begun) == ["car", *["cat"] * n_threads]  # never "dog": no thread was free
-
-
 # Python 3.12 warns of every fork with threads; a server that loads its application first does just this.
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_child_process_has_threads_of_its_own(reranker: Reranker) -> None:

@@ -31,16 +31,6 @@ def test_a_document_without_a_known_word_stays_last():
     assert math.isinf(Correction(0.5, (), 0.0, 0.0).order_distance(math.inf))
 
 
-def test_a_repeated_unknown_word_counts_once_in_what_is_lacking():
-    """Three of four tokens are unknown, two distinct; the document lacks one of the two."""
-    correction = Correction.of(["foo", "bar", "foo"], 0.75, ("foo",), None)
-    assert (correction.unknown_share, correction.lacking_share) == (0.75, 0.5)
-
-
-def test_a_query_of_known_words_has_hubness_alone():
-    assert Correction.of([], 0.0, (), 0.4) == Correction(hubness=0.4)
-
-
 def test_the_corrections_of_many_are_those_of_each():
     lacking = np.array([[True, False], [False, False], [True, True]])
     many = Corrections.make(3, np.array([0.3, 0.0, 1.0]), 0.25, ("foo", "bar"), lacking)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.ranking.scores import order_by_distance, score
+from reranker.ranking.scores import score
 from reranker.search.fusion import reciprocal_rank_fusion
 from reranker.text.documents import Candidate
 
@@ -30,12 +30,6 @@ def test_scores_have_at_most_six_decimals():
 
 def test_nothing_scores_below_a_candidate_without_a_known_word_and_it_is_above_zero():
     assert 0 < score(float("inf")) < score(2.0)
-
-
-def test_ties_and_unknown_candidates_keep_the_first_stage_order():
-    distances = np.array([0.5, np.inf, 0.2, 0.5, np.inf])
-    ranks = np.array([4, 2, 5, 3, 1])
-    assert order_by_distance(distances, ranks).tolist() == [2, 3, 0, 4, 1]
 
 
 def test_fusion_sums_reciprocal_ranks():
