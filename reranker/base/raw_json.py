@@ -1,7 +1,7 @@
-"""Finds where the values of a JSON text stand, so that it can be rearranged without being written anew.
+"""Parses JSON with the position of each member and element, so that a text can be edited in place.
 
-A document's numbers, escapes and blanks come to the caller as the engine wrote them: nothing but what has to change is
-touched. The values themselves are read by the json module, piece by piece.
+A caller gets a document's numbers, escapes and whitespace as the engine wrote them; only what must change is replaced.
+The json module parses the single values.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-# By `re`: `regex`, which the other modules use, takes two to seven times as long for what is as short as this.
+# `re`, because `regex`, which the other modules use, takes two to seven times as long for such short matches.
 _BLANKS = " \t\n\r"
 _W = r"[ \t\n\r]*"
-# A key as it is written, with its colon.
+# A key with its quotes, its colon and the whitespace around the colon.
 _KEY = rf'"([^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+)"{_W}:{_W}'
-# The first key of an object, or its end; and the next one, or its end.
+# Match the first or the next key of an object, or its closing brace.
 _first_key = re.compile(rf"{{{_W}(?:{_KEY}|}})").match
 _next_key = re.compile(rf"{_W}(?:,{_W}{_KEY}|}})").match
 _open_array = re.compile(rf"\[{_W}").match
-# What stands behind an element, and the blanks around it.
+# The comma or bracket after an element, with the whitespace around it.
 _array_sign = re.compile(rf"{_W}([,\]]){_W}").match
 
 
 class Value(NamedTuple):
-    """`text[start:end]`, and what it says."""
+    """An array element: its text is `text[start:end]`."""
 
     start: int
     end: int
@@ -34,8 +34,7 @@ class Value(NamedTuple):
 
 
 class Member(NamedTuple):
-    """A key, which begins at `start`, and its value, `text[value_start:end]`, which begins with what comes behind the
-    colon and its blanks."""
+    """A member of an object: its key begins at `start`, and its value is `text[value_start:end]`."""
 
     key: str
     start: int
@@ -44,10 +43,10 @@ class Member(NamedTuple):
 
 
 class RawObject(NamedTuple):
-    """`text[start:end]` with its members in their order; a key may come twice.
+    """An object: its text is `text[start:end]`. The members are in the order of the text; a key may be repeated.
 
     Attributes:
-        parsed: what it says; of two members of one key the last counts, as in most parsers.
+        parsed: its values by key. If a key is repeated, the last value counts, as in most parsers.
     """
 
     start: int
@@ -60,34 +59,34 @@ class RawObject(NamedTuple):
 
 
 class RawArray(NamedTuple):
+    """An array: its text is `text[start:end]`."""
+
     start: int
     end: int
     elements: list[Value]
 
 
-# Made as tuples are: an answer has thousands of them, and the constructor's own call takes as long as reading a value.
+# Faster than the constructors, whose call takes as long as parsing a value; an answer has thousands of them.
 _member, _value = Member._make, Value._make
 
-# From a text and the place of a value to what is made of it, and the place behind it.
+# Parses the value at a position of a text. Returns it, and the position after it.
 Reader = Callable[[str, int], tuple[Any, int]]
 
 
-# A value as Python has it. It raises ValueError where no JSON begins, RecursionError where it is nested too deeply.
+# Parses a value into Python's types. Raises ValueError if there is no JSON, RecursionError if it is nested too deeply.
 read_value: Reader = json.JSONDecoder().raw_decode
 
 
 class DuplicateKey(ValueError):
-    """An object has a key twice; engines refuse that."""
+    """An object repeats a key, which engines refuse."""
 
 
 def read_body(text: str) -> RawObject:
-    """The body of a search, in which each key of each object comes once.
-
-    A value that is nested too deeply to be read says `TOO_DEEP`.
+    """Parses the body of a search. A member's value that is nested too deeply becomes `TOO_DEEP`.
 
     Raises:
-        DuplicateKey: of an object.
-        ValueError: it is no JSON object.
+        DuplicateKey: an object repeats a key.
+        ValueError: the text is not a JSON object.
     """
     raw: RawObject = read_document(text, partial(read_object, value=_read_distinct))
     if len(raw.parsed) < len(raw.members):
@@ -103,7 +102,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _decode_distinct: Reader = json.JSONDecoder(object_pairs_hook=_distinct).raw_decode
-# In place of a value: no key of a search, and no kind of query, is named like that.
+# Replaces a value that is nested too deeply. No search has such a key, and no query such a type.
 TOO_DEEP: Mapping[str, Any] = {"nested too deeply": None}
 _string_or_bracket = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]').finditer
 
@@ -116,7 +115,7 @@ def _read_distinct(text: str, at: int) -> tuple[Any, int]:
 
 
 def _end(text: str, at: int) -> int:
-    """The place behind the array or object that begins at `at`; only its brackets are looked at."""
+    """The position after the array or object that begins at `at`. Only brackets and strings are parsed."""
     depth = 0
     for found in _string_or_bracket(text, at):
         sign = text[found.start()]
@@ -129,10 +128,11 @@ def _end(text: str, at: int) -> int:
 def read_object(
     text: str, at: int, readers: Mapping[str, Reader] | None = None, value: Reader = read_value
 ) -> tuple[RawObject, int]:
-    """The object that begins at `at`.
+    """Parses the object that begins at `at`.
 
     Args:
-        readers: for the values of some keys; the others are read by `value`.
+        readers: parse the values of these keys.
+        value: parses the other values.
 
     Raises:
         ValueError, RecursionError: as `read_value`.
@@ -155,11 +155,11 @@ def read_object(
 
 
 def cut_object(text: str, at: int, includes: Collection[str], excludes: Collection[str]) -> tuple[str, int]:
-    """The text of the object that begins at `at`, with some of its members alone.
+    """The text of the object that begins at `at` with only some of its members, and the position after the object.
 
     Args:
-        includes: their names; all where there are none. `title` stands for `title.en` too.
-        excludes: the names of members to leave out of these.
+        includes: the names of the members to keep; empty for all. `title` includes `title.en`.
+        excludes: the names of the members to leave out.
 
     Raises:
         ValueError, RecursionError: as `read_value`.
@@ -173,7 +173,7 @@ def cut_object(text: str, at: int, includes: Collection[str], excludes: Collecti
         start, before = found.start(1) - 1, end
         begin = found.end()
         end = text.find("]", begin) + 1 if text[begin : begin + 1] == "[" else 0
-        # An array of numbers, such as a vector, is not read: its first bracket is its last.
+        # An array of numbers, such as a vector, is skipped: it ends at its first closing bracket.
         if not end or text.find('"', begin, end) >= 0 or text.find("[", begin + 1, end) >= 0:
             _, end = read_value(text, begin)
         name = (read_value(text, start)[0] if "\\" in key else key).split(".", 1)[0]
@@ -186,7 +186,7 @@ def cut_object(text: str, at: int, includes: Collection[str], excludes: Collecti
 
 
 def read_array(text: str, at: int, reader: Reader = read_value) -> tuple[RawArray, int]:
-    """The array that begins at `at`.
+    """Parses the array that begins at `at`; `reader` parses its elements.
 
     Raises:
         ValueError, RecursionError: as `read_value`.
@@ -209,10 +209,10 @@ def read_array(text: str, at: int, reader: Reader = read_value) -> tuple[RawArra
 
 
 def read_document(text: str, reader: Reader) -> Any:
-    """The one value of a whole text.
+    """Parses a whole text, which is one value.
 
     Raises:
-        ValueError, RecursionError: as `read_value`; or more follows.
+        ValueError, RecursionError: as `read_value`; ValueError also if more text follows the value.
     """
     parsed, end = reader(text, len(text) - len(text.lstrip(_BLANKS)))
     if text[end:].strip(_BLANKS):
@@ -227,7 +227,13 @@ def write_object(
     replace: Mapping[str, str] | None = None,
     add: Mapping[str, str] | None = None,
 ) -> str:
-    """An object's text with some members left out, other values in place of some, and members added at the end."""
+    """An object's text without some members, with new values for others, and with new members at the end.
+
+    Args:
+        drop: the keys of the members to leave out.
+        replace: new values, as JSON, by key.
+        add: new members: their values, as JSON, by key.
+    """
     replace = replace or {}
     lead = text[raw.start + 1 : raw.members[0].start] if raw.members else ""
     pieces: list[str] = []
@@ -248,7 +254,7 @@ def write_object(
 
 
 def write_array(text: str, raw: RawArray, pieces: Sequence[str]) -> str:
-    """An array's text with other elements, set apart as its own are."""
+    """An array's text with other elements (`pieces`, as JSON), and the whitespace of its own."""
     if not pieces:
         return "[]"
     inner = text[raw.start + 1 : raw.end - 1]
