@@ -135,11 +135,11 @@ def record_of(row: Row, layout: Layout) -> Record:
     if row.values is None or row.error is not None:
         return Record(row, None, None, row.error)
     doc_id = next((row.values[name] for name in layout.id_fields if row.values.get(name) is not None), None)
-    shown = str(doc_id) if isinstance(doc_id, str | int) else None
+    known_id = str(doc_id) if isinstance(doc_id, str | int) else None
     try:
         document = _checked(as_document(row.values, layout))
     except (BadDocument, UnknownLanguage) as error:
-        return Record(row, shown, None, str(error))
+        return Record(row, known_id, None, str(error))
     return Record(row, document.doc_id, document)
 
 

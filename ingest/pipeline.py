@@ -22,7 +22,7 @@ from ingest.progress import Progress, no_progress
 from ingest.ray_workers import RayWorkers
 from ingest.rejects import RejectFile, default_reject_path
 from ingest.seen_ids import SeenIds
-from ingest.summary import Summary
+from ingest.summary import IngestSummary
 from ingest.versions import drop_empty_versions, drop_versions_except, serving_version
 from ingest.workers import Workers
 from ingest.writing import Writing
@@ -75,7 +75,7 @@ def ingest(
     options: Options = Options(),
     *,
     progress: Progress = no_progress,
-) -> Summary:
+) -> IngestSummary:
     """Reads the files and writes their documents. If document frequencies must be counted first, it reads them twice.
     A run that adds to an index writes all documents; one that completes the version of a killed run writes those that
     are missing.
@@ -145,7 +145,7 @@ class _Run:
     claim: Claim | None
     previous: str | None = None
 
-    def run(self, exists: bool, rejects: RejectFile, started: float) -> Summary:
+    def run(self, exists: bool, rejects: RejectFile, started: float) -> IngestSummary:
         """Counts, writes, and switches versions.
 
         Args:
@@ -195,7 +195,7 @@ class _Run:
         if failure is None:
             self.checkpoint.finish()
         settled = writing.settled
-        return Summary(
+        return IngestSummary(
             index=self.index,
             read=settled.n_rows + writing.n_unconfirmed,
             indexed=settled.n_indexed,

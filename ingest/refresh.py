@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ingest.progress import Progress, no_progress
-from ingest.sampling import MOST_IDS, draw_sample, keep_smallest
+from ingest.sampling import MOST_IDS, add_smallest, draw_sample
 from reranker.base.errors import StoreUnavailable
 from reranker.embeddings import Embeddings
 from reranker.stores.base.description import check_versions
@@ -84,7 +84,7 @@ def _count(
     """The idf table of the languages with embeddings, and the number of documents of every language.
 
     Args:
-        ids: collects the documents of the hubness sample by language (`sampling.keep_smallest`).
+        ids: collects the documents of the hubness sample by language (`sampling.add_smallest`).
     """
     n_by_language: dict[str, int] = {}
     counters: dict[str, FrequencyCounter] = {}
@@ -94,7 +94,7 @@ def _count(
         if one.language in embeddings.languages:
             counters.setdefault(one.language, FrequencyCounter()).add(one.bag)
             if len(one.bag):  # a document without a known word is no query
-                keep_smallest(ids.setdefault(one.language, []), id_hash(one.doc_id), one.doc_id, MOST_IDS)
+                add_smallest(ids.setdefault(one.language, []), id_hash(one.doc_id), one.doc_id, MOST_IDS)
         if done % _DOCUMENTS_A_REPORT == 0:
             progress(done, total, "counting words")
     progress(total, total, "counting words")

@@ -14,28 +14,28 @@ from reranker.text.tokens import tokenize
 MOST_IDS = SAMPLE_QUERIES + 400
 
 
-def keep_smallest(kept: list[tuple[int, str]], hashed: int, doc_id: str, most: int) -> None:
+def add_smallest(heap: list[tuple[int, str]], hashed: int, doc_id: str, most: int) -> None:
     """Adds a document to those with the smallest hashes, a heap with the largest of them first."""
     entry = (-hashed, doc_id)
-    if len(kept) < most:
-        heapq.heappush(kept, entry)
-    elif entry > kept[0]:
-        heapq.heapreplace(kept, entry)
+    if len(heap) < most:
+        heapq.heappush(heap, entry)
+    elif entry > heap[0]:
+        heapq.heapreplace(heap, entry)
 
 
 def draw_sample(index: IndexReader, ids: Mapping[str, list[tuple[int, str]]], embeddings: Embeddings) -> HubnessSample:
     """The sample of the documents with these ids, read from the index; missing documents are left out.
 
     Args:
-        ids: the documents with the smallest hashes, by language (`keep_smallest`).
+        ids: the documents with the smallest hashes, by language (`add_smallest`).
 
     Raises:
         StoreUnavailable: the store failed.
     """
     builder = HubnessSampleBuilder(embeddings.version)
-    for language, kept in ids.items():
+    for language, heap in ids.items():
         n_queries = 0
-        doc_ids = [doc_id for _, doc_id in sorted(kept, reverse=True)]
+        doc_ids = [doc_id for _, doc_id in sorted(heap, reverse=True)]
         found = index.documents(doc_ids)
         for document in (found[doc_id] for doc_id in doc_ids if doc_id in found):
             tokens = tokenize(document.full_text, language, SAMPLE_TOKENS)

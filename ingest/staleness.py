@@ -20,8 +20,8 @@ def stale_parts(store: WritableStore, index: str, embeddings: Embeddings, idf: I
     """
     differences = list(store.differences(index))
     if differences:
-        shown = ", ".join(differences[:5]) + (f" and {len(differences) - 5} more" if len(differences) > 5 else "")
-        yield f"its mapping differs ({shown}); `sinkrank ingest FILE --index {index} --rebuild` makes it again"
+        listed = ", ".join(differences[:5]) + (f" and {len(differences) - 5} more" if len(differences) > 5 else "")
+        yield f"its mapping differs ({listed}); `sinkrank ingest FILE --index {index} --rebuild` makes it again"
     refresh = f"`sinkrank ingest refresh --index {index}` counts again"
     grown = []
     for language, n_documents in sorted(store.open(index).languages().items()):

@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class IngestSummary:
     """The result of an ingest.
 
     Attributes:

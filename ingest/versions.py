@@ -13,19 +13,19 @@ def serving_version(store: WritableStore, index: str) -> str | None:
     return next((version.name for version in store.versions(index) if version.is_serving), None)
 
 
-def drop_empty_versions(store: WritableStore, index: str, kept: str) -> None:
+def drop_empty_versions(store: WritableStore, index: str, target: str) -> None:
     """Deletes empty versions of a new index, which killed runs left."""
     for version in store.versions(index):
-        if version.name != kept and not version.is_serving:
+        if version.name != target and not version.is_serving:
             store.refresh(version.name)
             if store.open(version.name).count() == 0:
                 store.drop(version.name)
 
 
-def drop_versions_except(store: WritableStore, index: str, kept: Collection[str]) -> None:
+def drop_versions_except(store: WritableStore, index: str, spared: Collection[str]) -> None:
     """Deletes all other versions: older ones, and those of failed rebuilds."""
     for version in store.versions(index):
-        if version.name not in kept:
+        if version.name not in spared:
             store.drop(version.name)
 
 

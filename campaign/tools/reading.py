@@ -17,7 +17,7 @@ from typing import Any
 from campaign.tools.sound_files import EMBEDDINGS
 from ingest.documents import Layout, read_records
 from ingest.embeddings.importing import import_embeddings
-from ingest.embeddings.selection import Source
+from ingest.embeddings.selection import VectorSource
 from ingest.files import open_sources
 from reranker.base.errors import SinkrankError
 
@@ -51,7 +51,7 @@ def read_documents(path: Path) -> dict[str, Any]:
 def read_embeddings(path: Path) -> dict[str, Any]:
     """The number of terms that an import reads."""
     output = path.with_name(path.name + ".store")
-    summary = import_embeddings([Source(path, language="en")], output)
+    summary = import_embeddings([VectorSource(path, language="en")], output)
     return {"terms": sum(summary.languages.values())}
 
 

@@ -234,8 +234,8 @@ def best_published(languages: Sequence[str]) -> tuple[Published, ...]:
     >>> [entry.name for entry in best_published(["ja"])]
     ['numberbatch-19.08', 'fasttext-crawl']
     """
-    wanted = set(languages)
-    names = _SEVERAL if len(wanted) > 1 else _ENGLISH if wanted == {"en"} else _OTHER
-    n_had = {name: len(wanted.intersection(CATALOGUE[name].languages)) for name in names}
-    fit = [name for name in names if n_had[name] >= min(2, max(1, len(wanted)))]
+    codes = set(languages)
+    names = _SEVERAL if len(codes) > 1 else _ENGLISH if codes == {"en"} else _OTHER
+    n_had = {name: len(codes.intersection(CATALOGUE[name].languages)) for name in names}
+    fit = [name for name in names if n_had[name] >= min(2, max(1, len(codes)))]
     return tuple(CATALOGUE[name] for name in sorted(fit, key=lambda name: -n_had[name]))

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.embeddings.collection import Collection, Term
 from ingest.embeddings.dictionaries import Pair
 from ingest.embeddings.retrofitting import links, retrofit
 from ingest.embeddings.spectral import unit_rows
-from ingest.embeddings.summary import Summary
+from ingest.embeddings.summary import EmbeddingsSummary
+from ingest.embeddings.word_frequencies import Term, WordFrequencies
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings, EmbeddingsWriter
@@ -35,13 +35,13 @@ def encode_words(
     encode: Encode,
     output: Path,
     *,
-    collection: Collection,
+    collection: WordFrequencies,
     encoder: str,
     max_words: int,
     whole_languages: Container[str] = (),
     n_directions: int | None = None,
     progress: Progress = no_progress,
-) -> Summary:
+) -> EmbeddingsSummary:
     """Writes a store of the words of a collection, and of their translations.
 
     Args:
@@ -78,11 +78,11 @@ def encode_words(
             writer.append(language, [term for _, term in terms], vectors[start : start + len(terms)], counted)
             start += len(terms)
         writer.commit({code: collection.n_documents.get(code, 0) for code in vocabulary})
-    return Summary.of(Embeddings.open(output), started, {TOO_RARE: n_found - len(places)})
+    return EmbeddingsSummary.of(Embeddings.open(output), started, {TOO_RARE: n_found - len(places)})
 
 
 def _vocabulary(
-    pairs: Sequence[Pair], collection: Collection, whole_languages: Container[str]
+    pairs: Sequence[Pair], collection: WordFrequencies, whole_languages: Container[str]
 ) -> dict[str, list[Term]]:
     """The terms by language: first the terms of the collection by falling frequency, then their translations by falling
     number of pairs, then all other terms of the dictionaries."""
@@ -136,7 +136,7 @@ def _without_what_is_common(
 def _without_main_directions(vectors: NDArray[np.float32], n_directions: int) -> NDArray[np.float32]:
     """Removes the main directions, unless there are no more words than dimensions."""
     n_terms, dim = vectors.shape
-    kept = n_directions if n_terms > dim else 0
-    main = np.linalg.eigh(vectors.T @ vectors)[1][:, dim - kept :]
+    n_removed = n_directions if n_terms > dim else 0
+    main = np.linalg.eigh(vectors.T @ vectors)[1][:, dim - n_removed :]
     others: NDArray[np.float32] = vectors - (vectors @ main) @ main.T
     return others

@@ -24,8 +24,8 @@ _FASTTEXT_MODEL_MAGIC = (793_712_314).to_bytes(4, "little")
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """The layout of a file.
+class VectorFormat:
+    """The format of a file.
 
     Attributes:
         kind: text with or without a header, or binary.
@@ -38,8 +38,8 @@ class Layout:
     n_rows: int | None
 
 
-def inspect(path: Path, member: str | None = None) -> Layout:
-    """Detects the layout of a file from its first bytes.
+def inspect(path: Path, member: str | None = None) -> VectorFormat:
+    """Detects the format of a file from its first bytes.
 
     Args:
         member: the file in a zip archive with several files.
@@ -57,9 +57,9 @@ def inspect(path: Path, member: str | None = None) -> Layout:
     first, _, rest = sample.removeprefix(BYTE_ORDER_MARK).partition(b"\n")
     header = _header(first)
     if header is None:
-        return Layout(_WITHOUT_HEADER, _checked_dim(path, _n_numbers(first)), None)
+        return VectorFormat(_WITHOUT_HEADER, _checked_dim(path, _n_numbers(first)), None)
     n_rows, dim = header
-    return Layout(_kind(dim, rest), _checked_dim(path, dim), n_rows)
+    return VectorFormat(_kind(dim, rest), _checked_dim(path, dim), n_rows)
 
 
 def _header(line: bytes) -> tuple[int, int] | None:
@@ -107,6 +107,6 @@ def _checked_dim(path: Path, dim: int) -> int:
     return dim
 
 
-def shown(content: bytes) -> str:
+def quoted(content: bytes) -> str:
     text = content[:40].decode(errors="replace")
     return repr(text + "…" if len(content) > len(text) else text)

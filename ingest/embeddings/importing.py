@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ingest.embeddings.formats import Layout, inspect
-from ingest.embeddings.selection import Selection, Source
-from ingest.embeddings.summary import Summary
+from ingest.embeddings.formats import VectorFormat, inspect
+from ingest.embeddings.selection import Selection, VectorSource
+from ingest.embeddings.summary import EmbeddingsSummary
 from ingest.embeddings.vector_rows import Block, read_blocks
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadEmbeddings, BadInput
@@ -18,13 +18,13 @@ from reranker.embeddings import Embeddings, EmbeddingsWriter, check_output
 
 
 def import_embeddings(
-    sources: Sequence[Source],
+    sources: Sequence[VectorSource],
     output: Path,
     *,
     replace: bool = False,
     max_terms_per_language: int | None = None,
     progress: Progress = no_progress,
-) -> Summary:
+) -> EmbeddingsSummary:
     """Writes the embeddings of files to a store, which appears complete or not at all.
 
     Several files must share one space, as aligned fastText, MUSE and Numberbatch do. Terms are normalised as the
@@ -47,16 +47,16 @@ def import_embeddings(
     if max_terms_per_language is not None and max_terms_per_language < 1:
         raise BadInput(f"max_terms_per_language is {max_terms_per_language}; give 1 or more, or leave it out")
     check_output(output, replace=replace)
-    layouts = [inspect(source.path, source.member) for source in sources]
-    _check_same_dim(sources, layouts)
+    formats = [inspect(source.path, source.member) for source in sources]
+    _check_same_dim(sources, formats)
     selection = Selection(max_terms_per_language)
     total = sum(source.path.stat().st_size for source in sources)
     done = 0
-    described = _described(sources, layouts)
-    with EmbeddingsWriter(output, dim=layouts[0].dim, source=described, replace=replace) as writer:
-        for source, layout in zip(sources, layouts, strict=True):
+    described = _described(sources, formats)
+    with EmbeddingsWriter(output, dim=formats[0].dim, source=described, replace=replace) as writer:
+        for source, file_format in zip(sources, formats, strict=True):
             selection.begin(source)
-            for block in read_blocks(source.path, layout, selection.wants, source.member):
+            for block in read_blocks(source.path, file_format, selection.selects, source.member):
                 _append(writer, selection.take(), block)
                 progress(done + block.position, total, f"importing {source.path.name}")
                 if selection.is_full:
@@ -65,22 +65,22 @@ def import_embeddings(
             done += source.path.stat().st_size
         writer.commit()
     progress(total, total, "imported")
-    return Summary.of(Embeddings.open(output), started, selection.skipped, selection.warnings)
+    return EmbeddingsSummary.of(Embeddings.open(output), started, selection.skipped, selection.warnings)
 
 
-def _check_same_dim(sources: Sequence[Source], layouts: Sequence[Layout]) -> None:
-    for source, layout in zip(sources, layouts, strict=True):
-        if layout.dim != layouts[0].dim:
+def _check_same_dim(sources: Sequence[VectorSource], formats: Sequence[VectorFormat]) -> None:
+    for source, file_format in zip(sources, formats, strict=True):
+        if file_format.dim != formats[0].dim:
             raise BadEmbeddings(
-                f"{sources[0].path} has {layouts[0].dim} dimensions and {source.path} has {layout.dim}; all files of a "
-                "store must share one space, so give files that were aligned with each other"
+                f"{sources[0].path} has {formats[0].dim} dimensions and {source.path} has {file_format.dim}; all files "
+                "of a store must share one space, so give files that were aligned with each other"
             )
 
 
-def _described(sources: Sequence[Source], layouts: Sequence[Layout]) -> list[dict[str, str | None]]:
+def _described(sources: Sequence[VectorSource], formats: Sequence[VectorFormat]) -> list[dict[str, str | None]]:
     return [
-        {"file": source.path.name, "layout": layout.kind, "language": source.language}
-        for source, layout in zip(sources, layouts, strict=True)
+        {"file": source.path.name, "file_format": file_format.kind, "language": source.language}
+        for source, file_format in zip(sources, formats, strict=True)
     ]
 
 

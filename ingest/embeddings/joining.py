@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.embeddings.collection import Collection
 from ingest.embeddings.joint_vocabulary import JointVocabulary, joint_vocabulary
 from ingest.embeddings.spectral import unit_rows
-from ingest.embeddings.summary import Summary
+from ingest.embeddings.summary import EmbeddingsSummary
+from ingest.embeddings.word_frequencies import WordFrequencies
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings, EmbeddingsWriter
@@ -36,10 +36,10 @@ def join(
     output: Path,
     *,
     weights: Sequence[float],
-    collection: Collection,
+    collection: WordFrequencies,
     max_others: int,
     progress: Progress = no_progress,
-) -> Summary:
+) -> EmbeddingsSummary:
     """Writes a store with the terms of all stores and the dimensions of the largest.
 
     Args:
@@ -67,7 +67,7 @@ def join(
         for start, rows in concatenated.blocks(progress, "writing the joint embeddings"):
             _append(writer, vocabulary, start, rows @ directions)
         writer.commit(vocabulary.n_documents)
-    return Summary.of(Embeddings.open(output), started)
+    return EmbeddingsSummary.of(Embeddings.open(output), started)
 
 
 def _check_common(stores: Sequence[Embeddings], ids: Ids) -> None:

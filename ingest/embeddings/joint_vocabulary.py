@@ -10,7 +10,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.embeddings.collection import Collection, Term
+from ingest.embeddings.word_frequencies import Term, WordFrequencies
 from reranker.embeddings import Embeddings
 
 
@@ -38,7 +38,7 @@ class JointVocabulary:
             yield language, list(places)
 
 
-def joint_vocabulary(stores: Sequence[Embeddings], collection: Collection, max_others: int) -> JointVocabulary:
+def joint_vocabulary(stores: Sequence[Embeddings], collection: WordFrequencies, max_others: int) -> JointVocabulary:
     """The terms of all stores, store by store.
 
     Args:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ingest.embeddings.catalogue import Published, WebFile
 from ingest.embeddings.package_vectors import wink_rows, write_binary
-from ingest.embeddings.selection import Source
+from ingest.embeddings.selection import VectorSource
 from ingest.fetching.https import Limits, fetch_file
 from ingest.fetching.packages import Package, fetched_package
 from ingest.files.unpacking import DAMAGE
@@ -23,7 +23,7 @@ def fetch_published(
     folder: Path,
     languages: Sequence[str] = (),
     progress: Progress = no_progress,
-) -> list[Source]:
+) -> list[VectorSource]:
     """The files of published vectors in a folder, in the order of the languages. Missing files are fetched.
 
     Args:
@@ -38,13 +38,13 @@ def fetch_published(
     chosen = chosen_languages(entry, languages)
     origin = entry.origin
     if isinstance(origin, Package):
-        return [Source(_repacked(entry, origin, folder, progress), entry.languages[0])]
+        return [VectorSource(_repacked(entry, origin, folder, progress), entry.languages[0])]
     if origin.has_one_file_a_language:
-        return [Source(_fetched(origin, folder, progress, language), language) for language in chosen]
+        return [VectorSource(_fetched(origin, folder, progress, language), language) for language in chosen]
     path = _fetched(origin, folder, progress)
     if len(entry.languages) == 1:
-        return [Source(path, entry.languages[0], member=origin.member)]
-    return [Source(path, languages=frozenset(chosen) if languages else None)]
+        return [VectorSource(path, entry.languages[0], member=origin.member)]
+    return [VectorSource(path, languages=frozenset(chosen) if languages else None)]
 
 
 def chosen_languages(entry: Published, languages: Sequence[str]) -> tuple[str, ...]:

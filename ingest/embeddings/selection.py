@@ -30,7 +30,7 @@ _SORTED_SHARE = 0.99
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class VectorSource:
     """A file to import.
 
     Attributes:
@@ -66,13 +66,13 @@ class Selection:
         self._seen: dict[str, set[str]] = {}
         self._taken: list[tuple[str, str]] = []
 
-    def begin(self, source: Source) -> None:
+    def begin(self, source: VectorSource) -> None:
         """Begins the next file."""
         self._source = source
         self._language = None if source.language is None else language_code(source.language)
         self._skipped_before = self.skipped.copy()
         self._names_languages = False
-        self._n_kept = 0
+        self._n_terms = 0
         self._n_in_order = 0
         self._last = ""
 
@@ -82,13 +82,13 @@ class Selection:
         Raises:
             BadEmbeddings: no term was taken from it.
         """
-        if not self._n_kept:
+        if not self._n_terms:
             reasons = self.skipped - self._skipped_before
             counted = "; ".join(f"{count:,} {reason}" for reason, count in reasons.items()) or "it has no rows"
             raise BadEmbeddings(
                 f"{self._source.path} has no usable word ({counted}); check its language and its contents"
             )
-        if self._n_kept >= _MIN_WORDS_TO_JUDGE_ORDER and self._n_in_order >= _SORTED_SHARE * self._n_kept:
+        if self._n_terms >= _MIN_WORDS_TO_JUDGE_ORDER and self._n_in_order >= _SORTED_SHARE * self._n_terms:
             self.warnings.append(
                 f"{self._source.path.name} is in alphabetical order, so a language's first words are not its most "
                 "frequent ones" + (", as max_terms_per_language assumes" if self._max_terms else "")
@@ -104,7 +104,7 @@ class Selection:
         taken, self._taken = self._taken, []
         return taken
 
-    def wants(self, word: bytes, place: str) -> bool:
+    def selects(self, word: bytes, place: str) -> bool:
         """Whether to read a word's vector.
 
         Raises:
@@ -142,7 +142,7 @@ class Selection:
             return self._skip(OVER_MAX)
         seen.add(term)
         self._taken.append((language, term))
-        self._n_kept += 1
+        self._n_terms += 1
         self._n_in_order += self._last <= term
         self._last = term
         return True

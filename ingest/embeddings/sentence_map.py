@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ingest.embeddings.copying import append_store
 from ingest.embeddings.spectral import unit_rows
-from ingest.embeddings.summary import Summary
+from ingest.embeddings.summary import EmbeddingsSummary
 from ingest.progress import Progress, no_progress
 from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.embeddings.query_encoder import QueryEncoderFiles
@@ -53,7 +53,7 @@ def map_store(
     source: object,
     query_encoders: Sequence[QueryEncoderFiles] = (),
     progress: Progress = no_progress,
-) -> Summary:
+) -> EmbeddingsSummary:
     """Writes the mapped embeddings with the same terms.
 
     Args:
@@ -75,4 +75,4 @@ def map_store(
     ) as writer:
         append_store(writer, embeddings, lambda rows: (rows @ sentences).astype(np.float32))
         writer.commit(embeddings.meta["n_documents"])
-    return Summary.of(Embeddings.open(output), started)
+    return EmbeddingsSummary.of(Embeddings.open(output), started)

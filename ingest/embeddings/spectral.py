@@ -56,9 +56,9 @@ def truncated_svd(
         left, values, _ = np.linalg.svd(matrix.dense(), full_matrices=False)
     else:
         left, values = _randomised_svd(matrix, dim + _OVERSAMPLING, seed)
-    kept = min(dim, int((values > _RELATIVE_RANK * values[0]).sum())) if values[0] > 0 else 0
+    rank = min(dim, int((values > _RELATIVE_RANK * values[0]).sum())) if values[0] > 0 else 0
     progress(1, 1, "factorised")
-    return left[:, :kept].astype(np.float32), values[:kept].astype(np.float32)
+    return left[:, :rank].astype(np.float32), values[:rank].astype(np.float32)
 
 
 def _randomised_svd(matrix: SparseRows, size: int, seed: int) -> tuple[NDArray[np.floating], NDArray[np.floating]]:

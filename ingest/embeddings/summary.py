@@ -11,7 +11,7 @@ from reranker.embeddings import Embeddings
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class EmbeddingsSummary:
     """A new embedding store.
 
     Attributes:
@@ -39,7 +39,7 @@ class Summary:
         started: float,
         skipped: Mapping[str, int] | None = None,
         warnings: Sequence[str] = (),
-    ) -> Summary:
+    ) -> EmbeddingsSummary:
         """The summary of a store that was just written.
 
         Args:

@@ -26,7 +26,7 @@ from ingest.embeddings.languages import choose_language, other_languages
 from ingest.embeddings.sparse_rows import SparseRows
 from ingest.embeddings.spectral import ppmi, truncated_svd, unit_rows
 from ingest.embeddings.spelling import smooth
-from ingest.embeddings.summary import Summary
+from ingest.embeddings.summary import EmbeddingsSummary
 from ingest.embeddings.unit_counts import Counts, LanguageCounts, count_units
 from ingest.embeddings.units import Unit
 from ingest.progress import Progress, no_progress
@@ -50,7 +50,7 @@ def train(
     replace: bool = False,
     source: object = "aligned texts",
     progress: Progress = no_progress,
-) -> Summary:
+) -> EmbeddingsSummary:
     """Trains embeddings on texts and writes them to a store, which appears complete or not at all.
 
     Groups in two or more languages put these languages into one space. Without such groups one language is trained: the
@@ -93,7 +93,7 @@ def train(
         "texts of groups in one language only": counts.n_unaligned,
     }
     warnings = [] if language is not None or chosen is None else other_languages(counter, chosen)
-    return Summary.of(embeddings, started, skipped, [*warnings, *_warnings(counts, embeddings, dim)])
+    return EmbeddingsSummary.of(embeddings, started, skipped, [*warnings, *_warnings(counts, embeddings, dim)])
 
 
 def train_documents(
@@ -108,7 +108,7 @@ def train_documents(
     replace: bool = False,
     source: object = "documents",
     progress: Progress = no_progress,
-) -> Summary:
+) -> EmbeddingsSummary:
     """Trains embeddings on the titles and texts of documents, which are read once, as a stream.
 
     Args:

@@ -1,6 +1,7 @@
 """Reads published embeddings files, text or binary, as a stream of blocks of vectors.
 
-A caller says for each word whether it is wanted, before its numbers are parsed, which takes nearly all of the time.
+A caller says for each word whether to read its vector, before its numbers are parsed, which takes nearly all of the
+time.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.embeddings.formats import BINARY, BYTE_ORDER_MARK, MAX_WORD_BYTES, Layout, is_number, shown
+from ingest.embeddings.formats import BINARY, BYTE_ORDER_MARK, MAX_WORD_BYTES, VectorFormat, is_number, quoted
 from ingest.embeddings.streams import EmbeddingsFile, open_file
 from reranker.base.errors import BadEmbeddings
 
 _BLOCK_ROWS = 2_048
 _READ_BYTES = 1 << 20
 
-Wanted = Callable[[bytes, str], bool]
-"""`wanted(word, place)`: whether to read the vector of a row. Called once for each row, in order."""
+Selects = Callable[[bytes, str], bool]
+"""`selects(word, place)`: whether to read the vector of a row. Called once for each row, in order."""
 
 _Row = tuple[str, bytes, bytes]
 """The place of a row, its word and its numbers."""
@@ -31,7 +32,7 @@ class Block:
     """The next rows of a file.
 
     Attributes:
-        vectors: (n, dim) float32, the vectors of the wanted words, in order; finite and not zero.
+        vectors: (n, dim) float32, the vectors of the selected words, in order; finite and not zero.
         position: number of bytes of the file read so far.
     """
 
@@ -39,43 +40,45 @@ class Block:
     position: int
 
 
-def read_blocks(path: Path, layout: Layout, wanted: Wanted, member: str | None = None) -> Iterator[Block]:
-    """The vectors of the wanted words of a file, one block at a time.
+def read_blocks(path: Path, file_format: VectorFormat, selects: Selects, member: str | None = None) -> Iterator[Block]:
+    """The vectors of the selected words of a file, one block at a time.
 
     Raises:
         BadEmbeddings: a row cannot be read; the message names its line (in a binary file its number) and the cure.
     """
-    is_binary = layout.kind == BINARY
+    is_binary = file_format.kind == BINARY
     numbers: list[bytes] = []
     places: list[str] = []
     with open_file(path, member) as file:
-        rows = _binary_rows(file, layout) if is_binary else _text_rows(file, layout)
+        rows = _binary_rows(file, file_format) if is_binary else _text_rows(file, file_format)
         for n_rows, (place, word, content) in enumerate(rows, start=1):
-            if wanted(word, place):
+            if selects(word, place):
                 numbers.append(content)
-                places.append(f"{place} ({shown(word)})" if is_binary else place)
+                places.append(f"{place} ({quoted(word)})" if is_binary else place)
             if n_rows % _BLOCK_ROWS == 0:
-                yield Block(_vectors(numbers, places, layout), file.position)
+                yield Block(_vectors(numbers, places, file_format), file.position)
                 numbers, places = [], []
-        yield Block(_vectors(numbers, places, layout), file.position)
+        yield Block(_vectors(numbers, places, file_format), file.position)
 
 
-def _vectors(numbers: list[bytes], places: list[str], layout: Layout) -> NDArray[np.float32]:
+def _vectors(numbers: list[bytes], places: list[str], file_format: VectorFormat) -> NDArray[np.float32]:
     """(n, dim) float32 from the numbers of n rows."""
-    if layout.kind == BINARY:
-        vectors = np.frombuffer(b"".join(numbers), dtype="<f4").reshape(len(numbers), layout.dim).astype(np.float32)
+    if file_format.kind == BINARY:
+        vectors = (
+            np.frombuffer(b"".join(numbers), dtype="<f4").reshape(len(numbers), file_format.dim).astype(np.float32)
+        )
     else:
-        vectors = _parsed(numbers, places, layout.dim)
+        vectors = _parsed(numbers, places, file_format.dim)
     _check_usable(vectors, places)
     return vectors
 
 
-def _text_rows(file: EmbeddingsFile, layout: Layout) -> Iterator[_Row]:
+def _text_rows(file: EmbeddingsFile, file_format: VectorFormat) -> Iterator[_Row]:
     n_rows = 0
     empty_line = 0
     for line_number, line in file.lines():
         if line_number == 1:
-            if layout.n_rows is not None:
+            if file_format.n_rows is not None:
                 continue
             line = line.removeprefix(BYTE_ORDER_MARK)
         place = f"{file.path}, line {line_number}"
@@ -88,11 +91,11 @@ def _text_rows(file: EmbeddingsFile, layout: Layout) -> Iterator[_Row]:
             empty_line = line_number
             continue
         n_rows += 1
-        if layout.n_rows is not None and n_rows > layout.n_rows:
-            raise BadEmbeddings(f"{place}: {_too_many(layout.n_rows)}")
-        yield place, *_split(line, layout.dim, place)
-    if layout.n_rows is not None and n_rows < layout.n_rows:
-        raise BadEmbeddings(f"{file.path}, after row {n_rows:,}: {_too_few(n_rows, layout.n_rows)}")
+        if file_format.n_rows is not None and n_rows > file_format.n_rows:
+            raise BadEmbeddings(f"{place}: {_too_many(file_format.n_rows)}")
+        yield place, *_split(line, file_format.dim, place)
+    if file_format.n_rows is not None and n_rows < file_format.n_rows:
+        raise BadEmbeddings(f"{file.path}, after row {n_rows:,}: {_too_few(n_rows, file_format.n_rows)}")
 
 
 def _too_many(n_promised: int) -> str:
@@ -116,7 +119,7 @@ def _split(line: bytes, dim: int, place: str) -> tuple[bytes, bytes]:
     # One number too many means a damaged row, not a word that contains a number.
     if n_words < 1 or (n_words > 1 and all(is_number(field) for field in fields[1:n_words])):
         raise BadEmbeddings(
-            f"{place}: {shown(line)} has {len(fields) - 1} numbers, not {dim} as in the first row or the header; "
+            f"{place}: {quoted(line)} has {len(fields) - 1} numbers, not {dim} as in the first row or the header; "
             "correct or remove the line, or fetch the file again"
         )
     return b" ".join(fields[:n_words]), b" ".join(fields[n_words:])
@@ -140,7 +143,7 @@ def _broken(numbers: list[bytes], places: list[str], dim: int) -> str:
     for line, place in zip(numbers, places, strict=True):
         wrong = [field for field in line.split() if not is_number(field)]
         if wrong:
-            return f"{place}: {shown(wrong[0])} is not a number; correct or remove the line, or fetch the file again"
+            return f"{place}: {quoted(wrong[0])} is not a number; correct or remove the line, or fetch the file again"
     return f"{places[0]} and the lines after it do not have {dim} numbers each; fetch the file again"
 
 
@@ -155,20 +158,20 @@ def _check_usable(vectors: NDArray[np.float32], places: list[str]) -> None:
         )
 
 
-def _binary_rows(file: EmbeddingsFile, layout: Layout) -> Iterator[_Row]:
-    n_promised = layout.n_rows or 0
+def _binary_rows(file: EmbeddingsFile, file_format: VectorFormat) -> Iterator[_Row]:
+    n_promised = file_format.n_rows or 0
     buffer = _Buffer(file)
     buffer.take_until(b"\n")
     for number in range(1, n_promised + 1):
         place = f"{file.path}, word {number}"
         word = buffer.take_until(b" ")
-        vector = buffer.take(4 * layout.dim) if word is not None else None
+        vector = buffer.take(4 * file_format.dim) if word is not None else None
         if word is None or vector is None:
             if buffer.at_end:
                 raise BadEmbeddings(f"{place}: {_too_few(number - 1, n_promised)}")
             raise BadEmbeddings(
                 f"{place}: no word of at most {MAX_WORD_BYTES} bytes, so the file is damaged or not a word2vec binary "
-                f"of {layout.dim} dimensions; fetch it again"
+                f"of {file_format.dim} dimensions; fetch it again"
             )
         # Some programs write a newline after each vector, before the next word.
         yield place, word.lstrip(b"\n"), vector

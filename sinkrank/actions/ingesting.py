@@ -15,7 +15,7 @@ from ingest.documents import Layout
 from ingest.files import STDIN, Source, open_sources
 from ingest.pipeline import Options, ingest
 from ingest.progress import Progress
-from ingest.summary import Summary
+from ingest.summary import IngestSummary
 from reranker.base.errors import NotFound
 from reranker.service.settings import Settings
 from sinkrank.console import output, resources
@@ -33,7 +33,9 @@ class Input:
     query: str | None
 
 
-def ingest_input(wanted: Input, options: Options, settings: Settings, index: str) -> tuple[Summary, dict[str, Any]]:
+def ingest_input(
+    wanted: Input, options: Options, settings: Settings, index: str
+) -> tuple[IngestSummary, dict[str, Any]]:
     """Writes the documents of the input to an index of the store.
 
     Returns:

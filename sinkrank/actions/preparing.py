@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ingest.documents import Layout, Record
-    from ingest.embeddings.preparing.plan import Plan
-    from ingest.embeddings.preparing.run import Report
+    from ingest.embeddings.preparing.plan import PreparationPlan
+    from ingest.embeddings.preparing.run import PreparationReport
     from ingest.embeddings.preparing.texts import Texts
     from ingest.from_index import IndexSource
     from ingest.progress import Progress
@@ -115,7 +115,7 @@ def _records_of(source: IndexSource, settings: Settings, progress: Progress) -> 
         yield read_records([copy], layout_of_copy(source.layout))
 
 
-def described(texts: Texts, plan: Plan) -> dict[str, Any]:
+def described(texts: Texts, plan: PreparationPlan) -> dict[str, Any]:
     """The plan for JSON."""
     return {
         "documents": texts.n_documents,
@@ -177,21 +177,21 @@ def as_json(report: dict[str, Any], texts: Texts) -> dict[str, Any]:
     return report | {"summary": summary, "not_used": texts.used.not_used, "needs_words": texts.used.needs_words}
 
 
-def show_report(report: Report, texts: Texts) -> None:
+def show_report(report: PreparationReport, texts: Texts) -> None:
     from sinkrank.console import output
 
     lines = [f"{part.name}: {part.n_words:,} words, in {_time(part.seconds)}" for part in report.made]
     lines += report.notes
     lines += filter(None, [_not_used(texts.used.not_used, texts.used.needs_words)])
     lines += [f"without {name}: {reason}" for name, reason in report.left_out.items()]
-    figures = report.figures
-    if figures.mrr is not None:
+    result = report.result
+    if result.mrr is not None:
         asked = "translations" if report.across else "titles" if report.has_titles else "first words"
-        lines.append(f"MRR of a search for {report.n_questions} {asked} of your documents: {figures.mrr:.3f}")
+        lines.append(f"MRR of a search for {report.n_queries} {asked} of your documents: {result.mrr:.3f}")
     summary = report.summary
     languages = ", ".join(f"{code} {n:,}" for code, n in summary.languages.items())
     lines += [
-        f"words of the documents without an embedding: {figures.unknown_share:.1%}",
+        f"words of the documents without an embedding: {result.unknown_share:.1%}",
         f"{summary.output}: {sum(summary.languages.values()):,} words of {summary.dim} dimensions ({languages}), in "
         f"{_time(summary.seconds)}",
     ]

@@ -62,11 +62,11 @@ def import_(
     Example: [bold]sinkrank embeddings import en=wiki.multi.en.vec fr=wiki.multi.fr.vec --max-terms 200000[/bold]
     """
     from ingest.embeddings.importing import import_embeddings
-    from ingest.embeddings.selection import Source
+    from ingest.embeddings.selection import VectorSource
     from reranker.embeddings import check_output
     from sinkrank.console import output as shown
 
-    sources = [Source(path, language) for path, language in (_named_file(file, lang) for file in files)]
+    sources = [VectorSource(path, language) for path, language in (_named_file(file, lang) for file in files)]
     check_output(settings.embeddings_path, replace=replace)
     with shown.progress_bars() as progress:
         summary = import_embeddings(

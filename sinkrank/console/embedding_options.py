@@ -12,7 +12,7 @@ from sinkrank.console import options
 
 if TYPE_CHECKING:
     from ingest.embeddings.dictionaries import Dictionary
-    from ingest.embeddings.summary import Summary
+    from ingest.embeddings.summary import EmbeddingsSummary
     from ingest.progress import Progress
 
 # The settings of the commands that make an embedding store.
@@ -82,7 +82,7 @@ def open_dictionaries(names: Sequence[str], home: Path, progress: Progress) -> l
     return found
 
 
-def show_summary(summary: Summary, as_json: bool) -> None:
+def show_summary(summary: EmbeddingsSummary, as_json: bool) -> None:
     """Prints the summary of a new store, and warnings on standard error."""
     from dataclasses import asdict
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from ingest.summary import Summary
+    from ingest.summary import IngestSummary
 
 
-def report(summary: Summary) -> str:
+def report(summary: IngestSummary) -> str:
     """The result of a run, in a few lines."""
     languages = ", ".join(f"{language} {n:,}" for language, n in summary.languages.items())
     where = "would be" if summary.is_dry_run else "are"
@@ -38,7 +38,7 @@ def report(summary: Summary) -> str:
     return "\n".join(lines)
 
 
-def explain_failure(summary: Summary) -> None:
+def explain_failure(summary: IngestSummary) -> None:
     """Prints on standard error why a run ended early, and how to resume it."""
     if summary.failure is None:
         return
@@ -50,7 +50,7 @@ def explain_failure(summary: Summary) -> None:
     )
 
 
-def _first_reason(summary: Summary) -> str:
+def _first_reason(summary: IngestSummary) -> str:
     """File, line and reason of the first row of the reject file."""
     assert summary.rejects is not None  # noqa: S101 - there are rejects
     with summary.rejects.open(encoding="utf-8") as file:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ingest.embeddings import sentence_models
 from ingest.embeddings.dictionaries import Pair
 from ingest.embeddings.preparing import other_languages, passages, published_part
-from ingest.embeddings.selection import Source
+from ingest.embeddings.selection import VectorSource
 from ingest.embeddings.word_encoder import Encoder
 from reranker.base.errors import BadInput, FetchFailed
 from reranker.embeddings import Embeddings
@@ -74,13 +74,13 @@ def published(monkeypatch: pytest.MonkeyPatch, empty_home: Path) -> None:
     """Stands for a download: three words, one of which no text here holds."""
     (empty_home / "published.vec").write_text("3 2\ntrain 1 0\nticket 0.8 0.6\nzeppelin 0 -1\n")
     monkeypatch.setattr(
-        published_part, "fetch_published", lambda *arguments: [Source(empty_home / "published.vec", "en")]
+        published_part, "fetch_published", lambda *arguments: [VectorSource(empty_home / "published.vec", "en")]
     )
 
 
 @pytest.fixture
 def offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*arguments: object) -> list[Source]:
+    def fail(*arguments: object) -> list[VectorSource]:
         raise FetchFailed("the registry does not answer; check the network")
 
     monkeypatch.setattr(published_part, "fetch_published", fail)
@@ -103,10 +103,10 @@ def test_all_parts_are_joined_and_the_result_checked(empty_home: Path, run: Run,
     assert report["left_out"].pop("dictionaries") == "the documents are in one language"
     assert report["left_out"].pop("passages").endswith("passages of 40 words, fewer than 500")
     assert report["left_out"] == {}
-    assert report["n_questions"] > 50
+    assert report["n_queries"] > 50
     assert report["has_titles"]
-    assert 0 < report["figures"]["mrr"] <= 1
-    assert report["figures"]["unknown_share"] == 0
+    assert 0 < report["result"]["mrr"] <= 1
+    assert report["result"]["unknown_share"] == 0
     assert report["made"][2]["n_words"] == 3
     found = store(empty_home)
     # The word that is published alone comes after those of the documents.

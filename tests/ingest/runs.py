@@ -14,7 +14,7 @@ from typing import Any
 from ingest.files import Source, open_sources
 from ingest.pipeline import Options, ingest
 from ingest.refresh import Refreshed, refresh
-from ingest.summary import Summary
+from ingest.summary import IngestSummary
 from reranker.base.errors import NotFound
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import HubnessSample
@@ -66,7 +66,7 @@ def assert_equal(one: EncodedDocument, other: EncodedDocument) -> None:
 
 def run(
     documents: Path, store: Any, index: str, embeddings: Embeddings, folder: Path, rebuild: bool = False
-) -> Summary:
+) -> IngestSummary:
     """A run in this process; the folder has its checkpoints and rejects."""
     with open_sources([str(documents)]) as sources:
         options = Options(rejects=folder / "r.jsonl", checkpoints=folder / "checkpoints", rebuild=rebuild, n_workers=1)
@@ -84,7 +84,7 @@ class Runs:
 
     def __call__(
         self, store: Any, index: str = "pages", rebuild: bool = False, documents: Path | None = None
-    ) -> Summary:
+    ) -> IngestSummary:
         """A run in this process; of other documents, if some are given."""
         return run(documents or self.documents, store, index, self.embeddings, self.folder, rebuild)
 
@@ -117,7 +117,7 @@ class Pages:
     embeddings: Embeddings
     folder: Path
 
-    def ingest(self, *rows: Mapping[str, Any] | str, store: Any = None, **options: Any) -> Summary:
+    def ingest(self, *rows: Mapping[str, Any] | str, store: Any = None, **options: Any) -> IngestSummary:
         """Ingests rows, into another store if one is given."""
         sources = [source(self.folder / "in.jsonl", *rows)]
         return ingest(sources, store or self.store, self.name, self.embeddings, Options(**options))

@@ -13,7 +13,7 @@ import pytest
 
 from ingest.documents import Layout
 from ingest.pipeline import ingest
-from ingest.summary import Summary
+from ingest.summary import IngestSummary
 from reranker.base.errors import (
     BadInput,
     NotFound,
@@ -64,7 +64,7 @@ def test_documents_come_into_a_new_index_with_their_document_frequencies(pages: 
 
     summary = pages.ingest(*rows)
 
-    assert replace(summary, seconds=0) == Summary(
+    assert replace(summary, seconds=0) == IngestSummary(
         index="pages",
         read=4,
         indexed=4,

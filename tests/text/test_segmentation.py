@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.embeddings.selection import Selection, Source
+from ingest.embeddings.selection import Selection, VectorSource
 from reranker.base.errors import BadEmbeddings, BadInput
 from reranker.embeddings import Embeddings
 from reranker.text import segmentation
@@ -106,8 +106,8 @@ def test_without_icu_embeddings_of_these_languages_are_refused_and_others_open(t
 
 def test_without_icu_an_import_leaves_out_their_words_and_says_what_to_install(without_icu, tmp_path):
     selection = Selection(None)
-    selection.begin(Source(tmp_path / "wiki.zh.vec", "zh"))
-    assert not selection.wants("学生".encode(), "line 1")
+    selection.begin(VectorSource(tmp_path / "wiki.zh.vec", "zh"))
+    assert not selection.selects("学生".encode(), "line 1")
     with pytest.raises(
         BadEmbeddings, match=r"has no usable word \(1 words of languages .* pip install 'sinkrank\[words\]'"
     ):

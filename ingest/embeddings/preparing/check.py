@@ -26,7 +26,7 @@ _MAX_TOKENS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SampleQuery:
     """A query (a title, or the first words of a text), and the place of the text that it should find."""
 
     text: str
@@ -35,7 +35,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class CheckSample:
     """Texts and queries.
 
     Attributes:
@@ -45,13 +45,13 @@ class Sample:
     """
 
     texts: list[tuple[str, str]]
-    questions: list[Question]
+    queries: list[SampleQuery]
     across: bool
     has_titles: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class CheckResult:
     """The result for a store.
 
     Attributes:
@@ -63,50 +63,50 @@ class Figures:
     unknown_share: float
 
 
-def draw_sample(texts: Texts) -> Sample:
+def draw_sample(texts: Texts) -> CheckSample:
     """A random sample of texts, the same in each run. Translations of each other stay together."""
     # Of translations of each other, which have the same number, the later ones.
     drawn = ((texts.draw(document), -number, document) for number, document in enumerate(texts.documents()))
-    kept = sorted(heapq.nsmallest(N_TEXTS, drawn), key=lambda one: (one[0], -one[1]))
-    documents = [document for _, _, document in kept]
+    sampled = sorted(heapq.nsmallest(N_TEXTS, drawn), key=lambda one: (one[0], -one[1]))
+    documents = [document for _, _, document in sampled]
     if texts.n_aligned > 1:
         across = _across(documents, texts)
-        if across.questions:
+        if across.queries:
             return across
     return _within(documents)
 
 
-def _within(documents: Sequence[Document]) -> Sample:
+def _within(documents: Sequence[Document]) -> CheckSample:
     split = [(document.language, *_split(document)) for document in documents]
     # Titles of several texts are left out.
-    seen = Counter(question for _, question, _ in split)
-    questions = [
-        Question(question, language, place)
-        for place, (language, question, text) in enumerate(split)
-        if seen[question] == 1 and text.strip() and tokenize(question, language)
+    seen = Counter(query for _, query, _ in split)
+    queries = [
+        SampleQuery(query, language, place)
+        for place, (language, query, text) in enumerate(split)
+        if seen[query] == 1 and text.strip() and tokenize(query, language)
     ]
     texts = [(language, text) for language, _, text in split]
     n_titles = sum(bool(document.title) for document in documents)
-    return Sample(texts, questions[:N_QUERIES], False, n_titles > len(documents) / 2)
+    return CheckSample(texts, queries[:N_QUERIES], False, n_titles > len(documents) / 2)
 
 
-def _across(documents: Sequence[Document], texts: Texts) -> Sample:
+def _across(documents: Sequence[Document], texts: Texts) -> CheckSample:
     """Queries are the beginnings of documents and should find translations, in all languages in turn."""
     places: dict[str, list[int]] = {}
     for place, document in enumerate(documents):
         group = texts.group(document)
         if group is not None:
             places.setdefault(group, []).append(place)
-    questions = []
+    queries = []
     for number, members in enumerate(places.values()):
         asking = members[number % len(members)]
         others = [place for place in members if documents[place].language != documents[asking].language]
         language = documents[asking].language
-        question = " ".join(documents[asking].full_text.split()[: 2 * _FIRST_WORDS])
-        if others and tokenize(question, language):
-            questions.append(Question(question, language, others[number % len(others)]))
+        query = " ".join(documents[asking].full_text.split()[: 2 * _FIRST_WORDS])
+        if others and tokenize(query, language):
+            queries.append(SampleQuery(query, language, others[number % len(others)]))
     candidates = [(document.language, document.full_text) for document in documents]
-    return Sample(candidates, questions[:N_QUERIES], True, False)
+    return CheckSample(candidates, queries[:N_QUERIES], True, False)
 
 
 def _split(document: Document) -> tuple[str, str]:
@@ -117,8 +117,10 @@ def _split(document: Document) -> tuple[str, str]:
     return " ".join(words[:_FIRST_WORDS]), " ".join(words[_FIRST_WORDS:])
 
 
-def check(embeddings: Embeddings, sample: Sample, n_threads: int = 1, progress: Progress = no_progress) -> Figures:
-    """The figures of a store. A query searches the texts in the language of its answer.
+def check(
+    embeddings: Embeddings, sample: CheckSample, n_threads: int = 1, progress: Progress = no_progress
+) -> CheckResult:
+    """The result of a store. A query searches the texts in the language of its answer.
 
     Words without an embedding count as unknown; they get no embedding of a similar spelling.
     """
@@ -134,11 +136,11 @@ def check(embeddings: Embeddings, sample: Sample, n_threads: int = 1, progress: 
     n_letters = sum(map(len, letters))
     ranks = _reciprocal_ranks(embeddings, sample, bags, n_threads, progress)
     mrr = sum(ranks) / len(ranks) if ranks else None
-    return Figures(mrr, 1 - sum(known) / n_letters if n_letters else 0.0)
+    return CheckResult(mrr, 1 - sum(known) / n_letters if n_letters else 0.0)
 
 
 def _reciprocal_ranks(
-    embeddings: Embeddings, sample: Sample, bags: Sequence[BagOfWords], n_threads: int, progress: Progress
+    embeddings: Embeddings, sample: CheckSample, bags: Sequence[BagOfWords], n_threads: int, progress: Progress
 ) -> list[float]:
     languages = [language for language, _ in sample.texts]
     by_language = {code: [place for place, one in enumerate(languages) if one == code] for code in set(languages)}
@@ -151,16 +153,16 @@ def _reciprocal_ranks(
         hubness.add(language, str(place), embeddings.bag_of_tokens(first, language))
     reranker = Reranker(embeddings, idf, n_threads, hubness.result())
     found = []
-    for number, question in enumerate(sample.questions):
-        progress(number, len(sample.questions), "searching documents by their titles")
-        query = reranker.query_with_unknown_words(question.text, question.language)
+    for number, drawn in enumerate(sample.queries):
+        progress(number, len(sample.queries), "searching documents by their titles")
+        query = reranker.query_with_unknown_words(drawn.text, drawn.language)
         if not len(query.weighted):
             found.append(0.0)
             continue
-        places = by_language[languages[question.place]]
+        places = by_language[languages[drawn.place]]
         ranking = reranker.rerank_bags(query, [(bags[place], languages[place]) for place in places])
         ranks = {document.index: rank for rank, document in enumerate(ranking.documents, start=1)}
-        rank = ranks.get(places.index(question.place))
+        rank = ranks.get(places.index(drawn.place))
         found.append(0.0 if rank is None else 1 / rank)
-    progress(len(sample.questions), len(sample.questions), "searched documents by their titles")
+    progress(len(sample.queries), len(sample.queries), "searched documents by their titles")
     return found

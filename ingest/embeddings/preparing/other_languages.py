@@ -30,7 +30,7 @@ from ingest.embeddings.preparing.passages import MIN_PASSAGES, draw_passages, en
 from ingest.embeddings.preparing.texts import Texts
 from ingest.embeddings.sentence_map import ridge
 from ingest.embeddings.spectral import unit_rows
-from ingest.embeddings.summary import Summary
+from ingest.embeddings.summary import EmbeddingsSummary
 from ingest.embeddings.word_encoder import WordVectors
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
@@ -83,7 +83,7 @@ class OtherLanguages:
         output: Path,
         notes: list[str],
         progress: Progress = no_progress,
-    ) -> Summary:
+    ) -> EmbeddingsSummary:
         """Writes the embeddings with the other languages.
 
         Args:
@@ -126,7 +126,7 @@ class OtherLanguages:
                 self._append(writer, language, words, embeddings, rotation, pairs)
             counted = {language: texts.collection.n_documents.get(language, 0) for language in self.others}
             writer.commit((embeddings.meta["n_documents"] or {}) | counted)
-        return Summary.of(Embeddings.open(output), started)
+        return EmbeddingsSummary.of(Embeddings.open(output), started)
 
     def _rotation(self, words: Embeddings, embeddings: Embeddings) -> Floats:
         """(dim of `words`, dim of `embeddings`): the rotation that brings the common words nearest."""
@@ -188,9 +188,9 @@ class OtherLanguages:
         """The encoders of the embeddings, and multilingual-e5-small for queries in the other languages."""
         from ingest.embeddings.sentence_models import E5
 
-        kept = [QueryEncoderFiles.read(embeddings.path, each.model) for each in embeddings.query_encoders]
-        if [files.model.name for files in kept] == [E5.name]:
-            (files,) = kept
+        encoders = [QueryEncoderFiles.read(embeddings.path, each.model) for each in embeddings.query_encoders]
+        if [files.model.name for files in encoders] == [E5.name]:
+            (files,) = encoders
             model = E5.query_model([*files.model.languages, *self.others])
             means = np.concatenate([files.means, files.means[0] + offsets])
             return [replace(files, model=model, means=means)]
@@ -202,11 +202,11 @@ class OtherLanguages:
                 f"{self.name}: queries are not encoded, since the documents have {len(known)} passages, fewer than "
                 f"{MIN_PASSAGES}"
             )
-            return kept
+            return encoders
         mean = encoded[known].mean(axis=0)
         mapped = ridge(unit_rows(encoded[known] - mean), means).astype(np.float32)
         model = E5.query_model(self.others, is_mapped=True)
-        return [*kept, QueryEncoderFiles(model, *E5.files(self.home / "models"), mean + offsets, mapped)]
+        return [*encoders, QueryEncoderFiles(model, *E5.files(self.home / "models"), mean + offsets, mapped)]
 
 
 def _most_frequent(words: Embeddings, languages: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from ingest.embeddings.dictionaries import Dictionary, Pair, read_pairs
 from ingest.embeddings.encoded_words import encode_words
 from ingest.embeddings.preparing.texts import Texts
-from ingest.embeddings.summary import Summary
+from ingest.embeddings.summary import EmbeddingsSummary
 from ingest.embeddings.training import train_documents
 from ingest.embeddings.word_encoder import WordVectors
 from ingest.progress import Progress
@@ -48,7 +48,7 @@ class Estimate:
     download_bytes: int = 0
 
 
-class Part(Protocol):
+class EmbeddingsPart(Protocol):
     """One source of vectors.
 
     Attributes:
@@ -68,7 +68,7 @@ class Part(Protocol):
 
     def estimate(self, texts: Texts) -> Estimate: ...
 
-    def make(self, texts: Texts, output: Path, notes: list[str], progress: Progress) -> Summary:
+    def make(self, texts: Texts, output: Path, notes: list[str], progress: Progress) -> EmbeddingsSummary:
         """Writes the store.
 
         Args:
@@ -98,7 +98,7 @@ class Training:
         trained = min(texts.n_pairs, MAX_TRAINED_PAIRS)
         return Estimate(5 + trained / 200_000)
 
-    def make(self, texts: Texts, output: Path, notes: list[str], progress: Progress) -> Summary:
+    def make(self, texts: Texts, output: Path, notes: list[str], progress: Progress) -> EmbeddingsSummary:
         share = min(1.0, MAX_TRAINED_PAIRS / texts.n_pairs)
         if share < 1:
             notes.append(f"trained on a random {share:.0%} of the documents, since all would take too much memory")
@@ -135,7 +135,7 @@ class Encoded:
         seconds = min(MAX_ENCODED, n_words) / (self.model.words_a_second * self.n_threads) + 5
         return Estimate(seconds, self.model.download_bytes(self.home / "models"))
 
-    def make(self, texts: Texts, output: Path, notes: list[str], progress: Progress) -> Summary:
+    def make(self, texts: Texts, output: Path, notes: list[str], progress: Progress) -> EmbeddingsSummary:
         from ingest.embeddings.sentence_models import open_encoder
 
         encoder = open_encoder(self.model, self.home / "models", self.n_threads)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ingest.embeddings.preparing.parts import PASSAGES, Estimate
 from ingest.embeddings.preparing.texts import Texts
 from ingest.embeddings.sentence_map import map_store, sentence_map
-from ingest.embeddings.summary import Summary
+from ingest.embeddings.summary import EmbeddingsSummary
 from ingest.embeddings.word_encoder import BATCH
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
@@ -66,7 +66,7 @@ class PassageMap:
         output: Path,
         notes: list[str],
         progress: Progress = no_progress,
-    ) -> Summary:
+    ) -> EmbeddingsSummary:
         """Writes the mapped store.
 
         Args:

@@ -18,9 +18,9 @@ from ingest.embeddings.preparing.parts import (
     PASSAGES,
     PUBLISHED,
     TRAINING,
+    EmbeddingsPart,
     Encoded,
     Estimate,
-    Part,
     Training,
 )
 from ingest.embeddings.preparing.passages import PassageMap
@@ -35,7 +35,7 @@ LastStep = PassageMap | OtherLanguages
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PreparationPlan:
     """A plan.
 
     Attributes:
@@ -45,11 +45,11 @@ class Plan:
         last: the steps after the parts are joined, in order, each with its cost.
     """
 
-    parts: list[tuple[Part, Estimate]]
+    parts: list[tuple[EmbeddingsPart, Estimate]]
     left_out: dict[str, str]
     last: list[tuple[LastStep, Estimate]]
 
-    def steps(self) -> list[tuple[Part | LastStep, Estimate]]:
+    def steps(self) -> list[tuple[EmbeddingsPart | LastStep, Estimate]]:
         """All steps in order, with their cost."""
         return [*self.parts, *self.last]
 
@@ -91,7 +91,7 @@ def make_plan(
     without: Container[str] = (),
     n_threads: int = 1,
     query_languages: Iterable[str] = (),
-) -> Plan:
+) -> PreparationPlan:
     """A plan for the languages of the texts.
 
     The first language is that of nine tenths of the documents. It is prepared as if there were no others; the other
@@ -111,7 +111,7 @@ def make_plan(
     dictionaries = _dictionaries([*first, *others], left_out)
     of_first = tuple(pair for pair in dictionaries if set(pair.split("-")) <= set(first))
     of_others = tuple(pair for pair in dictionaries if pair not in of_first)
-    parts: list[Part] = []
+    parts: list[EmbeddingsPart] = []
     training = _training(texts, first, left_out, of_first if ENCODER in left_out else (), home)
     if training is not None:
         parts.append(training)
@@ -133,7 +133,7 @@ def make_plan(
         left_out.setdefault(PASSAGES, "it would part words that translations have brought together")
     if PASSAGES not in left_out:
         last.insert(0, PassageMap(model_of(first), first, home, n_threads))
-    return Plan(
+    return PreparationPlan(
         [(part, part.estimate(texts)) for part in parts],
         left_out,
         [(step, step.estimate(texts)) for step in last],

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from ingest.embeddings.catalogue import Published, best_published
 from ingest.embeddings.importing import import_embeddings
-from ingest.embeddings.preparing.parts import PUBLISHED, Estimate, Part
+from ingest.embeddings.preparing.parts import PUBLISHED, EmbeddingsPart, Estimate
 from ingest.embeddings.preparing.texts import Texts
 from ingest.embeddings.published import fetch_published
-from ingest.embeddings.summary import Summary
+from ingest.embeddings.summary import EmbeddingsSummary
 from ingest.progress import Progress
 
 # Larger files are fetched only by name, since they take minutes on a fast line and an hour on a slow one.
@@ -42,7 +42,7 @@ class PublishedVectors:
         n_words = min(self.entry.n_words or _MAX_WORDS, _MAX_WORDS) * len(self.languages)
         return Estimate(n_words / _WORDS_A_SECOND + n_bytes / _BYTES_A_SECOND, n_bytes)
 
-    def make(self, texts: Texts, output: Path, notes: list[str], progress: Progress) -> Summary:
+    def make(self, texts: Texts, output: Path, notes: list[str], progress: Progress) -> EmbeddingsSummary:
         sources = fetch_published(self.entry, self.folder, self.languages, progress)
         summary = import_embeddings(sources, output, max_terms_per_language=_MAX_WORDS, progress=progress)
         # Every published file has entries that no text contains; their number does not matter to the user.
@@ -50,12 +50,12 @@ class PublishedVectors:
         return summary
 
 
-def published_parts(languages: Sequence[str], home: Path) -> tuple[list[Part], str]:
+def published_parts(languages: Sequence[str], home: Path) -> tuple[list[EmbeddingsPart], str]:
     """Published vectors of these languages that are fetched already or are quick to fetch, the best first. If there are
     none, the text says why."""
     folder = home / "vectors"
     entries = best_published(languages)
-    parts: list[Part] = [
+    parts: list[EmbeddingsPart] = [
         PublishedVectors(entry, languages, folder)
         for entry in entries
         if is_fetched(entry, languages, folder) or (entry.n_bytes or _MAX_DOWNLOAD_BYTES + 1) <= _MAX_DOWNLOAD_BYTES

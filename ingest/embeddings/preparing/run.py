@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ingest.embeddings.joining import join
-from ingest.embeddings.preparing.check import Figures, check, draw_sample
-from ingest.embeddings.preparing.parts import ENCODER, MAX_OTHERS, Part
-from ingest.embeddings.preparing.plan import NEEDS_ENCODER, Plan
+from ingest.embeddings.preparing.check import CheckResult, check, draw_sample
+from ingest.embeddings.preparing.parts import ENCODER, MAX_OTHERS, EmbeddingsPart
+from ingest.embeddings.preparing.plan import NEEDS_ENCODER, PreparationPlan
 from ingest.embeddings.preparing.texts import Texts
-from ingest.embeddings.summary import Summary
+from ingest.embeddings.summary import EmbeddingsSummary
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput, SinkrankError
 from reranker.embeddings import Embeddings
@@ -19,7 +19,7 @@ from reranker.embeddings.writer import put_in_place
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MadePart:
     """A part that was made."""
 
     name: str
@@ -29,41 +29,41 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class PreparationReport:
     """The result of preparing.
 
     Attributes:
-        figures: of the whole.
+        result: of the whole.
         left_out: name → why a part is missing.
-        across, has_titles, n_questions: the queries of the check (`check.Sample`).
+        across, has_titles, n_queries: the queries of the check (`check.CheckSample`).
     """
 
-    summary: Summary
-    made: list[Made]
-    figures: Figures
+    summary: EmbeddingsSummary
+    made: list[MadePart]
+    result: CheckResult
     left_out: dict[str, str]
     notes: list[str]
     across: bool
     has_titles: bool
-    n_questions: int
+    n_queries: int
 
 
 @dataclass(slots=True)
 class _Store:
-    part: Part
+    part: EmbeddingsPart
     embeddings: Embeddings
     seconds: float
 
 
 def prepare(
     texts: Texts,
-    plan: Plan,
+    plan: PreparationPlan,
     output: Path,
     *,
     replace: bool = False,
     n_threads: int = 1,
     progress: Progress = no_progress,
-) -> Report:
+) -> PreparationReport:
     """Makes the embeddings. The parts stay beside the texts until the caller deletes them.
 
     Args:
@@ -93,28 +93,29 @@ def prepare(
     put_in_place(summary.output, output, replace=replace)
     embeddings = Embeddings.open(output)
     sample = draw_sample(texts)
-    return Report(
-        summary=Summary.of(embeddings, started, summary.skipped),
+    return PreparationReport(
+        summary=EmbeddingsSummary.of(embeddings, started, summary.skipped),
         made=[
-            Made(store.part.name, store.part.description, store.embeddings.n_terms, store.seconds) for store in stores
+            MadePart(store.part.name, store.part.description, store.embeddings.n_terms, store.seconds)
+            for store in stores
         ],
-        figures=check(embeddings, sample, n_threads, progress),
+        result=check(embeddings, sample, n_threads, progress),
         left_out=left_out,
         notes=notes,
         across=sample.across,
         has_titles=sample.has_titles,
-        n_questions=len(sample.questions),
+        n_queries=len(sample.queries),
     )
 
 
 def _finished(
     stores: list[_Store],
-    plan: Plan,
+    plan: PreparationPlan,
     texts: Texts,
     left_out: dict[str, str],
     notes: list[str],
     progress: Progress,
-) -> Summary:
+) -> EmbeddingsSummary:
     """Joins the stores, and takes the last steps; if one fails, `left_out` says why. The result is beside the texts."""
     folder = texts.path.parent
     summary = _joined(stores, texts, folder / "joined", left_out, progress)
@@ -130,7 +131,9 @@ def _finished(
     return summary
 
 
-def _joined(stores: list[_Store], texts: Texts, output: Path, left_out: dict[str, str], progress: Progress) -> Summary:
+def _joined(
+    stores: list[_Store], texts: Texts, output: Path, left_out: dict[str, str], progress: Progress
+) -> EmbeddingsSummary:
     """Joins the stores. While they have no words in common, the last one is left out."""
     while True:
         try:
@@ -148,7 +151,7 @@ def _joined(stores: list[_Store], texts: Texts, output: Path, left_out: dict[str
             left_out[stores.pop().part.name] = str(error)
 
 
-def _made(part: Part, texts: Texts, notes: list[str], progress: Progress) -> _Store:
+def _made(part: EmbeddingsPart, texts: Texts, notes: list[str], progress: Progress) -> _Store:
     started = time.monotonic()
     summary = part.make(texts, texts.path.parent / part.name, notes, progress)
     notes += [f"{part.name}: {n:,} {reason}" for reason, n in summary.skipped.items()]

@@ -13,8 +13,8 @@ from pathlib import Path
 import orjson
 
 from ingest.documents import Layout, Record
-from ingest.embeddings.collection import Collection
 from ingest.embeddings.document_units import GROUP_FIELD, Unusable, group_of
+from ingest.embeddings.word_frequencies import WordFrequencies
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadDocument, BadInput
 from reranker.text.documents import Document
@@ -78,7 +78,7 @@ class Texts:
 
     path: Path
     used: UsedLanguages
-    collection: Collection
+    collection: WordFrequencies
     n_pairs: int
     n_aligned: int
     group_field: str | None
@@ -131,7 +131,7 @@ def read_texts(
     folder.mkdir(parents=True, exist_ok=True)
     n_documents: Counter[_Kind] = Counter()
     unusable = Unusable()
-    kept = {name for name in (group_field or GROUP_FIELD, (group_field or "").replace(".", "_"), _PART_OF) if name}
+    fields = {name for name in (group_field or GROUP_FIELD, (group_field or "").replace(".", "_"), _PART_OF) if name}
     path = folder / TEXTS
     with gzip.open(path, "wb", compresslevel=1) as stream:
         for number, record in enumerate(records):
@@ -141,7 +141,7 @@ def read_texts(
             if document is None:
                 unusable.add(f"{_shown(record.row.file)}, line {record.row.line}", str(record.reason))
                 continue
-            metadata = {name: document.metadata[name] for name in kept if name in document.metadata}
+            metadata = {name: document.metadata[name] for name in fields if name in document.metadata}
             script = main_script(document.full_text)
             row = [document.doc_id, document.language, document.title, document.text, metadata, script]
             stream.write(orjson.dumps(row) + b"\n")
@@ -160,7 +160,7 @@ def read_texts(
     return Texts(
         path=path,
         used=used,
-        collection=Collection(counter.frequencies, used.n_documents),
+        collection=WordFrequencies(counter.frequencies, used.n_documents),
         n_pairs=counter.n_pairs,
         n_aligned=len(counter.aligned),
         group_field=group_field,
@@ -190,8 +190,8 @@ def _used_languages(n_documents: Mapping[_Kind, int], unusable: Unusable) -> Use
     ((main, n_main),) = known.most_common(1)
     check_can_split([main], f"{n_main:,} of {n:,} documents are in")
     enough = _LEAST_DETECTED_SHARE * n
-    wanted = [code for code, count in known.items() if code == main or code in named or count >= enough]
-    used = [code for code in wanted if can_split(code)]
+    candidates = [code for code, count in known.items() if code == main or code in named or count >= enough]
+    used = [code for code in candidates if can_split(code)]
     scripts: Counter[str] = Counter()
     for (language, _, script), count in n_documents.items():
         if language == main:
@@ -206,7 +206,7 @@ def _used_languages(n_documents: Mapping[_Kind, int], unusable: Unusable) -> Use
         chosen,
         n_documents=dict(as_read.most_common()),
         not_used=dict(not_used.most_common()),
-        needs_words=[code for code in wanted if code in not_used],
+        needs_words=[code for code in candidates if code in not_used],
     )
 
 

@@ -18,7 +18,7 @@ from ingest.embeddings.selection import (
     OVER_MAX,
     STOP_WORD,
     UNKNOWN_LANGUAGE,
-    Source,
+    VectorSource,
 )
 from ingest.embeddings.streams import open_file
 from ingest.embeddings.vector_rows import _parsed
@@ -66,7 +66,7 @@ def importing(tmp_path):
 
     def run(content, language="en", wrap=plain, **options):
         wrap(tmp_path / "file", content)
-        summary = import_embeddings([Source(tmp_path / "file", language)], tmp_path / "store", **options)
+        summary = import_embeddings([VectorSource(tmp_path / "file", language)], tmp_path / "store", **options)
         return Embeddings.open(tmp_path / "store"), summary
 
     return run
@@ -133,7 +133,7 @@ def test_several_files_become_one_store(tmp_path):
     (tmp_path / "fr").write_bytes(b"1 2\nchat 3 4\n")
     seen = []
     summary = import_embeddings(
-        [Source(tmp_path / "en", "en"), Source(tmp_path / "fr", "fr")],
+        [VectorSource(tmp_path / "en", "en"), VectorSource(tmp_path / "fr", "fr")],
         tmp_path / "store",
         progress=lambda done, total, description: seen.append((done, total, description)),
     )
@@ -289,7 +289,9 @@ def test_files_of_different_dimensions_are_refused_by_both_names(tmp_path):
     (tmp_path / "en").write_bytes(GLOVE)
     (tmp_path / "fr").write_bytes(b"1 3\nchat 3 4 5\n")
     with pytest.raises(BadEmbeddings, match=r"/en has 2 dimensions and .*/fr has 3"):
-        import_embeddings([Source(tmp_path / "en", "en"), Source(tmp_path / "fr", "fr")], tmp_path / "store")
+        import_embeddings(
+            [VectorSource(tmp_path / "en", "en"), VectorSource(tmp_path / "fr", "fr")], tmp_path / "store"
+        )
     assert not (tmp_path / "store").exists()
 
 
@@ -297,7 +299,9 @@ def test_an_error_in_the_second_file_leaves_nothing_of_the_first(tmp_path):
     (tmp_path / "en").write_bytes(GLOVE)
     (tmp_path / "fr").write_bytes(b"chat 3 4\nchien 1 x\n")
     with pytest.raises(BadEmbeddings, match="/fr, line 2"):
-        import_embeddings([Source(tmp_path / "en", "en"), Source(tmp_path / "fr", "fr")], tmp_path / "store")
+        import_embeddings(
+            [VectorSource(tmp_path / "en", "en"), VectorSource(tmp_path / "fr", "fr")], tmp_path / "store"
+        )
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["en", "fr"]
 
 
@@ -319,15 +323,15 @@ def test_a_store_that_is_there_is_only_replaced_when_asked_and_only_by_a_whole_o
     ("sources", "options", "error"),
     [
         ([], {}, BadInput),
-        ([Source("missing", "en")], {}, NotFound),
-        ([Source(".", "en")], {}, BadInput),
-        ([Source("file", "en")], {"max_terms_per_language": 0}, BadInput),
+        ([VectorSource("missing", "en")], {}, NotFound),
+        ([VectorSource(".", "en")], {}, BadInput),
+        ([VectorSource("file", "en")], {"max_terms_per_language": 0}, BadInput),
     ],
     ids=["no file", "a file that is missing", "a folder", "no terms"],
 )
 def test_wrong_use_is_refused(tmp_path, sources, options, error):
     (tmp_path / "file").write_bytes(GLOVE)
-    here = [Source(tmp_path / source.path, source.language) for source in sources]
+    here = [VectorSource(tmp_path / source.path, source.language) for source in sources]
     with pytest.raises(error) as caught:
         import_embeddings(here, tmp_path / "store", **options)
     assert isinstance(caught.value, SinkrankError)

@@ -226,7 +226,7 @@ def test_titles_ask_for_their_own_texts(tmp_path: Path) -> None:
     ]
     texts = read(tmp_path, rows)
     sample = draw_sample(texts)
-    assert sorted(question.text for question in sample.questions) == ["car", "cat"]
+    assert sorted(query.text for query in sample.queries) == ["car", "cat"]
     assert sample.has_titles
     of_car = {"car": (0.0, 1.0), "engine": (0.1, 1.0), "wheel": (0.0, 1.0)}
     good = vectors(tmp_path / "good", cat=(1, 0.1), kitten=(1, 0), purrs=(0.9, 0.1), **of_car)
@@ -235,7 +235,7 @@ def test_titles_ask_for_their_own_texts(tmp_path: Path) -> None:
     assert found.mrr is not None
     assert found.mrr >= 0.5
     assert found.unknown_share == 0
-    # Without cat, kitten and purrs: one question of two is unknown, and 3 of 6 words.
+    # Without cat, kitten and purrs: one query of two is unknown, and 3 of 6 words.
     assert check(vectors(tmp_path / "half", **of_car), sample).unknown_share == 0.5
     assert check(vectors(tmp_path / "none", other=(1, 0)), sample).mrr == 0
 
@@ -248,8 +248,8 @@ def test_beginnings_ask_for_translations_where_there_are_some(tmp_path: Path) ->
     ]
     sample = draw_sample(read(tmp_path, rows))
     assert sample.across
-    assert len(sample.questions) == 6
-    assert {question.language for question in sample.questions} == {"en", "fr"}
-    for question in sample.questions:
-        language, text = sample.texts[question.place]
-        assert (language, text) == ("fr" if question.language == "en" else "en", question.text)
+    assert len(sample.queries) == 6
+    assert {query.language for query in sample.queries} == {"en", "fr"}
+    for query in sample.queries:
+        language, text = sample.texts[query.place]
+        assert (language, text) == ("fr" if query.language == "en" else "en", query.text)

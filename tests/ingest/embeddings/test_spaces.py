@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
-from ingest.embeddings.collection import Collection
 from ingest.embeddings.dictionaries import Pair
 from ingest.embeddings.encoded_words import encode_words
 from ingest.embeddings.joining import join
 from ingest.embeddings.retrofitting import links, retrofit
 from ingest.embeddings.word_encoder import Encoder, WordVectors
+from ingest.embeddings.word_frequencies import WordFrequencies
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings, EmbeddingsWriter
 from tests.ingest.embeddings.test_dictionaries import WORDS
@@ -40,7 +40,9 @@ def cosines(embeddings, *terms):
 
 def joined(stores, output, weights=None):
     """All terms of the stores, joined without a collection's words."""
-    return join(stores, output, weights=weights or [1.0] * len(stores), collection=Collection({}, {}), max_others=100)
+    return join(
+        stores, output, weights=weights or [1.0] * len(stores), collection=WordFrequencies({}, {}), max_others=100
+    )
 
 
 def test_a_joined_cosine_is_the_mean_of_both_by_the_squares_of_the_weights(tmp_path):
@@ -109,7 +111,7 @@ def test_joining_for_a_collection_keeps_its_words_and_some_others(tmp_path):
     rows = random_rows("en", 8, seed=4)
     first = store(tmp_path / "a", dict(list(rows.items())[:6]) | random_rows("fr", 3, seed=1))
     second = store(tmp_path / "b", dict(list(rows.items())[2:]))
-    counts = Collection({"en": Counter({"wh": 5, "wc": 9, "unseen": 30})}, {"en": 40, "de": 2})
+    counts = WordFrequencies({"en": Counter({"wh": 5, "wc": 9, "unseen": 30})}, {"en": 40, "de": 2})
     summary = join([first, second], tmp_path / "out", weights=[1.0, 1.0], collection=counts, max_others=2)
     found = Embeddings.open(tmp_path / "out")
     # The collection's, the most frequent first; then the first two others of each language.
@@ -154,7 +156,9 @@ def fake():
 
 
 def test_of_each_language_the_most_frequent_words_are_encoded(tmp_path, fake):
-    counts = Collection({"en": Counter({"cat": 3, "dog": 2, "car": 1}), "fr": Counter({"chat": 5})}, {"en": 4, "fr": 5})
+    counts = WordFrequencies(
+        {"en": Counter({"cat": 3, "dog": 2, "car": 1}), "fr": Counter({"chat": 5})}, {"en": 4, "fr": 5}
+    )
     with WordVectors(tmp_path / "words", fake()) as words:
         summary = encode_words([], words.encode, tmp_path / "out", collection=counts, encoder="fake 1", max_words=3)
     # One of each language is 2 words, two would be 3: cat, dog and chat.
@@ -164,7 +168,7 @@ def test_of_each_language_the_most_frequent_words_are_encoded(tmp_path, fake):
 
 
 def test_translations_of_the_collections_words_come_before_other_words_of_a_language(tmp_path, fake):
-    counts = Collection({"en": Counter({"cat": 3, "dog": 2})}, {"en": 3})
+    counts = WordFrequencies({"en": Counter({"cat": 3, "dog": 2})}, {"en": 3})
     pairs = [Pair(("fr", "aigle"), ("en", word)) for word in ("eagle", "bird", "kite")] + [
         Pair(("fr", "chat"), ("en", "cat"))
     ]
@@ -222,7 +226,7 @@ PAIRS = [Pair(("en", word), ("fr", translation)) for word, translation in WORDS.
 
 def test_translations_are_drawn_together_and_a_collection_says_what_is_wanted(tmp_path, fake):
     counts = {"en": Counter({"cat": 2, "unicorn": 1, "bread": 1}), "de": Counter({"katze": 1})}
-    collection = Collection(counts, {"en": 2, "de": 1}).only(["en", "fr"])
+    collection = WordFrequencies(counts, {"en": 2, "de": 1}).only(["en", "fr"])
     with WordVectors(tmp_path / "words", fake()) as words:
         encode_words(PAIRS, words.encode, tmp_path / "store", collection=collection, encoder="fake 1", max_words=9)
     found = Embeddings.open(tmp_path / "store")
@@ -247,7 +251,7 @@ def test_the_direction_that_all_words_of_a_language_share_is_taken_off(tmp_path,
     words = {
         code: Counter(term for pair in pairs for language, term in pair if language == code) for code in ("en", "fr")
     }
-    collection = Collection(words, {"en": 1, "fr": 1})
+    collection = WordFrequencies(words, {"en": 1, "fr": 1})
     encode_words(
         pairs,
         lambda words, progress: meanings + common,
@@ -262,12 +266,12 @@ def test_the_direction_that_all_words_of_a_language_share_is_taken_off(tmp_path,
 
 def test_a_greek_word_is_encoded_as_it_is_written(tmp_path, fake):
     with WordVectors(tmp_path / "words", fake()) as words:
-        counts = Collection({"el": Counter({"λόγοσ": 1})}, {"el": 1})
+        counts = WordFrequencies({"el": Counter({"λόγοσ": 1})}, {"el": 1})
         encode_words([], words.encode, tmp_path / "store", collection=counts, encoder="fake 1", max_words=9)
     assert "λόγος" in fake.asked
 
 
 def test_documents_without_words_are_refused(tmp_path, fake):
-    empty = Collection({}, {"en": 1})
+    empty = WordFrequencies({}, {"en": 1})
     with pytest.raises(BadInput, match="no words to encode"):
         encode_words(PAIRS, fake.encode, tmp_path / "store", collection=empty, encoder="fake 1", max_words=9)

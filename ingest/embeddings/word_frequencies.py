@@ -11,7 +11,7 @@ Term = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Collection:
+class WordFrequencies:
     """The words of a collection.
 
     Attributes:
@@ -22,9 +22,9 @@ class Collection:
     document_frequencies: Mapping[str, Counter[str]]
     n_documents: Mapping[str, int]
 
-    def only(self, languages: Container[str]) -> Collection:
+    def only(self, languages: Container[str]) -> WordFrequencies:
         """The same for some languages."""
-        return Collection(
+        return WordFrequencies(
             {code: counter for code, counter in self.document_frequencies.items() if code in languages},
             {code: n for code, n in self.n_documents.items() if code in languages},
         )
