@@ -27,5 +27,5 @@ def measure(qrels: Iterable[Qrel], run: Iterable[ScoredDoc]) -> dict[str, float]
 
 def recall(qrels: Iterable[Qrel], run: Iterable[ScoredDoc], depth: int) -> float:
     """R@depth: the share of queries whose document is among the first `depth`. It is the upper bound of re-ranking."""
-    wanted = R @ depth
-    return float(ir_measures.calc_aggregate([wanted], list(qrels), list(run))[wanted])
+    measure_at = R @ depth
+    return float(ir_measures.calc_aggregate([measure_at], list(qrels), list(run))[measure_at])

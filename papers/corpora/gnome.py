@@ -39,8 +39,8 @@ def load_gnome(home: Path, progress: Progress = no_progress, *, run: RunCommand 
         progress(done, len(LANGUAGES), "reading GNOME's help")
         pages += _read(root / _folder_name(language) / "gnome-help", language)
     progress(len(LANGUAGES), len(LANGUAGES), "reading GNOME's help")
-    kept, left_out = select_pages(pages)
-    train, test = split(kept, 0)
+    selected, left_out = select_pages(pages)
+    train, test = split(selected, 0)
     return Corpus("gnome", LANGUAGES, train, test, left_out)
 
 

@@ -62,10 +62,10 @@ def load_manpages(
             for page in _pages(archive, language, progress)
             if page.page_id in english
         ]
-    kept, left_out = select_pages(pages)
-    translated = {page.page_id for page in kept if page.language != "en"}
-    alone = sum(page.page_id not in translated for page in kept)
-    train, test = split([page for page in kept if page.page_id in translated], n_train, SPLIT_SEED)
+    selected, left_out = select_pages(pages)
+    translated = {page.page_id for page in selected if page.language != "en"}
+    alone = sum(page.page_id not in translated for page in selected)
+    train, test = split([page for page in selected if page.page_id in translated], n_train, SPLIT_SEED)
     return Corpus("manpages", LANGUAGES, train, test, {**left_out, "without a translation/en": alone})
 
 

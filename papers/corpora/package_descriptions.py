@@ -48,12 +48,12 @@ def load_package_descriptions(
         CorpusUnavailable: the lists cannot be fetched.
     """
     folder = home / "corpora" / "packages"
-    kept = folder / "descriptions.jsonl"
-    if not kept.is_file():
+    path = folder / "descriptions.jsonl"
+    if not path.is_file():
         progress(0, 1, "fetching package descriptions")
-        write_jsonl(kept, _drawn(*_fetch(Archive.at(folder, _WAYS_OUT, run))))
+        write_jsonl(path, _drawn(*_fetch(Archive.at(folder, _WAYS_OUT, run))))
         progress(1, 1, "fetching package descriptions")
-    with kept.open(encoding="utf-8") as file:
+    with path.open(encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
     pages = [
         Page(page_id, language, title, tuple(Paragraph(*each) for each in paragraphs), module=section)

@@ -161,9 +161,9 @@ def halves(asking: Page, searched: Page) -> tuple[str, str, str]:
     ours, theirs = dict(asking.paragraphs), dict(searched.paragraphs)
     shared = [paragraph_id for paragraph_id in ours if paragraph_id in theirs]
     first, second = shared[: len(shared) // 2], shared[len(shared) // 2 :]
-    said = {ours[paragraph_id] for paragraph_id in first} | {theirs[paragraph_id] for paragraph_id in first}
+    texts = {ours[paragraph_id] for paragraph_id in first} | {theirs[paragraph_id] for paragraph_id in first}
     fresh = [
-        paragraph_id for paragraph_id in second if ours[paragraph_id] not in said and theirs[paragraph_id] not in said
+        paragraph_id for paragraph_id in second if ours[paragraph_id] not in texts and theirs[paragraph_id] not in texts
     ]
     return (
         "\n".join(ours[paragraph_id] for paragraph_id in first),

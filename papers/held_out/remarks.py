@@ -80,8 +80,8 @@ def remarks(tasks: Sequence[TaskResult], unknown_words: str) -> list[str]:
 
 
 def _unknown_shares(task: TaskResult, unknown_words: str) -> str:
-    shown = f"{task.direction} {_both(task.unknown_shares)}"
-    return shown if unknown_words == "skip" else f"{shown} ({_both(task.skipped_shares)})"
+    line = f"{task.direction} {_both(task.unknown_shares)}"
+    return line if unknown_words == "skip" else f"{line} ({_both(task.skipped_shares)})"
 
 
 def _both(shares: tuple[float, float]) -> str:

@@ -104,5 +104,5 @@ def _title_and_text(document: Any) -> dict[str, str]:
 
 def _line(**fields: str | None) -> str:
     """Makes a line of JSON without `None` values."""
-    kept: Mapping[str, str] = {name: value for name, value in fields.items() if value is not None}
-    return f"{json.dumps(kept)}\n"
+    given: Mapping[str, str] = {name: value for name, value in fields.items() if value is not None}
+    return f"{json.dumps(given)}\n"

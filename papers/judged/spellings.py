@@ -69,8 +69,8 @@ def _tokens(text: str, language: str) -> list[tuple[tuple[int, int], str]]:
 
 
 def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    kept, end = [], 0
+    parts, end = [], 0
     for start, stop in spans:
-        kept.append(text[end:start])
+        parts.append(text[end:start])
         end = stop
-    return "".join([*kept, text[end:]]).strip()
+    return "".join([*parts, text[end:]]).strip()

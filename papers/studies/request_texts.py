@@ -52,14 +52,14 @@ def rows(collection: Collection, embeddings: Embeddings, language: str) -> Itera
     alone = Reranker(embeddings)
     kinds = {"the collection's": of_collection, "the embeddings'" if alone.idf.languages else "none": alone}
     for name, reranker in kinds.items():
-        figures = [_ndcg(collection, found)]
+        scores = [_ndcg(collection, found)]
         for has_lexical in (False, True):
             ranking = {
                 query.query_id: _reranked(reranker, query, language, found[query.query_id], bags, has_lexical)
                 for query in collection.queries
             }
-            figures.append(_ndcg(collection, ranking))
-        yield [collection.name, name, *(f"{figure:.3f}" for figure in figures)]
+            scores.append(_ndcg(collection, ranking))
+        yield [collection.name, name, *(f"{score:.3f}" for score in scores)]
 
 
 def _reranked(

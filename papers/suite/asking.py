@@ -17,7 +17,7 @@ from papers.corpora.tasks import Direction
 from papers.suite.judging import judged, rankings, top
 from papers.suite.memory import PeakMemory
 from papers.suite.questions import Question
-from papers.suite.records import KEPT_DEPTH, RECORD_FORMAT, Cost, Record, Records
+from papers.suite.records import RECORD_DEPTH, RECORD_FORMAT, Cost, Record, Records
 from papers.systems.protocol import System, fit
 from reranker.base.errors import SinkrankError
 from sinkrank.demo.pages import Page
@@ -105,7 +105,7 @@ def _answer(system: System, question: Question, fit_s: float, progress: Progress
         found = system.distances(question.task, progress)
     distances = np.where(np.isnan(found.values), np.inf, found.values)
     ranked = rankings(distances)
-    places, scores = top(distances, ranked, KEPT_DEPTH)
+    places, scores = top(distances, ranked, RECORD_DEPTH)
     query_ids, doc_ids = list(question.task.queries), list(question.task.documents)
     return Record(
         system.name,
@@ -125,7 +125,7 @@ def _digest(candidate: Candidate, system: System, question: Question, trained_on
     """
     source = inspect.getsourcefile(type(system))
     whole = [
-        RECORD_FORMAT, KEPT_DEPTH, metadata.version("sinkrank"),
+        RECORD_FORMAT, RECORD_DEPTH, metadata.version("sinkrank"),
         hashlib.blake2b(Path(source).read_bytes() if source else b"", digest_size=16).hexdigest(),
         candidate.name, system.description, system.data, candidate.made_with,
         trained_on, question.digest,

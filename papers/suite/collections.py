@@ -131,8 +131,8 @@ def part_of(corpus: Corpus, n_train: int, n_test: int) -> Corpus:
 
     def first(pages: Sequence[Page], n: int) -> tuple[Page, ...]:
         by = [by_language(pages, language) for language in corpus.languages]
-        wanted = set(sorted(set.intersection(*(set(each) for each in by)))[:n])
-        return tuple(page for page in pages if page.page_id in wanted)
+        page_ids = set(sorted(set.intersection(*(set(each) for each in by)))[:n])
+        return tuple(page for page in pages if page.page_id in page_ids)
 
     name = f"{corpus.name}-part"  # so that its embeddings are not taken for those of the whole
     return replace(
@@ -165,7 +165,7 @@ def _translations(
 
 
 def _asked(corpus: Corpus, directions: Sequence[Direction] | None) -> list[Direction]:
-    """Returns the wanted directions that the corpus has; by default English to each other language and back."""
+    """Returns the given directions that the corpus has; by default English to each other language and back."""
     if directions is None:
         return default_directions(corpus.languages)
     return [

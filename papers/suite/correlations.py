@@ -9,8 +9,8 @@ from math import isnan
 
 from ingest.progress import Progress, no_progress
 from papers.suite.questions import Question
+from papers.systems.cached import CachedSystem
 from papers.systems.ensembles import rank_correlation
-from papers.systems.kept import Kept
 from sinkrank.demo.pages import Page
 
 
@@ -36,11 +36,14 @@ class Correlations:
     """The correlations by table and pair, and the systems without all distances in the cache."""
 
     found: tuple[Correlation, ...] = ()
-    not_kept: tuple[str, ...] = ()
+    not_cached: tuple[str, ...] = ()
 
 
 def correlations(
-    systems: Sequence[Kept], pages: Sequence[Page], questions: Iterable[Question], progress: Progress = no_progress
+    systems: Sequence[CachedSystem],
+    pages: Sequence[Page],
+    questions: Iterable[Question],
+    progress: Progress = no_progress,
 ) -> Correlations:
     """Correlates each pair of systems on each table, from their cached distances only. Questions of classification have
     no judgement and no table.
@@ -52,18 +55,18 @@ def correlations(
         system.learns_from(pages)
     asked = [question for question in questions if question.judgements]
     pairs: dict[tuple[str, str, str], dict[str, float]] = {}
-    not_kept: set[str] = set()
+    not_cached: set[str] = set()
     for done, question in enumerate(asked):
         progress(done, len(asked), f"comparing rankings, {question.name}")
         table, direction = question.judgements[0].name, str(question.task.direction)
-        kept = {system.name: system.kept(question.task) for system in systems}
-        not_kept |= {name for name, distances in kept.items() if distances is None}
-        there = [(name, distances) for name, distances in kept.items() if distances is not None]
+        cached = {system.name: system.cached(question.task) for system in systems}
+        not_cached |= {name for name, distances in cached.items() if distances is None}
+        there = [(name, distances) for name, distances in cached.items() if distances is not None]
         for (first, one), (second, other) in combinations(there, 2):
             found = rank_correlation(one.values, other.values)
             if not isnan(found):
                 pairs.setdefault((table, first, second), {})[direction] = found
     return Correlations(
         tuple(Correlation(*names, each, sum(each.values()) / len(each)) for names, each in pairs.items()),
-        tuple(system.name for system in systems if system.name in not_kept),
+        tuple(system.name for system in systems if system.name in not_cached),
     )

@@ -14,7 +14,7 @@ from papers.suite.asking import Candidate, Refusal, ask
 from papers.suite.collections import Collection, Load
 from papers.suite.questions import Question
 from papers.suite.records import Record, Records
-from papers.systems.catalogue import ENSEMBLE_MEMBERS, KEPT_NAMES, PAPER_NAMES, TRANSLATED_NAMES, make_system
+from papers.systems.catalogue import CACHED_NAMES, ENSEMBLE_MEMBERS, PAPER_NAMES, TRANSLATED_NAMES, make_system
 from papers.systems.protocol import System
 from papers.systems.surroundings import Surroundings
 from papers.systems.transport import Transport
@@ -68,11 +68,11 @@ class Workshop:
         """Asks the questions without a cached answer."""
         return self._done(job, _Counted(self._folder))
 
-    def kept(self, job: Job) -> Done | None:
+    def cached(self, job: Job) -> Done | None:
         """Returns the result if all its answers are cached, otherwise None."""
         try:
-            return self._done(job, _KeptAlone(self._folder))
-        except _NotKept:
+            return self._done(job, _CachedOnly(self._folder))
+        except _NotCached:
             return None
 
     def _done(self, job: Job, records: _Counted) -> Done:
@@ -143,7 +143,7 @@ def needs(job: Job) -> frozenset[str]:
         return frozenset({"freedict"})
     if job.system in ENSEMBLE_MEMBERS:
         return frozenset(ENSEMBLE_MEMBERS[job.system])
-    return frozenset({job.system} & set(KEPT_NAMES))
+    return frozenset({job.system} & set(CACHED_NAMES))
 
 
 def longest_first(job: Job) -> int:
@@ -163,15 +163,15 @@ class _Counted(Records):
         super().put(digest, record)
 
 
-class _NotKept(Exception):
+class _NotCached(Exception):
     pass
 
 
-class _KeptAlone(_Counted):
+class _CachedOnly(_Counted):
     """Records that end the job at the first missing answer."""
 
     def get(self, digest: str) -> Record:
         record = super().get(digest)
         if record is None:
-            raise _NotKept
+            raise _NotCached
         return record

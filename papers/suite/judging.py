@@ -61,5 +61,5 @@ def judged(
 
 def _scored(doc_ids: NDArray[np.object_], hidden: str | None) -> dict[str, float]:
     """Makes scores that fall by rank, so that no measure orders ties in its own way."""
-    kept = [doc_id for doc_id in doc_ids if doc_id != hidden]
-    return {doc_id: float(len(kept) - rank) for rank, doc_id in enumerate(kept)}
+    ranked = [doc_id for doc_id in doc_ids if doc_id != hidden]
+    return {doc_id: float(len(ranked) - rank) for rank, doc_id in enumerate(ranked)}

@@ -18,7 +18,7 @@ from reranker.base.whole_files import write_whole
 RECORD_FORMAT = 1
 """A part of every digest. Raise it if the contents of a record change, so that everything is measured again."""
 
-KEPT_DEPTH = 50
+RECORD_DEPTH = 50
 """Number of documents of each ranking in a record and a run file. The measures use the whole ranking."""
 
 

@@ -201,7 +201,7 @@ def _collection_lines(outcome: Outcome) -> list[str]:
     lines += [f"- Not measured on all: `{system}`: {reason}" for system, reason in reasons]
     return lines + [
         f"- Not in all rank correlations: `{system}`, whose answers are from a run that has left no distances"
-        for system in outcome.correlations.not_kept
+        for system in outcome.correlations.not_cached
     ]
 
 

@@ -1,4 +1,4 @@
-"""Formats tables of figures for a terminal or as Markdown, with the best figure of each column marked."""
+"""Formats tables of numbers for a terminal or as Markdown, with the best figure of each column marked."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ class Sheet:
         rows = [row for rows in self.groups.values() for row in rows]
         found: list[str | None] = []
         for place, name in enumerate(self.columns):
-            figures = [cell for row in rows if isinstance(cell := row[place], float)]
+            numbers = [cell for row in rows if isinstance(cell := row[place], float)]
             best = min if name in self.lower_is_better else max
-            found.append(_shown(best(figures)) if len(figures) > 1 else None)
+            found.append(_shown(best(numbers)) if len(numbers) > 1 else None)
         return found
 
 

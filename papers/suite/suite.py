@@ -32,7 +32,7 @@ from papers.suite.processes import one_thread, results
 from papers.suite.questions import Question
 from papers.suite.records import Record
 from papers.suite.results import ClassRow, Table, class_rows, tables
-from papers.systems.catalogue import ALL_NAMES, KEPT_NAMES, make_kept
+from papers.systems.catalogue import ALL_NAMES, CACHED_NAMES, make_cached
 from papers.systems.surroundings import Surroundings
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
@@ -177,9 +177,9 @@ def _done(suite: Suite, load: Load, shop: Workshop, progress: Progress) -> dict[
     done: dict[Job, Done] = {}
     for place, job in enumerate(jobs):
         progress(place, len(jobs), f"reading answers on {shop.collection.name}, {job.system}")
-        kept = shop.kept(job)
-        if kept is not None:
-            done[job] = kept
+        cached = shop.cached(job)
+        if cached is not None:
+            done[job] = cached
     name = f"measuring on {shop.collection.name}"
     progress(len(done), len(jobs), name)
     with closing(_results(suite, load, shop, [job for job in jobs if job not in done])) as ended:
@@ -205,11 +205,11 @@ def _correlations(
     shop: Workshop, answers: Mapping[str, Sequence[tuple[Question, Record]]], progress: Progress
 ) -> Correlations:
     """Correlates the systems with answers and cached distances, over their questions."""
-    names = [name for name in KEPT_NAMES if name in answers]
+    names = [name for name in CACHED_NAMES if name in answers]
     questions = [question for question, _ in answers[names[0]]] if names else []
     directions = tuple(dict.fromkeys(question.task.direction for question in questions))
     given = Surroundings(directions, shop.home, embeddings=shop.embeddings)
-    systems = [make_kept(name, given) for name in names]
+    systems = [make_cached(name, given) for name in names]
     return correlations(systems, shop.collection.learning.train_pages, questions, progress)
 
 

@@ -8,12 +8,12 @@ from types import MappingProxyType
 
 from papers.base.names import check_name
 from papers.systems.bm25 import MonolingualBM25
+from papers.systems.cached import CachedSystem
 from papers.systems.counting_grid import CountingGrid
 from papers.systems.cr5 import Cr5
 from papers.systems.embedded import RECIPES, EmbeddedWords
 from papers.systems.encoder import SentenceEncoder
 from papers.systems.ensembles import JOINS, Ensemble
-from papers.systems.kept import Kept
 from papers.systems.latent import LatentSystem, Lsi, MarginalisedAutoencoder, one_language
 from papers.systems.prefetch import PrefetchAndPrune
 from papers.systems.protocol import System
@@ -53,7 +53,7 @@ ENSEMBLE_MEMBERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 ENSEMBLE_NAMES = tuple(ENSEMBLE_MEMBERS)
 
-KEPT_NAMES = tuple(_MEMBERS.values())
+CACHED_NAMES = tuple(_MEMBERS.values())
 """Members of ensembles. Their distances are cached."""
 
 WITHOUT_HUBNESS, WITH_HUBNESS = "auto-without-hubness", "relaxed-with-hubness"
@@ -69,15 +69,15 @@ def make_system(name: str, given: Surroundings) -> System:
         NotFound: a package that the system needs is not installed.
     """
     check_name(name, ALL_NAMES, "a system of the suite")
-    if name in KEPT_NAMES:
-        return make_kept(name, given)
+    if name in CACHED_NAMES:
+        return make_cached(name, given)
     return _MAKERS[name](given)
 
 
-def make_kept(name: str, given: Surroundings) -> Kept:
-    """Makes one of `KEPT_NAMES`, not yet fitted."""
+def make_cached(name: str, given: Surroundings) -> CachedSystem:
+    """Makes one of `CACHED_NAMES`, not yet fitted."""
     made_with = given.embeddings.version if given.embeddings else ""
-    return Kept(_MAKERS[name](given), given.home / "evaluation" / "systems", made_with)
+    return CachedSystem(_MAKERS[name](given), given.home / "evaluation" / "systems", made_with)
 
 
 def _embedded(name: str, given: Surroundings) -> System:

@@ -59,8 +59,8 @@ class BilingualDictionary:
         """
         if token not in self._translated:
             votes = self._by_word.get(token) or self._by_stem.get(_stem(token, self.direction.query_language))
-            kept = _stem(token, self.direction.document_language)
-            self._translated[token] = _shared(votes) if votes else {kept: 1.0}
+            stem = _stem(token, self.direction.document_language)
+            self._translated[token] = _shared(votes) if votes else {stem: 1.0}
         return self._translated[token]
 
     def __contains__(self, token: str) -> bool:

@@ -48,10 +48,10 @@ class Recipe:
 
 
 def _balikas() -> Iterable[tuple[str, Recipe]]:
-    for plus, said in (("", "words without an embedding left out"), ("+", "words without an embedding take another's")):
+    for plus, rule in (("", "words without an embedding left out"), ("+", "words without an embedding take another's")):
         for prefix, (method, what) in _METHODS.items():
             for weight, weighing in _WEIGHTS.items():
-                description = f"{what}, {weighing}, {said} (Balikas et al. 2018)"
+                description = f"{what}, {weighing}, {rule} (Balikas et al. 2018)"
                 yield f"{prefix}-{weight}{plus}", Recipe(method, weight == "idf", bool(plus), description)
 
 

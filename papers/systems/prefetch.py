@@ -64,12 +64,12 @@ def prefetch_and_prune(
     bounds = _solve(query, documents, prefetched[k:], embeddings, "rwmd")
     first = _solve(query, documents, prefetched[:k], embeddings, "emd")
     values[prefetched[:k]] = first
-    kept = sorted(first.tolist())
+    nearest_values = sorted(first.tolist())
     for place, bound in zip(prefetched[k:], bounds, strict=True):
-        if bound > kept[-1]:
+        if bound > nearest_values[-1]:
             continue
         values[place] = _solve(query, documents, [int(place)], embeddings, "emd")[0]
-        kept = sorted([*kept, float(values[place])])[:k]
+        nearest_values = sorted([*nearest_values, float(values[place])])[:k]
     return Pruned(values, len(prefetched), int(np.isfinite(values).sum()))
 
 

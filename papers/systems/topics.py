@@ -112,8 +112,8 @@ class TopicSystem(TimedSystem[Matrix]):
         Raises:
             BadInput: no training page has the languages of a pair.
         """
-        wanted = self._pairs if self._recipe.is_pairwise else [tuple(sorted({page.language for page in pages}))]
-        for languages in wanted:
+        language_sets = self._pairs if self._recipe.is_pairwise else [tuple(sorted({page.language for page in pages}))]
+        for languages in language_sets:
             documents = aligned_documents(pages, languages)
             if not documents:
                 raise BadInput(
@@ -138,9 +138,9 @@ class TopicSystem(TimedSystem[Matrix]):
         """
         if not self._models:
             raise RuntimeError(f"{self.name} has no model yet; call fit first")
-        wanted = set(_pair(direction))
+        pair = set(_pair(direction))
         for languages, model in self._models.items():
-            if languages == wanted or (not self._recipe.is_pairwise and wanted <= languages):
+            if languages == pair or (not self._recipe.is_pairwise and pair <= languages):
                 return model
         raise BadInput(f"{self.name} has no model for {direction}; it learned {[*map(sorted, self._models)]}")
 

@@ -165,7 +165,7 @@ def test_how_alike_systems_rank_is_in_every_form(of_texts, without_plots, home, 
     assert "How alike systems rank" in done.stdout
     assert "| cr5, auto |" in (out / "papers.md").read_text(encoding="utf-8")
     found = json.loads((out / "papers.json").read_text(encoding="utf-8"))["collections"][0]["correlations"]
-    assert found["not_kept"] == []
+    assert found["not_cached"] == []
     assert [(each["table"], each["first"], each["second"]) for each in found["found"]] == [
         ("libreoffice pages", "cr5", "auto"),
         ("libreoffice first20", "cr5", "auto"),

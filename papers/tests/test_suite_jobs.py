@@ -82,11 +82,11 @@ def test_a_job_is_kept_when_each_of_its_answers_is(corpus, tmp_path) -> None:
         for directions in ([EN_FR], [EN_FR, FR_EN])
     )
     job = Job("tf-idf")
-    assert one.kept(job) is None
+    assert one.cached(job) is None
     assert one.do(job).n_asked == 1
 
-    kept = one.kept(job)
+    kept = one.cached(job)
     assert kept is not None
     assert (list(kept.answers), kept.n_asked) == (["libreoffice en-fr pages"], 0)
-    assert both.kept(job) is None
+    assert both.cached(job) is None
     assert both.do(job).n_asked == 1

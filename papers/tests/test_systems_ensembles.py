@@ -12,9 +12,9 @@ from scipy.stats import spearmanr
 
 from ingest.progress import Progress, no_progress
 from papers.corpora.tasks import Task
+from papers.systems.cached import CachedSystem
 from papers.systems.catalogue import ALL_NAMES, OWN_NAMES, PAPER_NAMES, SYSTEM_NAMES, make_system
 from papers.systems.ensembles import Ensemble, averaged, fused, normalised, rank_correlation
-from papers.systems.kept import Kept
 from papers.systems.protocol import Distances, fit
 from papers.systems.surroundings import Surroundings
 from papers.tests.small_tasks import EN_EN, FR_EN, small_task
@@ -98,21 +98,21 @@ def test_a_query_without_an_order_says_nothing_of_the_correlation() -> None:
     assert np.isnan(rank_correlation(np.array([flat]), np.array([falling])))
 
 
-# Kept distances
+# Cached distances
 
 
 def test_a_kept_system_is_asked_once_for_each_task_and_its_pages(tmp_path: Path) -> None:
     pages = [page("1", "en", "cat")]
     inner = Fixed("a", [[0.1, 0.25, INF]])
     for task, asked in ((TASK, 1), (TASK, 1), (small_task(["chien"], ["cat", "dog", "car"], [""]), 2)):
-        kept = Kept(inner, tmp_path)
+        kept = CachedSystem(inner, tmp_path)
         kept.fit(pages)
         found = kept.distances(task)
         assert found.values[0] == pytest.approx([0.1, 0.25, INF], rel=1e-6)
         assert (found.document_s, found.query_s, inner.n_asked) == (2.0, 0.5, asked)
     assert inner.n_fitted == 2  # at first, and when a new task came
 
-    kept = Kept(inner, tmp_path)
+    kept = CachedSystem(inner, tmp_path)
     kept.fit([page("1", "en", "dog")])
     kept.distances(TASK)
     assert inner.n_asked == inner.n_fitted == 3
@@ -128,7 +128,7 @@ def test_the_time_of_learning_is_that_of_the_first_run_also_in_an_ensemble(tmp_p
     pages = [page("1", "en", "cat")]
     times = []
     for _ in range(2):
-        ensemble = Ensemble("a_b", [Kept(Learns("a", [[0.1]]), tmp_path), Fixed("b", [[0.2]])])
+        ensemble = Ensemble("a_b", [CachedSystem(Learns("a", [[0.1]]), tmp_path), Fixed("b", [[0.2]])])
         times.append(fit(ensemble, pages))
 
     assert times[0] >= 0.05
@@ -138,14 +138,14 @@ def test_the_time_of_learning_is_that_of_the_first_run_also_in_an_ensemble(tmp_p
 def test_other_embeddings_are_another_system_and_a_broken_file_counts_for_nothing(tmp_path: Path) -> None:
     inner = Fixed("a", [[0.5, 0.25, 1.0]])
     for made_with in ("one", "two"):
-        kept = Kept(inner, tmp_path, made_with)
+        kept = CachedSystem(inner, tmp_path, made_with)
         kept.fit([])
         kept.distances(TASK)
     assert inner.n_asked == 2
     for path in tmp_path.iterdir():
         path.write_bytes(path.read_bytes()[:50])
 
-    kept = Kept(inner, tmp_path, "one")
+    kept = CachedSystem(inner, tmp_path, "one")
     kept.fit([])
     assert kept.distances(TASK).values.tolist() == [[0.5, 0.25, 1.0]]
     assert inner.n_asked == 3

@@ -23,7 +23,7 @@ from reranker.base.whole_files import whole_file
 from sinkrank.demo.pages import Page
 
 
-class Kept:
+class CachedSystem:
     """Runs a system once for each task and set of training pages, over all processes.
 
     The cache is valid for the same release, sources of the systems, description of the system and texts. Distances are
@@ -48,7 +48,7 @@ class Kept:
         self.fit_s = 0.0
 
     def learns_from(self, pages: Sequence[Page]) -> None:
-        """Sets the training pages, without fitting: `kept` needs no more."""
+        """Sets the training pages, without fitting: `cached` needs no more."""
         self._pages, self._pages_digest, self._fitted = pages, _digest([list(page) for page in pages]), False
 
     def fit(self, pages: Sequence[Page], progress: Progress = no_progress) -> None:
@@ -64,7 +64,7 @@ class Kept:
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
         """See `System`. The times are those of the first answer."""
-        found = self.kept(task)
+        found = self.cached(task)
         if found is None:
             if not self._fitted:
                 self._fit(progress)
@@ -75,7 +75,7 @@ class Kept:
         progress(len(task.queries), len(task.queries), f"{task.name} {self.name}")
         return found
 
-    def kept(self, task: Task) -> Distances | None:
+    def cached(self, task: Task) -> Distances | None:
         """The cached distances of a task; None if there are none."""
         found = _read(self._task_path(task), "values", "times")
         return None if found is None else Distances(found[0].astype(np.float64), *found[1].tolist())
@@ -103,8 +103,8 @@ def _write(path: Path, **arrays: Any) -> None:
 def _read(path: Path, *names: str) -> list[NDArray[Any]] | None:
     """Reads the arrays with these names; None if there is no file, or it cannot be read."""
     try:
-        with path.open("rb") as file, np.load(file) as kept:
-            return [kept[name] for name in names]
+        with path.open("rb") as file, np.load(file) as arrays:
+            return [arrays[name] for name in names]
     except (OSError, ValueError, KeyError, BadZipFile):
         return None
 
