@@ -106,6 +106,18 @@ def test_links_lead_to_pages_and_headings_that_there_are(page):
             assert not anchor or anchor in anchors(linked), f"{page.name} links to {target}#{anchor}"
 
 
+def test_the_speed_of_the_proxy_is_the_one_that_is_measured():
+    """The README repeats figures of docs/benchmarks.md; no other page has them."""
+    measured = text("benchmarks.md").partition("\n## The proxy\n")[2].partition("\n## ")[0]
+    said = (ROOT / "README.md").read_text(encoding="utf-8").replace("\n ", "")
+    times = regex.findall(r"([\d.]+)(?: ms)? in place of ([\d.]+)", said)
+    (share,) = regex.findall(r"the proxy serves (\.\d+) of the engine's searches", said)
+    assert len(times) == 2
+    for proxy, engine in times:
+        assert f"| {engine} | {proxy} |" in measured
+    assert f"the proxy serves {share} " in measured.replace("\n", " ")
+
+
 def prose(page):
     """The numbered lines of a page without code blocks and tables, each link reduced to its text."""
     lines = []
