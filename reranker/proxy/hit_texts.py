@@ -11,14 +11,16 @@ keeps no `_source`, the engine's term vectors say which words a document has.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import chain
 from typing import Any, NamedTuple
 
+from reranker.base.aged_cache import AgedCache
 from reranker.embeddings import Embeddings
-from reranker.proxy.known_bags import DocumentKey, KnownBags, document_keys
+from reranker.proxy.document_keys import CachedBag, DocumentKey, document_keys
 from reranker.proxy.search import Search
 from reranker.proxy.term_vectors import TermVectors
 from reranker.proxy.window import Window
@@ -30,13 +32,16 @@ from reranker.proxy.window_kinds import (
 )
 from reranker.query_dsl.answer_filters import BAG_FIELD, ID_FIELD, KEY_FIELDS, LANGUAGE_FIELD, is_match
 from reranker.query_dsl.source_texts import field_texts, joined, source_text
-from reranker.service.text_bags import Bag, TextBags, checked_bag
+from reranker.service.text_bags import MAX_AGE_S, Bag, TextBags, checked_bag
 from reranker.text.bags import BagOfWords
 from reranker.text.exact_text import exact_keys
 from reranker.upstream.calls import EngineCalls
 
 # The engine's own limit on a page.
 _MAX_LOOKED_UP = 10_000
+# Bags that are cached by their documents: as many as by their texts (`text_bags.py`), most of which are the same. One
+# of 100 words takes 4.6 kB with what ranking caches of it, its weights and mean embedding.
+_MAX_DOCUMENTS = 10_000
 # Packed bags that are cached unpacked, 2 KB each for some 100 words.
 _MAX_PACKED = 5_000
 _WITHOUT_VECTOR = {"excludes": ["nbow"]}
@@ -63,7 +68,7 @@ class _Hits:
     """Hits of one search whose bags are to be read from what they come with.
 
     Attributes:
-        keys: what their documents are cached by, once they were looked up; none for those that have just been.
+        keys: what their documents are cached by.
         is_partial: whether their `_source` may lack what is to be read.
     """
 
@@ -72,7 +77,7 @@ class _Hits:
     keys: Sequence[DocumentKey | None]
     is_partial: bool = False
 
-    def lacking(self, bags: Sequence[Bag | None]) -> _Hits:
+    def lacking(self, bags: Sequence[object | None]) -> _Hits:
         """Those without a bag."""
         left = [place for place, bag in enumerate(bags) if bag is None]
         return replace(self, hits=[self.hits[place] for place in left], keys=[self.keys[place] for place in left])
@@ -86,10 +91,16 @@ class HitTexts:
         texts: what reads texts.
     """
 
-    def __init__(self, embeddings: Embeddings, is_ours: Callable[[str], bool], texts: TextBags) -> None:
+    def __init__(
+        self,
+        embeddings: Embeddings,
+        is_ours: Callable[[str], bool],
+        texts: TextBags,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._is_ours = is_ours
         self._texts = texts
-        self._known = KnownBags()
+        self._cached: AgedCache[DocumentKey | None, CachedBag] = AgedCache(_MAX_DOCUMENTS, MAX_AGE_S, clock)
         self._embeddings = embeddings
         self._unpacked = lru_cache(_MAX_PACKED)(self._unpack)
         self._term_vectors = TermVectors(embeddings)
@@ -111,7 +122,7 @@ class HitTexts:
 
     def forget(self) -> None:
         """Empties the cache of bags by sequence numbers."""
-        self._known.clear()
+        self._cached.clear()
 
     def kind_of(self, window: Window) -> str | None:
         """The kind of ids-only window that may serve a search instead of this whole one; None if there is none."""
@@ -129,28 +140,21 @@ class HitTexts:
     def _of_numbers(self, windows: Sequence[Window], calls: EngineCalls, look_up: LookUp) -> list[WindowBags | None]:
         """From the cache; documents that are not in it are fetched, for all windows in one request."""
         keys = [document_keys(window.search, window.hits, calls.incoming.caller) for window in windows]
-        known = list(map(self._known.get, keys))
-        fetched = _fetched(
-            [
-                (window, [hit for hit, one in zip(window.hits, own, strict=True) if one is None])
-                for window, own in zip(windows, known, strict=True)
-            ],
-            look_up,
-        )
-        to_read = [
-            _Hits(window.search, hits or (), [None] * len(hits or ()))
-            for window, hits in zip(windows, fetched, strict=True)
+        cached = list(map(self._cached.get, keys))
+        lacking = [
+            _Hits(window.search, window.hits, own_keys).lacking(own)
+            for window, own_keys, own in zip(windows, keys, cached, strict=True)
         ]
-        new = self._read(to_read, calls, look_up)
+        fetched = _fetched(lacking, look_up)
+        read = [replace(one, hits=hits or ()) for one, hits in zip(lacking, fetched, strict=True)]
         found: list[WindowBags | None] = []
-        for window, own_keys, own, hits, bags in zip(windows, keys, known, fetched, new, strict=True):
+        for window, own, hits, bags in zip(windows, cached, fetched, self._read(read, calls, look_up), strict=True):
             if hits is None or not is_of_one_shard(window.answer.raw.parsed):
                 found.append(None)
                 continue
-            read = zip(bags, (str(hit["_id"]) for hit in hits), strict=True)
-            merged = [next(read) if one is None else (one.bag, one.doc_id) for one in own]
-            self._known.put([(key, *pair) for key, one, pair in zip(own_keys, own, merged, strict=True) if one is None])
-            found.append(WindowBags([bag for bag, _ in merged], [doc_id for _, doc_id in merged]))
+            new = iter(map(CachedBag, bags, (str(hit["_id"]) for hit in hits)))
+            both = [next(new) if one is None else one for one in own]
+            found.append(WindowBags([one.bag for one in both], [one.doc_id for one in both]))
         return found
 
     def _of_whole(self, windows: Sequence[Window], calls: EngineCalls, look_up: LookUp) -> list[WindowBags | None]:
@@ -165,27 +169,36 @@ class HitTexts:
         return [WindowBags(own, [str(hit.get("_id")) for hit in one.hits]) for own, one in zip(bags, hits, strict=True)]
 
     def _read(self, read: Sequence[_Hits], calls: EngineCalls, look_up: LookUp) -> list[list[Bag]]:
-        """The bags of hits by what they come with, or else by looking them up."""
-        bags = list(map(self._in_source, read))
-        for find in (self._cached, self._looked_up, self._by_term_vectors):
+        """The bags of hits by what they come with, from the cache, or by asking the engine for more. What is read is
+        cached, so that an ids-only window finds it."""
+        bags: list[list[Bag | None]] = [[None] * len(one.hits) for one in read]
+        for find in (self._in_source, self._from_cache, self._looked_up, self._by_term_vectors):
             lacking = [one.lacking(own) for one, own in zip(read, bags, strict=True)]
             if not any(one.hits for one in lacking):
-                return [[bag for bag in own if bag is not None] for own in bags]
+                break
             found = find(lacking, calls, look_up)
-            for one, own in zip(lacking, found, strict=True):
-                ids = [str(hit.get("_id")) for hit in one.hits]
-                self._known.put(
-                    (key, bag, doc_id) for key, bag, doc_id in zip(one.keys, own, ids, strict=True) if bag is not None
-                )
+            if find != self._from_cache:
+                for one, own in zip(lacking, found, strict=True):
+                    self._cache(one, own)
             bags = [_filled(own, rest) for own, rest in zip(bags, found, strict=True)]
-        (nothing,) = self._texts.read([""])
-        return [[nothing if bag is None else bag for bag in own] for own in bags]
+        return [[bag for bag in own if bag is not None] for own in bags]
 
-    def _cached(self, lacking: Sequence[_Hits], calls: EngineCalls, look_up: LookUp) -> list[list[Bag | None]]:
-        """Those that were looked up for an earlier search."""
-        return [[one and one.bag for one in self._known.get(hits.keys)] for hits in lacking]
+    def _cache(self, hits: _Hits, bags: Sequence[Bag | None]) -> None:
+        self._cached.put(
+            (key, CachedBag(bag, str(hit.get("_id"))))
+            for key, hit, bag in zip(hits.keys, hits.hits, bags, strict=True)
+            if key is not None and bag is not None
+        )
 
-    def _in_source(self, read: _Hits) -> list[Bag | None]:
+    def _from_cache(self, lacking: Sequence[_Hits], calls: EngineCalls, look_up: LookUp) -> list[list[Bag | None]]:
+        """Those that were read for an earlier search."""
+        return [[one and one.bag for one in self._cached.get(hits.keys)] for hits in lacking]
+
+    def _in_source(self, read: Sequence[_Hits], calls: EngineCalls, look_up: LookUp) -> list[list[Bag | None]]:
+        """Those in the hits' `_source`."""
+        return list(map(self._in_own_source, read))
+
+    def _in_own_source(self, read: _Hits) -> list[Bag | None]:
         """The bag that Sinkrank put into its own index, or that of the text in the hit; None where both are missing."""
         search, key_names = read.search, _key_names(read.search.read_fields)
         has_text = not read.is_partial or search.source_filter.brings(search.read_fields)
@@ -257,7 +270,8 @@ class HitTexts:
             return self._texts.read([source_text(source, ()) for source in sources])
         texts = [field_texts(source, fields) for source in sources]
         keys = [exact_keys(chain.from_iterable(own.values())) for own in texts]
-        bags = self._texts.read([joined(own[name] for name in fields) for own in texts], exact_keys=keys)
+        lines = [joined([text for name in fields for text in own[name]]) for own in texts]
+        bags = self._texts.read(lines, exact_keys=keys)
         if or_all:
             empty = [place for place, (bag, _) in enumerate(bags) if not len(bag)]
             others = [source_text(sources[place], ()) for place in empty]
@@ -285,25 +299,20 @@ class HitTexts:
         return found
 
     def _by_term_vectors(self, lacking: Sequence[_Hits], calls: EngineCalls, look_up: LookUp) -> list[list[Bag | None]]:
-        """By the engine's term vectors."""
+        """By the engine's term vectors; an empty one where there are none either."""
         language = self._texts.embeddings.document_language
         texts = [self._term_vectors.texts(one.hits, one.search.text_fields, calls) for one in lacking]
-        bags = []
-        for own in texts:
-            kept = [text for text in own if text is not None]
-            read = iter(self._texts.read(kept, [language] * len(kept)))
-            bags.append([None if text is None else next(read) for text in own])
-        return bags
+        return [[*self._texts.read([text or "" for text in own], [language] * len(own))] for own in texts]
 
 
-def _fetched(lacking: Sequence[tuple[Window, Sequence[Hit]]], look_up: LookUp) -> list[list[Hit] | None]:
-    """The documents of hits of windows of sequence numbers, in their order; None where one is not there any more."""
-    asked = [(window.search, _numbers_body(window.search, hits)) for window, hits in lacking if hits]
+def _fetched(lacking: Sequence[_Hits], look_up: LookUp) -> list[list[Hit] | None]:
+    """The documents of hits, in their order; None where one is not there any more."""
+    asked = [(one.search, _numbers_body(one.search, one.hits)) for one in lacking if one.hits]
     answers = iter(look_up(asked) if asked else ())
     found: list[list[Hit] | None] = []
-    for _, hits in lacking:
-        documents = {place_of(hit): hit for hit in _hits(next(answers))} if hits else {}
-        own = [documents.get(place_of(hit)) for hit in hits]
+    for one in lacking:
+        documents = {place_of(hit): hit for hit in _hits(next(answers))} if one.hits else {}
+        own = [documents.get(place_of(hit)) for hit in one.hits]
         found.append(None if None in own else [hit for hit in own if hit is not None])
     return found
 

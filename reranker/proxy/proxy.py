@@ -193,7 +193,7 @@ class Proxy:
         """The pages of a request's searches. Where an ids-only window does not fit, all is done again with whole
         ones."""
         caller = request.calls.incoming.caller
-        kinds = [self._kinds.kind_for(one.window_plan, caller, one.indices) for one in request.searches]
+        kinds = [self._kinds.kind_for(one.window_plan, caller, one.indices, one.query.text) for one in request.searches]
         try:
             return self._pages(request, kinds, slot)
         except Misfit as misfit:
@@ -230,9 +230,11 @@ class Proxy:
 
     def _compare_kinds(self, request: SearchRequest, windows: Sequence[Window]) -> None:
         """Learns whether ids-only windows serve the searches whose windows were whole, and larger than the page."""
-        kind_of = self.ranking.ranker.texts.kind_of
+        kind_of, caller = self.ranking.ranker.texts.kind_of, request.calls.incoming.caller
         whole = [window for window in windows if window.kind is None and len(window.hits) > window.search.page.size]
         compare_kinds(request, [(one, kind) for one in whole if (kind := kind_of(one)) is not None], self._kinds)
+        for window in whole:
+            self._kinds.is_answered(caller, window.search.indices, window.search.query.text)
 
     def _outcome(self, incoming: Incoming, outcomes: Sequence[Outcome]) -> tuple[str, str]:
         """The status and reason of all searches together: of several how many went which way."""

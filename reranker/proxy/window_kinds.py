@@ -4,10 +4,12 @@ A window of 100 hits with their stored fields costs the engine more than the sea
 of them, neither `_id` nor `_source`. There are two kinds, and one rule chooses between them:
 
     stored_bags         the hits carry `doc_id` and their bag of words as doc values: indices of our own
-    sequence_numbers    the hits carry their sequence numbers; bags that are not cached are fetched by these: other
-                        indices of one shard, since a sequence number counts within a shard
+    sequence_numbers    the hits carry their sequence numbers, by which bags are cached; others are fetched by these:
+                        other indices of one shard, since a sequence number counts within a shard, where a search for
+                        the same text was answered before
 
-All else is asked for whole. Once the order is known, the hits of the page are fetched with all that the caller asked
+All else is asked for whole: most documents of a first search are new, and one request for all of them costs the engine
+and the proxy less than three. Once the order is known, the hits of the page are fetched with all that the caller asked
 for (`page.py`). Where anything does not fit together (a hit is gone or was written again, a bag is missing), the search
 is done again with the whole window (`Proxy.search`).
 
@@ -194,15 +196,28 @@ class WindowKinds:
         self._kinds = kinds
         self._compared: TTLCache[tuple[str, ...], str] = TTLCache(_MAX_KNOWN, TRUST_S, clock)
         self._resting: TTLCache[tuple[bytes, tuple[str, ...]], bool] = TTLCache(_MAX_KNOWN, REST_S, clock)
+        self._answered: TTLCache[tuple[bytes, tuple[str, ...], int], bool] = TTLCache(_MAX_KNOWN, TRUST_S, clock)
         self._lock = threading.Lock()
 
-    def kind_for(self, plan: WindowPlan, caller: bytes, names: tuple[str, ...]) -> str | None:
-        """The kind to ask for now; None for a whole window."""
+    def kind_for(self, plan: WindowPlan, caller: bytes, names: tuple[str, ...], text: str) -> str | None:
+        """The kind to ask for now; None for a whole window.
+
+        Args:
+            text: that hits are ranked by.
+        """
         if not plan.kinds:
             return None
         with self._lock:
             kind = self._compared.get(names)
-            return kind if kind in plan.kinds and (caller, names) not in self._resting else None
+            if kind not in plan.kinds or (caller, names) in self._resting:
+                return None
+            is_served = kind == STORED_BAGS or (caller, names, hash(text)) in self._answered
+            return kind if is_served else None
+
+    def is_answered(self, caller: bytes, names: tuple[str, ...], text: str) -> None:
+        """The bags of a whole window are cached."""
+        with self._lock:
+            self._answered[caller, names, hash(text)] = True
 
     def is_to_compare(self, kind: str, plan: WindowPlan, caller: bytes, names: tuple[str, ...]) -> bool:
         """Whether it is yet to be seen that windows of a kind say the same as whole ones."""

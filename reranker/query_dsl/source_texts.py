@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 from reranker.base.errors import BadInput
@@ -17,11 +16,12 @@ _MAX_DEPTH = 16
 
 def field_texts(source: Any, fields: Sequence[str]) -> dict[str, list[str]]:
     """The strings of each of these fields of a `_source`."""
-    found = {name: _field(source, name) for name in dict.fromkeys(fields)}
-    return {
-        name: [value] if isinstance(value, str) else [text for _, text in named_strings(value)]
-        for name, value in found.items()
-    }
+    found: dict[str, list[str]] = {}
+    for name in fields:
+        if name not in found:
+            value = _field(source, name)
+            found[name] = [value] if isinstance(value, str) else [text for _, text in named_strings(value)]
+    return found
 
 
 def source_text(source: Any, fields: Sequence[str]) -> str:
@@ -35,16 +35,16 @@ def source_text(source: Any, fields: Sequence[str]) -> str:
     'sits\\nhere\\nA cat'
     """
     if not fields:
-        return joined([text] for _, text in named_strings(source))
+        return joined(text for _, text in named_strings(source))
     texts = field_texts(source, fields)
-    return joined(texts[name] for name in fields)
+    return joined(text for name in fields for text in texts[name])
 
 
-def joined(texts: Iterable[Sequence[str]]) -> str:
+def joined(texts: Iterable[str]) -> str:
     """One string a line, up to the length that is read."""
     found: list[str] = []
     n_chars = 0
-    for text in chain.from_iterable(texts):
+    for text in texts:
         found.append(text)
         n_chars += len(text)
         if n_chars > _MAX_TEXT_CHARS:
@@ -53,10 +53,13 @@ def joined(texts: Iterable[Sequence[str]]) -> str:
 
 
 def _field(source: Any, name: str) -> Any:
-    # `title.*` is whatever is below a title, or a title with fields of its own.
-    name = name.removesuffix(".*")
     if "*" in name:
-        return [text for path, text in named_strings(source) if is_match(name, path)]
+        # `title.*` is whatever is below a title, or a title with fields of its own.
+        name = name.removesuffix(".*")
+        if "*" in name:
+            return [text for path, text in named_strings(source) if is_match(name, path)]
+    elif type(source) is dict and name in source:  # as most fields are
+        return source[name]
     return _at(source, name.split("."))
 
 

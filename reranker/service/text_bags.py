@@ -1,20 +1,18 @@
 """Reads texts into bags of words, each once as long as the cache knows it, and packed bags that were stored.
 
-A page of hits is looked at, and re-ranked, many times. A text in hand is known by its digest, so that what is found is
+A page of hits is looked at, and re-ranked, many times. A text in hand is known by its hash, so that what is found is
 never out of date. The proxy has keys of its own for documents whose text is not in hand (`proxy/hit_texts.py`).
 """
 
 from __future__ import annotations
 
-import hashlib
-import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import regex
-from cachetools import TTLCache
 
+from reranker.base.aged_cache import AgedCache
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from reranker.embeddings.detection import guess_languages
@@ -25,7 +23,6 @@ Bag = tuple[BagOfWords, str]
 
 # An index that was deleted and made anew counts its sequence numbers from 0 again: so long it may be taken for the old.
 MAX_AGE_S = 300.0
-_DIGEST_BYTES = 16
 # 5 KB each at most: 50 MB in each process.
 _MAX_BAGS = 10_000
 # A language code in lower case; base64 of a packed bag, whose first byte is its format, begins with A.
@@ -45,29 +42,24 @@ class BagCache:
         clock: Callable[[], float] = time.monotonic,
         count: Callable[[int, int], None] = lambda n_hits, n_misses: None,
     ) -> None:
-        self._bags: TTLCache[Hashable, Bag] = TTLCache(n_bags, MAX_AGE_S, clock)
-        self._lock = threading.Lock()
+        self._bags: AgedCache[Hashable, Bag] = AgedCache(n_bags, MAX_AGE_S, clock)
         self._count = count
 
     def get(self, keys: Sequence[Hashable]) -> list[Bag | None]:
         """The bags; a key that comes again counts as a hit, as its text is read once."""
-        with self._lock:
-            bags = list(map(self._bags.get, keys))
+        bags = self._bags.get(keys)
         n_misses = len({key for key, bag in zip(keys, bags, strict=True) if bag is None})
         self._count(len(bags) - n_misses, n_misses)
         return bags
 
     def put(self, bags: Iterable[tuple[Hashable, Bag]]) -> None:
-        with self._lock:
-            for key, bag in bags:
-                self._bags[key] = bag
+        self._bags.put(bags)
 
 
-def text_key(text: str, language: str = "") -> bytes:
-    """The same for the same text read in the same language; none where it is guessed."""
-    digest = hashlib.blake2b(f"{language}\0".encode(), digest_size=_DIGEST_BYTES)
-    digest.update(text.encode("utf-8", "surrogatepass"))
-    return digest.digest()
+def text_key(text: str, language: str | None = None) -> Hashable:
+    """The same for the same text read in the same language; None where it is guessed. Python's hash has 64 bits and a
+    key of the process's own, so that no text can be made to be taken for another."""
+    return hash(text), len(text), language
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +84,7 @@ class TextBags:
         given = languages or [None] * len(texts)
         known_by = exact_keys or [frozenset()] * len(texts)
         parts = zip(texts, given, known_by, strict=True)
-        keys = [(text_key(text, language or ""), own) for text, language, own in parts]
+        keys = [(text_key(text, language), own) for text, language, own in parts]
         found = dict(zip(keys, self.cache.get(keys), strict=True))
         new = {key: (text, language) for key, text, language in zip(keys, texts, given, strict=True) if not found[key]}
         if new:

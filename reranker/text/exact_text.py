@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import islice
 
 import regex
 
@@ -37,5 +38,6 @@ def _key(text: str) -> int | None:
 
 def exact_keys(texts: Iterable[str]) -> frozenset[int]:
     """The keys of the first twenty texts, where they have one."""
-    keys = (exact_key(text) for text, _ in zip(texts, range(_MAX_TEXTS), strict=False))
-    return frozenset(key for key in keys if key is not None)
+    keys = {_key(text) for text in islice(texts, _MAX_TEXTS) if len(text) <= _MAX_CHARS}
+    keys.discard(None)
+    return frozenset(keys)  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from reranker.proxy.window_kinds import (
     read_window_plan,
 )
 
-CALLER, NAMES = b"caller", ("pages",)
+CALLER, NAMES, TEXT = b"caller", ("pages",), "black cat"
 PLAN = WindowPlan((STORED_BAGS, SEQUENCE_NUMBERS))
 MATCH = {"match": {"t": "cat"}}
 
@@ -100,21 +100,37 @@ def test_a_page_of_most_of_the_window_comes_with_the_window(page_size: int, kind
 def test_an_index_is_asked_for_ids_only_windows_after_a_comparison_and_rests_after_a_failure() -> None:
     now = [0.0]
     kinds = WindowKinds(clock=lambda: now[0])
-    assert kinds.kind_for(PLAN, CALLER, NAMES) is None
+    assert kinds.kind_for(PLAN, CALLER, NAMES, TEXT) is None
     assert kinds.is_to_compare(STORED_BAGS, PLAN, CALLER, NAMES)
     kinds.is_same(NAMES, STORED_BAGS)
     assert not kinds.is_to_compare(STORED_BAGS, PLAN, CALLER, NAMES)
-    assert kinds.kind_for(PLAN, CALLER, NAMES) == STORED_BAGS
-    assert kinds.kind_for(PLAN, CALLER, ("others",)) is None
-    assert kinds.kind_for(WindowPlan((SEQUENCE_NUMBERS,)), CALLER, NAMES) is None
+    assert kinds.kind_for(PLAN, CALLER, NAMES, TEXT) == STORED_BAGS
+    assert kinds.kind_for(PLAN, CALLER, ("others",), TEXT) is None
+    assert kinds.kind_for(WindowPlan((SEQUENCE_NUMBERS,)), CALLER, NAMES, TEXT) is None
     kinds.failed(CALLER, NAMES)
-    assert kinds.kind_for(PLAN, CALLER, NAMES) is None
-    assert kinds.kind_for(PLAN, b"another", NAMES) == STORED_BAGS
+    assert kinds.kind_for(PLAN, CALLER, NAMES, TEXT) is None
+    assert kinds.kind_for(PLAN, b"another", NAMES, TEXT) == STORED_BAGS
     now[0] = 31.0
-    assert kinds.kind_for(PLAN, CALLER, NAMES) == STORED_BAGS
+    assert kinds.kind_for(PLAN, CALLER, NAMES, TEXT) == STORED_BAGS
     now[0] = 301.0
-    assert kinds.kind_for(PLAN, CALLER, NAMES) is None
+    assert kinds.kind_for(PLAN, CALLER, NAMES, TEXT) is None
     assert kinds.is_to_compare(STORED_BAGS, PLAN, CALLER, NAMES)
+
+
+def test_a_text_is_searched_by_sequence_numbers_once_its_bags_are_cached() -> None:
+    now = [0.0]
+    kinds = WindowKinds(clock=lambda: now[0])
+    kinds.is_same(NAMES, SEQUENCE_NUMBERS)
+    assert kinds.kind_for(PLAN, CALLER, NAMES, TEXT) is None
+    kinds.is_answered(CALLER, NAMES, TEXT)
+    assert kinds.kind_for(PLAN, CALLER, NAMES, TEXT) == SEQUENCE_NUMBERS
+    for caller, names, text in ((b"another", NAMES, TEXT), (CALLER, ("others",), TEXT), (CALLER, NAMES, "red car")):
+        assert kinds.kind_for(PLAN, caller, names, text) is None
+    now[0] = 299.0
+    kinds.is_same(NAMES, SEQUENCE_NUMBERS)
+    assert kinds.kind_for(PLAN, CALLER, NAMES, TEXT) == SEQUENCE_NUMBERS
+    now[0] = 301.0
+    assert kinds.kind_for(PLAN, CALLER, NAMES, TEXT) is None
 
 
 def test_windows_can_be_kept_whole() -> None:

@@ -55,8 +55,8 @@ class Remembering(WindowKinds):
     def __post_init__(self) -> None:
         super().__init__()
 
-    def kind_for(self, plan: WindowPlan, caller: bytes, names: tuple[str, ...]) -> str | None:
-        self.asked.append(super().kind_for(plan, caller, names))
+    def kind_for(self, plan: WindowPlan, caller: bytes, names: tuple[str, ...], text: str) -> str | None:
+        self.asked.append(super().kind_for(plan, caller, names, text))
         return self.asked[-1]
 
     def rest_over(self) -> None:
@@ -550,6 +550,20 @@ def asked_of_the_engine(both: BothWays) -> list[Any]:
 
     upstream.send = noted  # type: ignore[method-assign]
     return bodies
+
+
+def test_a_new_search_takes_one_request_and_one_that_comes_again_asks_for_no_text(
+    both: BothWays, own_copy: str
+) -> None:
+    both.send(f"/{own_copy}/_search", search("t", "cat dog water"))  # compares both kinds of window
+    bodies = asked_of_the_engine(both)
+    new = both.send(f"/{own_copy}/_search", search("t", "bread car"))
+    assert ["stored_fields" in body for body in bodies] == [False]
+    bodies.clear()
+    again = both.send(f"/{own_copy}/_search", search("t", "bread car"))
+    assert [body.get("stored_fields") for body in bodies] == ["_none_", None]
+    assert [body["size"] for body in bodies] == [100, 5]
+    assert without_time(again) == without_time(new)
 
 
 @pytest.mark.parametrize("n", [1, N_DOCUMENTS])

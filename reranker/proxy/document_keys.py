@@ -1,0 +1,50 @@
+"""What the bag of a document is cached by: what a hit without its text says of its document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from reranker.proxy.search import Search
+from reranker.service.text_bags import Bag
+
+
+class Reading(NamedTuple):
+    """How a caller's search reads documents. The caller counts since not everybody may read each field.
+
+    Attributes:
+        caller: `caller_key` of the request.
+        names: the searched indices as the search names them: a sequence number counts within a shard, and an alias may
+            choose one.
+        fields: that are read, each as often as it counts.
+        or_all: whether every string is read where these hold no known word.
+    """
+
+    caller: bytes
+    names: tuple[str, ...]
+    fields: tuple[str, ...]
+    or_all: bool
+
+
+DocumentKey = tuple[str, str, int, int]
+"""A document at one time: the reading, as a text whose hash is computed once for a window; the index; the sequence
+number, which changes with each writing; the primary term."""
+
+
+def document_keys(search: Search, hits: Sequence[Mapping[str, Any]], caller: bytes) -> list[DocumentKey | None]:
+    """What the documents of hits are known by, in an index of one shard."""
+    reading = repr(Reading(caller, search.indices, search.weighted_fields, not search.text_fields))
+    # An engine gives -2 where it knows no sequence number.
+    return [
+        (reading, hit["_index"], number, hit["_primary_term"])
+        if isinstance(number := hit.get("_seq_no"), int) and number >= 0
+        else None
+        for hit in hits
+    ]
+
+
+class CachedBag(NamedTuple):
+    """A document's bag and id."""
+
+    bag: Bag
+    doc_id: str
