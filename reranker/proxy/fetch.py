@@ -173,26 +173,22 @@ def _with_failure(windows: Sequence[Window], failed: Sequence[Window], why: Fall
     return [replace(window, failure=outcome) if window in failed else window for window in windows]
 
 
-def compare_kinds(request: SearchRequest, windows: Sequence[tuple[Window, str]], kinds: WindowKinds) -> None:
-    """Asks for ids-only windows beside whole ones, to learn whether they say the same.
-
-    Args:
-        windows: whole ones, each with the kind that may serve instead.
-    """
+def compare_kinds(request: SearchRequest, windows: Sequence[Window], kind: str, kinds: WindowKinds) -> None:
+    """Asks for ids-only windows of a kind beside whole ones, to learn whether they say the same."""
     caller = request.calls.incoming.caller
     compared = [
-        (window, kind)
-        for window, kind in windows
+        window
+        for window in windows
         if kinds.is_to_compare(kind, window.search.window_plan, caller, window.search.indices)
     ]
     if not compared:
         return
-    bodies = [(window.search.header, window.search.window_body(window.translation, kind)) for window, kind in compared]
-    replaced = _REPLACED[True, compared[0][0].translation is not None]
+    bodies = [(window.search.header, window.search.window_body(window.translation, kind)) for window in compared]
+    replaced = _REPLACED[True, compared[0].translation is not None]
     answers: Sequence[EngineAnswer] = ()
     with suppress(Fallback):
         answers = ask(request, bodies, request.calls.search_again, replaced).answers
-    for number, (window, kind) in enumerate(compared):
+    for number, window in enumerate(compared):
         if number < len(answers) and is_same_window(kind, _said(window.answer), _said(answers[number])):
             kinds.is_same(window.search.indices, kind)
         else:

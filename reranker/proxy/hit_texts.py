@@ -1,7 +1,7 @@
 """Finds the bag of words of each hit of a window. Where it is to be found depends on the kind of the window:
 
-    stored_bags         the doc values of the hit
     sequence_numbers    the cache; documents that are not in it are fetched by one search
+    stored_bags         the doc values of the hit
     whole               the hit's `_source`: its bag in an index of our own, its text in any other
 
 Where the caller's `_source` filter keeps the text back it is looked up by one search for all such hits; where the index
@@ -57,10 +57,12 @@ class WindowBags(NamedTuple):
     Attributes:
         bags: of each hit, with its language; an empty bag where no text can be had.
         doc_ids: their ids.
+        are_ours: whether all are of indices that Sinkrank made.
     """
 
     bags: Sequence[Bag]
     doc_ids: Sequence[str]
+    are_ours: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +71,14 @@ class _Hits:
 
     Attributes:
         keys: what their documents are cached by.
+        are_ours: whether all are of indices that Sinkrank made.
         is_partial: whether their `_source` may lack what is to be read.
     """
 
     search: Search
     hits: Sequence[Hit]
     keys: Sequence[DocumentKey | None]
+    are_ours: bool = False
     is_partial: bool = False
 
     def lacking(self, bags: Sequence[object | None]) -> _Hits:
@@ -124,47 +128,53 @@ class HitTexts:
         """Empties the cache of bags by sequence numbers."""
         self._cached.clear()
 
-    def kind_of(self, window: Window) -> str | None:
-        """The kind of ids-only window that may serve a search instead of this whole one; None if there is none."""
-        if self._has_stored_bags(window):
-            return STORED_BAGS
-        return SEQUENCE_NUMBERS if is_of_one_shard(window.answer.raw.parsed) else None
+    def has_bags(self, window: Window, kind: str) -> bool:
+        """Whether the bags of a window's hits would be known if it were of an ids-only kind."""
+        return is_of_one_shard(window.answer.raw.parsed) if kind == SEQUENCE_NUMBERS else self._are_ours(window)
 
-    def _has_stored_bags(self, window: Window) -> bool:
+    def _are_ours(self, window: Window) -> bool:
         return all(map(self._is_ours, {str(hit.get("_index")) for hit in window.hits}))
 
     def _of_stored(self, windows: Sequence[Window], calls: EngineCalls, look_up: LookUp) -> list[WindowBags | None]:
         """By the doc values of each hit."""
-        return [self._in_doc_values(window) if self._has_stored_bags(window) else None for window in windows]
+        found = [self._in_doc_values(window) if self._are_ours(window) else None for window in windows]
+        for window, own in zip(windows, found, strict=True):
+            if own is not None:
+                self._cache(_document_keys(window, calls), own.bags, own.doc_ids)
+        return found
 
     def _of_numbers(self, windows: Sequence[Window], calls: EngineCalls, look_up: LookUp) -> list[WindowBags | None]:
         """From the cache; documents that are not in it are fetched, for all windows in one request."""
-        keys = [document_keys(window.search, window.hits, calls.incoming.caller) for window in windows]
+        keys = [_document_keys(window, calls) for window in windows]
         cached = list(map(self._cached.get, keys))
         lacking = [
-            _Hits(window.search, window.hits, own_keys).lacking(own)
+            _Hits(window.search, window.hits, own_keys, self._are_ours(window)).lacking(own)
             for window, own_keys, own in zip(windows, keys, cached, strict=True)
         ]
         fetched = _fetched(lacking, look_up)
         read = [replace(one, hits=hits or ()) for one, hits in zip(lacking, fetched, strict=True)]
         found: list[WindowBags | None] = []
-        for window, own, hits, bags in zip(windows, cached, fetched, self._read(read, calls, look_up), strict=True):
+        new_bags = self._read(read, calls, look_up)
+        for window, one, own, hits, bags in zip(windows, lacking, cached, fetched, new_bags, strict=True):
             if hits is None or not is_of_one_shard(window.answer.raw.parsed):
                 found.append(None)
                 continue
             new = iter(map(CachedBag, bags, (str(hit["_id"]) for hit in hits)))
-            both = [next(new) if one is None else one for one in own]
-            found.append(WindowBags([one.bag for one in both], [one.doc_id for one in both]))
+            both = [next(new) if each is None else each for each in own]
+            found.append(WindowBags([each.bag for each in both], [each.doc_id for each in both], one.are_ours))
         return found
 
     def _of_whole(self, windows: Sequence[Window], calls: EngineCalls, look_up: LookUp) -> list[WindowBags | None]:
         """From the `_source` of each hit."""
-        hits = []
-        for window in windows:
-            keys: Sequence[DocumentKey | None] = [None] * len(window.hits)
-            if is_of_one_shard(window.answer.raw.parsed):
-                keys = document_keys(window.search, window.hits, calls.incoming.caller)
-            hits.append(_Hits(window.search, window.hits, keys, window.search.source_filter.is_partial))
+        hits = [
+            _Hits(
+                window.search,
+                window.hits,
+                _document_keys(window, calls),
+                is_partial=window.search.source_filter.is_partial,
+            )
+            for window in windows
+        ]
         bags = self._read(hits, calls, look_up)
         return [WindowBags(own, [str(hit.get("_id")) for hit in one.hits]) for own, one in zip(bags, hits, strict=True)]
 
@@ -179,14 +189,14 @@ class HitTexts:
             found = find(lacking, calls, look_up)
             if find != self._from_cache:
                 for one, own in zip(lacking, found, strict=True):
-                    self._cache(one, own)
+                    self._cache(one.keys, own, [str(hit.get("_id")) for hit in one.hits])
             bags = [_filled(own, rest) for own, rest in zip(bags, found, strict=True)]
         return [[bag for bag in own if bag is not None] for own in bags]
 
-    def _cache(self, hits: _Hits, bags: Sequence[Bag | None]) -> None:
+    def _cache(self, keys: Sequence[DocumentKey | None], bags: Sequence[Bag | None], doc_ids: Sequence[str]) -> None:
         self._cached.put(
-            (key, CachedBag(bag, str(hit.get("_id"))))
-            for key, hit, bag in zip(hits.keys, hits.hits, bags, strict=True)
+            (key, CachedBag(bag, doc_id))
+            for key, bag, doc_id in zip(keys, bags, doc_ids, strict=True)
             if key is not None and bag is not None
         )
 
@@ -240,7 +250,7 @@ class HitTexts:
                 return None
             bags.append(bag)
             ids.append(str(doc_id))
-        return WindowBags(bags, ids)
+        return WindowBags(bags, ids, are_ours=True)
 
     def packed_bag(self, source: Mapping[str, Any], key_names: Sequence[str] = ()) -> Bag | None:
         """The bag in a `_source` of an index of ours; None where there is none.
@@ -305,9 +315,16 @@ class HitTexts:
         return [[*self._texts.read([text or "" for text in own], [language] * len(own))] for own in texts]
 
 
+def _document_keys(window: Window, calls: EngineCalls) -> Sequence[DocumentKey | None]:
+    """What the documents of a window are cached by; nothing where it is of several shards."""
+    if not is_of_one_shard(window.answer.raw.parsed):
+        return [None] * len(window.hits)
+    return document_keys(window.search, window.hits, calls.incoming.caller)
+
+
 def _fetched(lacking: Sequence[_Hits], look_up: LookUp) -> list[list[Hit] | None]:
     """The documents of hits, in their order; None where one is not there any more."""
-    asked = [(one.search, _numbers_body(one.search, one.hits)) for one in lacking if one.hits]
+    asked = [(one.search, _numbers_body(one)) for one in lacking if one.hits]
     answers = iter(look_up(asked) if asked else ())
     found: list[list[Hit] | None] = []
     for one in lacking:
@@ -327,14 +344,14 @@ def _identity(hit: Hit) -> tuple[Any, ...]:
     return tuple(hit.get(name) for name in ("_index", "_id", "_routing"))
 
 
-def _numbers_body(search: Search, hits: Sequence[Hit]) -> bytes:
-    """Asks for the texts of hits by their sequence numbers."""
+def _numbers_body(lacking: _Hits) -> bytes:
+    """Asks for the bags or texts of hits by their sequence numbers."""
     body = {
-        "query": {"terms": {"_seq_no": [hit.get("_seq_no") for hit in hits]}},
-        "size": len(hits),
+        "query": {"terms": {"_seq_no": [hit.get("_seq_no") for hit in lacking.hits]}},
+        "size": len(lacking.hits),
         "seq_no_primary_term": True,
         "track_total_hits": False,
-        "_source": list(search.text_fields) or True,
+        "_source": _WITHOUT_VECTOR if lacking.are_ours else list(lacking.search.text_fields) or True,
     }
     return json.dumps(body).encode()
 

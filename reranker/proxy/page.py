@@ -136,7 +136,8 @@ def _fetch_hits(request: SearchRequest, pages: Sequence[tuple[RankedWindow, Sequ
     # Documents of ours come whole: to find their members the engine would read the vector, which takes it longer than
     # all else of the page. All pages of a request are read alike. Where their filters differ the engine applies them.
     filters = {
-        ranked.window.search.source_filter.plain if ranked.window.kind == STORED_BAGS else None for ranked, _ in pages
+        ranked.window.search.source_filter.plain if ranked.found is not None and ranked.found.are_ours else None
+        for ranked, _ in pages
     }
     plain = filters.pop() if len(filters) == 1 else None
     bodies = [(ranked.window.search.header, _page_body(ranked, places, plain is not None)) for ranked, places in pages]

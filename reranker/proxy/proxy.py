@@ -32,7 +32,7 @@ from reranker.proxy.read import Skip, read_request
 from reranker.proxy.search import Outcome, Search, SearchRequest
 from reranker.proxy.translation import SearchTranslator
 from reranker.proxy.window import AsItCame, Misfit, Window
-from reranker.proxy.window_kinds import WindowKinds
+from reranker.proxy.window_kinds import IDS_ONLY, SEQUENCE_NUMBERS, WindowKinds
 from reranker.proxy.write import write_answer
 from reranker.query_dsl.field_types import FieldTypeCache
 from reranker.service.engine import engine_access
@@ -208,7 +208,7 @@ class Proxy:
     ) -> _Answered:
         windows, ranked = self._rank(request, kinds, slot, is_again)
         fetched = fetch_pages(request, ranked)
-        self._compare_kinds(request, windows.windows)
+        self._learn_kinds(request, windows.windows)
         pages = iter(fetched.pages)
         lines = [windows.skipped.get(place) or next(pages) for place in range(len(request.lines))]
         return _Answered(windows.fetched, lines, windows.engine_s + fetched.engine_s)
@@ -228,13 +228,16 @@ class Proxy:
         windows = fetch(request, kinds, send, ranking.translator, slot)
         return windows, ranking.ranker.rank(request, windows.windows, prepared, slot)
 
-    def _compare_kinds(self, request: SearchRequest, windows: Sequence[Window]) -> None:
-        """Learns whether ids-only windows serve the searches whose windows were whole, and larger than the page."""
-        kind_of, caller = self.ranking.ranker.texts.kind_of, request.calls.incoming.caller
-        whole = [window for window in windows if window.kind is None and len(window.hits) > window.search.page.size]
-        compare_kinds(request, [(one, kind) for one in whole if (kind := kind_of(one)) is not None], self._kinds)
-        for window in whole:
-            self._kinds.is_answered(caller, window.search.indices, window.search.query.text)
+    def _learn_kinds(self, request: SearchRequest, windows: Sequence[Window]) -> None:
+        """Learns which ids-only windows serve the searches whose windows were larger than the page."""
+        caller, texts = request.calls.incoming.caller, self.ranking.ranker.texts
+        larger = [window for window in windows if len(window.hits) > window.search.page.size]
+        for kind in IDS_ONLY:
+            whole = [window for window in larger if window.kind is None and texts.has_bags(window, kind)]
+            compare_kinds(request, whole, kind, self._kinds)
+        for window in larger:
+            if window.kind != SEQUENCE_NUMBERS:
+                self._kinds.is_answered(caller, window.search.indices, window.search.query.text)
 
     def _outcome(self, incoming: Incoming, outcomes: Sequence[Outcome]) -> tuple[str, str]:
         """The status and reason of all searches together: of several how many went which way."""

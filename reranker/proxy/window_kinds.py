@@ -3,15 +3,14 @@
 A window of 100 hits with their stored fields costs the engine more than the search itself. An ids-only window has none
 of them, neither `_id` nor `_source`. There are two kinds, and one rule chooses between them:
 
+    sequence_numbers    the hits carry their sequence numbers, by which bags are cached, and others fetched: indices of
+                        one shard, as these numbers count within a shard, where the same text was searched before
     stored_bags         the hits carry `doc_id` and their bag of words as doc values: indices of our own
-    sequence_numbers    the hits carry their sequence numbers, by which bags are cached; others are fetched by these:
-                        other indices of one shard, since a sequence number counts within a shard, where a search for
-                        the same text was answered before
 
-All else is asked for whole: most documents of a first search are new, and one request for all of them costs the engine
-and the proxy less than three. Once the order is known, the hits of the page are fetched with all that the caller asked
-for (`page.py`). Where anything does not fit together (a hit is gone or was written again, a bag is missing), the search
-is done again with the whole window (`Proxy.search`).
+All else is asked for whole: most documents of a new search are not cached, and one request for all of them costs the
+engine and the proxy less than three. Once the order is known, the hits of the page are fetched with all that the caller
+asked for (`page.py`). Where anything does not fit together (a hit is gone or was written again, a bag is missing), the
+search is done again with the whole window (`Proxy.search`).
 
 The first search of an index is a whole window. Its ids-only window is then asked for too, and compared: a search
 pipeline or plugin that works on the hits' contents shows in that. After a failure windows are whole for a while.
@@ -30,8 +29,9 @@ from cachetools import TTLCache
 from reranker.base.raw_json import TOO_DEEP
 from reranker.query_dsl.answer_filters import BAG_FIELD, FIELDS, ID_FIELD, URL_PARAMETERS
 
-STORED_BAGS, SEQUENCE_NUMBERS = "stored_bags", "sequence_numbers"
-IDS_ONLY = (STORED_BAGS, SEQUENCE_NUMBERS)
+SEQUENCE_NUMBERS, STORED_BAGS = "sequence_numbers", "stored_bags"
+# The one that costs less first.
+IDS_ONLY = (SEQUENCE_NUMBERS, STORED_BAGS)
 
 # How long a comparison counts, and how long windows are whole after a failure.
 TRUST_S = 300.0
@@ -194,7 +194,7 @@ class WindowKinds:
 
     def __init__(self, kinds: Collection[str] = IDS_ONLY, clock: Callable[[], float] = time.monotonic) -> None:
         self._kinds = kinds
-        self._compared: TTLCache[tuple[str, ...], str] = TTLCache(_MAX_KNOWN, TRUST_S, clock)
+        self._compared: TTLCache[tuple[tuple[str, ...], str], bool] = TTLCache(_MAX_KNOWN, TRUST_S, clock)
         self._resting: TTLCache[tuple[bytes, tuple[str, ...]], bool] = TTLCache(_MAX_KNOWN, REST_S, clock)
         self._answered: TTLCache[tuple[bytes, tuple[str, ...], int], bool] = TTLCache(_MAX_KNOWN, TRUST_S, clock)
         self._lock = threading.Lock()
@@ -208,14 +208,16 @@ class WindowKinds:
         if not plan.kinds:
             return None
         with self._lock:
-            kind = self._compared.get(names)
-            if kind not in plan.kinds or (caller, names) in self._resting:
+            if (caller, names) in self._resting:
                 return None
-            is_served = kind == STORED_BAGS or (caller, names, hash(text)) in self._answered
-            return kind if is_served else None
+            is_answered = (caller, names, hash(text)) in self._answered
+            for kind in plan.kinds:
+                if (kind == STORED_BAGS or is_answered) and (names, kind) in self._compared:
+                    return kind
+            return None
 
     def is_answered(self, caller: bytes, names: tuple[str, ...], text: str) -> None:
-        """The bags of a whole window are cached."""
+        """The bags of a window for this text are cached."""
         with self._lock:
             self._answered[caller, names, hash(text)] = True
 
@@ -224,12 +226,12 @@ class WindowKinds:
         if kind not in plan.kinds or kind not in self._kinds:
             return False
         with self._lock:
-            return self._compared.get(names) != kind and (caller, names) not in self._resting
+            return (names, kind) not in self._compared and (caller, names) not in self._resting
 
     def is_same(self, names: tuple[str, ...], kind: str) -> None:
         """A comparison has shown it."""
         with self._lock:
-            self._compared[names] = kind
+            self._compared[names, kind] = True
 
     def failed(self, caller: bytes, names: tuple[str, ...]) -> None:
         """An ids-only window or its page did not fit together, or a comparison failed."""

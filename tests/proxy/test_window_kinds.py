@@ -17,7 +17,7 @@ from reranker.proxy.window_kinds import (
 )
 
 CALLER, NAMES, TEXT = b"caller", ("pages",), "black cat"
-PLAN = WindowPlan((STORED_BAGS, SEQUENCE_NUMBERS))
+PLAN = WindowPlan((SEQUENCE_NUMBERS, STORED_BAGS))
 MATCH = {"match": {"t": "cat"}}
 
 
@@ -131,6 +131,16 @@ def test_a_text_is_searched_by_sequence_numbers_once_its_bags_are_cached() -> No
     assert kinds.kind_for(PLAN, CALLER, NAMES, TEXT) == SEQUENCE_NUMBERS
     now[0] = 301.0
     assert kinds.kind_for(PLAN, CALLER, NAMES, TEXT) is None
+
+
+def test_an_index_of_ours_is_searched_by_sequence_numbers_where_bags_are_cached_and_else_by_stored_bags() -> None:
+    kinds = WindowKinds()
+    for kind in (SEQUENCE_NUMBERS, STORED_BAGS):
+        kinds.is_same(NAMES, kind)
+    assert kinds.kind_for(PLAN, CALLER, NAMES, TEXT) == STORED_BAGS
+    kinds.is_answered(CALLER, NAMES, TEXT)
+    assert kinds.kind_for(PLAN, CALLER, NAMES, TEXT) == SEQUENCE_NUMBERS
+    assert kinds.kind_for(WindowPlan((STORED_BAGS,)), CALLER, NAMES, TEXT) == STORED_BAGS
 
 
 def test_windows_can_be_kept_whole() -> None:
