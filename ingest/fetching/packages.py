@@ -1,4 +1,5 @@
-"""Fetches an archive from npm or PyPI with their clients and configuration, and reads single members of it."""
+"""Fetches an archive from npm, PyPI or Maven Central with their clients and configuration, and reads single members of
+it."""
 
 from __future__ import annotations
 
@@ -21,6 +22,8 @@ from reranker.base.errors import FetchFailed
 from reranker.base.temporary import temporary_folder
 
 _MAX_SHOWN = 400
+_SUFFIXES = {"npm": ".tgz", "PyPI": ".whl", "Maven Central": ".jar"}
+_COPY_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
 _DAMAGE = (EOFError, OSError, zlib.error, tarfile.TarError, zipfile.BadZipFile, RuntimeError, NotImplementedError)
 
 
@@ -29,11 +32,12 @@ class Package:
     """An archive in a registry.
 
     Attributes:
+        name: of Maven Central `group:artifact`.
         sha256: digest of the archive; another archive is never read.
         platform: whose wheel to take on every machine, in pip's words; empty: that of this machine.
     """
 
-    registry: Literal["npm", "PyPI"]
+    registry: Literal["npm", "PyPI", "Maven Central"]
     name: str
     version: str
     sha256: str
@@ -45,8 +49,8 @@ class Package:
 
 def archive_path(package: Package, folder: Path) -> Path:
     """Where `fetched_package` puts the archive."""
-    kind = ".tgz" if package.registry == "npm" else ".whl"
-    return folder / f"{package.name}-{package.version}{kind}"
+    name = package.name.replace(":", "-")
+    return folder / f"{name}-{package.version}{_SUFFIXES[package.registry]}"
 
 
 def fetched_package(package: Package, folder: Path, run: RunCommand = run_command) -> Path:
@@ -109,7 +113,7 @@ def _fetch(package: Package, folder: Path, run: RunCommand) -> None:
         done = run(_command(package, folder), folder)
     except FileNotFoundError as error:
         raise FetchFailed(
-            f"{package} is fetched with {client}, which is not installed; install it (npm comes with Node)"
+            f"{package} is fetched with {client}, which is not installed; install it (npm: Node; mvn: Maven)"
         ) from error
     except subprocess.TimeoutExpired as error:
         raise FetchFailed(f"{client} did not fetch {package} within {LIMIT_S} s; try again") from error
@@ -126,7 +130,7 @@ def _fetch(package: Package, folder: Path, run: RunCommand) -> None:
 
 
 def _client(package: Package) -> str:
-    return "npm" if package.registry == "npm" else "pip"
+    return {"npm": "npm", "PyPI": "pip", "Maven Central": "mvn"}[package.registry]
 
 
 def _command(package: Package, folder: Path) -> list[str]:
@@ -135,6 +139,9 @@ def _command(package: Package, folder: Path) -> list[str]:
         if npm is None:
             raise FileNotFoundError("npm")
         return [npm, "pack", f"{package.name}@{package.version}", "--pack-destination", str(folder), "--ignore-scripts"]
+    if package.registry == "Maven Central":
+        options = [f"-Dartifact={package.name}:{package.version}", f"-DoutputDirectory={folder}"]
+        return ["mvn", "-B", "-q", _COPY_GOAL, *options]
     pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--no-input"]
     pip += ["--platform", package.platform] if package.platform else []
     return [*pip, "--disable-pip-version-check", "--dest", str(folder), f"{package.name}=={package.version}"]

