@@ -184,14 +184,10 @@ def show_report(report: PreparationReport, texts: Texts) -> None:
     lines += report.notes
     lines += filter(None, [_not_used(texts.used.not_used, texts.used.needs_words)])
     lines += [f"without {name}: {reason}" for name, reason in report.left_out.items()]
-    result = report.result
-    if result.mrr is not None:
-        asked = "translations" if report.across else "titles" if report.has_titles else "first words"
-        lines.append(f"MRR of a search for {report.n_queries} {asked} of your documents: {result.mrr:.3f}")
     summary = report.summary
     languages = ", ".join(f"{code} {n:,}" for code, n in summary.languages.items())
     lines += [
-        f"words of the documents without an embedding: {result.unknown_share:.1%}",
+        f"words of the documents without an embedding: {report.unknown_share:.1%}",
         f"{summary.output}: {sum(summary.languages.values()):,} words of {summary.dim} dimensions ({languages}), in "
         f"{_time(summary.seconds)}",
     ]

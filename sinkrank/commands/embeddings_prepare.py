@@ -98,18 +98,17 @@ def prepare(
     ).checked()
     if not dry_run:
         check_output(settings.embeddings_path, replace=replace)
-    threads = settings.n_threads
     with preparing.work_folder(settings) as folder:
         with shown.progress_bars() as progress:
             texts = preparing.read_documents(files or [], index, layout, group_field, settings, folder, progress)
-        plan = make_plan(texts, settings.home, left_out, threads, query_languages)
+        plan = make_plan(texts, settings.home, left_out, settings.n_threads, query_languages)
         described = preparing.described(texts, plan)
         if dry_run:
             shown.print_json(described) if json_ else preparing.show_plan(described, shown.results())
             return
         preparing.show_plan(described, shown.talk())
         with shown.progress_steps() as progress:
-            report = run(texts, plan, settings.embeddings_path, replace=replace, n_threads=threads, progress=progress)
+            report = run(texts, plan, settings.embeddings_path, replace=replace, progress=progress)
     if json_:
         shown.print_json(preparing.as_json(asdict(report), texts))
     else:

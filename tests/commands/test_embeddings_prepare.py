@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -97,16 +98,13 @@ def left_over(home: Path) -> list[Path]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("encoder", "published")
-def test_all_parts_are_joined_and_the_result_checked(empty_home: Path, run: Run, english: str) -> None:
+def test_all_parts_are_joined(empty_home: Path, run: Run, english: str) -> None:
     report = json.loads(run(*PREPARE, english, "--json").stdout)
     assert [part["name"] for part in report["made"]] == ["training", "encoder", "published"]
     assert report["left_out"].pop("dictionaries") == "the documents are in one language"
     assert report["left_out"].pop("passages").endswith("passages of 40 words, fewer than 500")
     assert report["left_out"] == {}
-    assert report["n_queries"] > 50
-    assert report["has_titles"]
-    assert 0 < report["result"]["mrr"] <= 1
-    assert report["result"]["unknown_share"] == 0
+    assert report["unknown_share"] == 0
     assert report["made"][2]["n_words"] == 3
     found = store(empty_home)
     # The word that is published alone comes after those of the documents.
@@ -173,7 +171,7 @@ def test_a_pipe_has_a_line_for_each_step_and_the_next_command(empty_home: Path, 
 
 def test_one_part_alone_will_do(empty_home: Path, run: Run, english: str) -> None:
     result = run(*PREPARE, english, "--without", "encoder,published")
-    assert "a search for 69 titles" in result.stdout or "a search for 68 titles" in result.stdout
+    assert re.search(r"words of the documents without an embedding: \d+\.\d%", result.stdout)
     assert list(store(empty_home).languages) == ["en"]
     assert "--replace" in run(*PREPARE, english, exits=1).stderr
 
@@ -207,7 +205,6 @@ def test_several_languages_are_aligned_by_their_groups(
     empty_home: Path, run: Run, bilingual: str, encoder: list[str]
 ) -> None:
     report = json.loads(run(*PREPARE, bilingual, "--json").stdout)
-    assert report["across"]
     assert [part["name"] for part in report["made"]] == ["training", "encoder"]
     assert sorted(report["summary"]["languages"]) == ["en", "fr"]
     assert any("without the dictionary en-fr: the registry does not answer" in note for note in report["notes"])
@@ -365,7 +362,6 @@ def test_the_documents_may_be_an_index_of_ones_own(
     fields = {"headline": {"type": "text"}, "body_text": {"type": "text"}}
     index = make_foreign(fields, [{"headline": row["title"], "body_text": row["text"]} for row in pages("en")])
     report = json.loads(run(*PREPARE, "--store", engine.url, "--index", index, "--json").stdout)
-    assert report["has_titles"]
     assert [part["name"] for part in report["made"]] == ["training", "encoder"]
     found = store(empty_home)
     assert found.meta["n_documents"] == {"en": 69}

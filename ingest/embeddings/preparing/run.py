@@ -1,4 +1,4 @@
-"""Executes a plan: makes the parts, joins them, takes the last steps and checks the result."""
+"""Executes a plan: makes the parts, joins them, and takes the last steps."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ingest.embeddings.joining import join
-from ingest.embeddings.preparing.check import CheckResult, check, draw_sample
 from ingest.embeddings.preparing.parts import ENCODER, MAX_OTHERS, EmbeddingsPart
 from ingest.embeddings.preparing.plan import NEEDS_ENCODER, PreparationPlan
 from ingest.embeddings.preparing.texts import Texts
 from ingest.embeddings.summary import EmbeddingsSummary
+from ingest.embeddings.word_frequencies import WordFrequencies
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput, SinkrankError
 from reranker.embeddings import Embeddings
@@ -33,19 +33,15 @@ class PreparationReport:
     """The result of preparing.
 
     Attributes:
-        result: of the whole.
+        unknown_share: share of the documents' words without an embedding, 0 to 1; a word counts once a document.
         left_out: name → why a part is missing.
-        across, has_titles, n_queries: the queries of the check (`check.CheckSample`).
     """
 
     summary: EmbeddingsSummary
     made: list[MadePart]
-    result: CheckResult
+    unknown_share: float
     left_out: dict[str, str]
     notes: list[str]
-    across: bool
-    has_titles: bool
-    n_queries: int
 
 
 @dataclass(slots=True)
@@ -61,7 +57,6 @@ def prepare(
     output: Path,
     *,
     replace: bool = False,
-    n_threads: int = 1,
     progress: Progress = no_progress,
 ) -> PreparationReport:
     """Makes the embeddings. The parts stay beside the texts until the caller deletes them.
@@ -92,19 +87,15 @@ def prepare(
     summary = _finished(stores, plan, texts, left_out, notes, progress)
     put_in_place(summary.output, output, replace=replace)
     embeddings = Embeddings.open(output)
-    sample = draw_sample(texts)
     return PreparationReport(
         summary=EmbeddingsSummary.of(embeddings, started, summary.skipped),
         made=[
             MadePart(store.part.name, store.part.description, store.embeddings.n_terms, store.seconds)
             for store in stores
         ],
-        result=check(embeddings, sample, n_threads, progress),
+        unknown_share=_unknown_share(embeddings, texts.collection),
         left_out=left_out,
         notes=notes,
-        across=sample.across,
-        has_titles=sample.has_titles,
-        n_queries=len(sample.queries),
     )
 
 
@@ -157,3 +148,11 @@ def _made(part: EmbeddingsPart, texts: Texts, notes: list[str], progress: Progre
     notes += [f"{part.name}: {n:,} {reason}" for reason, n in summary.skipped.items()]
     notes += [f"{part.name}: {warning}" for warning in summary.warnings]
     return _Store(part, Embeddings.open(summary.output), time.monotonic() - started)
+
+
+def _unknown_share(embeddings: Embeddings, words: WordFrequencies) -> float:
+    n_all = n_known = 0
+    for language, counter in words.document_frequencies.items():
+        n_all += counter.total()
+        n_known += sum(n for word, n in counter.items() if embeddings.vocabulary.find(language, word) >= 0)
+    return 1 - n_known / n_all if n_all else 0.0

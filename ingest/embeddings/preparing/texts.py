@@ -108,9 +108,6 @@ class Texts:
         key = f"{document.language}\0{document.doc_id}" if group is None else group
         return int.from_bytes(blake2b(key.encode(), digest_size=8).digest()) / 2**64
 
-    def group(self, document: Document) -> str | None:
-        return _group(document, self.group_field)
-
 
 def read_texts(
     records: Iterable[Record],

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ingest.embeddings import onnx_batches
 from ingest.embeddings.onnx_model import OnnxModel
 from ingest.embeddings.word_encoder import Encoder, WordVectors
-from reranker.base.errors import BadInput
+from reranker.base.errors import FetchFailed
 from reranker.embeddings.onnx_session import OnnxSession
 from tests.support.onnx_model import embedding_model, tokenizer
 
@@ -89,5 +89,5 @@ def test_a_model_is_read_from_its_jar_and_a_changed_jar_is_refused(tmp_path: Pat
     loaded = model.session(tmp_path)
     assert loaded.encoded(loaded.tokenized(["a"])) == pytest.approx(np.array([[0.0, 1.0]]))
     path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(BadInput, match=r"has the sha256 .* expected"):
+    with pytest.raises(FetchFailed, match=r"has the sha256 .* expected"):
         model.session(tmp_path)

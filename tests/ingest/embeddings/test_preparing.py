@@ -7,16 +7,15 @@ from pathlib import Path
 import pytest
 
 from ingest.embeddings.document_units import Unusable
-from ingest.embeddings.preparing.check import check, draw_sample
 from ingest.embeddings.preparing.other_languages import OtherLanguages
 from ingest.embeddings.preparing.parts import NAMES
 from ingest.embeddings.preparing.passages import PassageMap
 from ingest.embeddings.preparing.plan import make_plan
 from ingest.embeddings.preparing.published_part import published_parts
+from ingest.embeddings.preparing.run import _unknown_share
 from ingest.embeddings.preparing.texts import _used_languages
 from ingest.embeddings.sentence_models import E5, MINILM
 from reranker.base.errors import BadInput
-from reranker.embeddings import Embeddings
 from reranker.text import segmentation
 from reranker.text.language_detection import detect_language
 from tests.ingest.records import read_as_texts as read
@@ -38,7 +37,7 @@ def test_documents_are_kept_with_their_groups_and_their_words_counted(tmp_path: 
     first, second, third = texts.documents()
     assert (first.doc_id, first.title, first.text, first.language) == ("1", "A cat", "The cat and the dog", "en")
     assert first.metadata == {"group": "x"}
-    assert (texts.group(second), texts.group(third)) == ("x", None)
+    assert (second.metadata, third.metadata) == ({"group": "x"}, {})
 
 
 def test_a_share_of_the_documents_keeps_translations_together(tmp_path: Path) -> None:
@@ -213,43 +212,9 @@ def test_large_published_vectors_are_taken_when_they_are_there(tmp_path: Path) -
     assert part.estimate(read(tmp_path, ROWS)).download_bytes == 0
 
 
-def vectors(folder: Path, **rows: tuple[float, float]) -> Embeddings:
-    return write_embeddings(folder, {"en": rows})
-
-
-def test_titles_ask_for_their_own_texts(tmp_path: Path) -> None:
-    rows = [
-        {"id": "1", "language": "en", "title": "cat", "text": "kitten purrs"},
-        {"id": "2", "language": "en", "title": "car", "text": "engine wheel"},
-        {"id": "3", "language": "en", "title": "Again", "text": "wheel"},
-        {"id": "4", "language": "en", "title": "Again", "text": "purrs"},  # the same title asks for two texts
-    ]
-    texts = read(tmp_path, rows)
-    sample = draw_sample(texts)
-    assert sorted(query.text for query in sample.queries) == ["car", "cat"]
-    assert sample.has_titles
-    of_car = {"car": (0.0, 1.0), "engine": (0.1, 1.0), "wheel": (0.0, 1.0)}
-    good = vectors(tmp_path / "good", cat=(1, 0.1), kitten=(1, 0), purrs=(0.9, 0.1), **of_car)
-    found = check(good, sample)
-    # cat is nearer to a text of purrs and kitten than to any other; so is car to engine and wheel or wheel alone.
-    assert found.mrr is not None
-    assert found.mrr >= 0.5
-    assert found.unknown_share == 0
-    # Without cat, kitten and purrs: one query of two is unknown, and 3 of 6 words.
-    assert check(vectors(tmp_path / "half", **of_car), sample).unknown_share == 0.5
-    assert check(vectors(tmp_path / "none", other=(1, 0)), sample).mrr == 0
-
-
-def test_beginnings_ask_for_translations_where_there_are_some(tmp_path: Path) -> None:
-    rows = [
-        {"id": f"{code}{n}", "language": code, "group": str(n), "text": f"word{chr(97 + n)} text"}
-        for n in range(6)
-        for code in ("en", "fr")
-    ]
-    sample = draw_sample(read(tmp_path, rows))
-    assert sample.across
-    assert len(sample.queries) == 6
-    assert {query.language for query in sample.queries} == {"en", "fr"}
-    for query in sample.queries:
-        language, text = sample.texts[query.place]
-        assert (language, text) == ("fr" if query.language == "en" else "en", query.text)
+def test_the_share_of_unknown_words_counts_a_word_once_a_document(tmp_path: Path) -> None:
+    texts = read(
+        tmp_path, [{"id": "1", "language": "en", "text": "cat cat dog"}, {"id": "2", "language": "en", "text": "cat"}]
+    )
+    known = write_embeddings(tmp_path / "store", {"en": {"cat": (1, 0)}})
+    assert _unknown_share(known, texts.collection) == pytest.approx(1 / 3)
