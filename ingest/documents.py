@@ -20,6 +20,8 @@ MAX_ID_BYTES = 512
 
 # The default language of rows whose language is to be detected.
 DETECTED = "auto"
+# With a lower confidence the language is `und`.
+_MIN_CONFIDENCE = 0.5
 
 # Our own names, and those of ir_datasets, BEIR, TREC and tutorials of search engines.
 _ID_FIELDS = ("id", "doc_id", "_id", "docno")
@@ -40,7 +42,6 @@ class Layout:
         id_field, language_field, title_field, text_field: None uses the first usual name that a row has, such as `id`,
             `doc_id`, `_id` and `docno`.
         default_language: language of rows that name none; `auto` detects it.
-        min_confidence: minimum confidence of a detected language, 0 to 1; below it the language is `und`.
         types: types of metadata fields that are strings: `int`, `float`, `bool` (true or false), or `list` (split
             at |).
     """
@@ -51,7 +52,6 @@ class Layout:
     text_field: str | None = None
     url_field: str = "url"
     default_language: str | None = None
-    min_confidence: float = 0.5
     types: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -74,13 +74,11 @@ class Layout:
         """The layout with its language as a code.
 
         Raises:
-            WrongParameter: an unknown language or type, or a confidence outside 0 to 1.
+            WrongParameter: an unknown language or type.
         """
         unknown = sorted(set(self.types.values()) - set(_TYPES))
         if unknown:
             raise WrongParameter(f"type {unknown[0]!r} is not known; give one of {', '.join(_TYPES)}")
-        if not 0 <= self.min_confidence <= 1:
-            raise WrongParameter(f"the minimum confidence is {self.min_confidence}; give 0 to 1")
         if self.default_language in (None, DETECTED):
             return self
         return replace(self, default_language=language_code(str(self.default_language)))
@@ -157,7 +155,7 @@ def as_document(values: Mapping[str, Any], layout: Layout) -> Document:
             f"no field {layout.language_fields[0]!r}; add it, or give the language of all documents with --lang"
         )
     if language == DETECTED:
-        language = detect_language(f"{title}\n{text}", layout.min_confidence)
+        language = detect_language(f"{title}\n{text}", _MIN_CONFIDENCE)
     return Document(
         doc_id=_doc_id(values, layout.id_fields) or content_id(language, title, text),
         text=text,

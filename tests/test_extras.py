@@ -97,7 +97,6 @@ NEEDS = [
     ),
     ("lxml", ROW + "parse(Row('a', 1, b'<p>cat</p>', {'id': 'a'}, None, 'html'))", "html"),
     ("trafilatura", ROW + "parse(Row('a', 1, b'<p>cat</p>', {'id': 'a'}, None, 'html'))", "html"),
-    ("lxml", ROW + "parse(Row('a', 1, b'<DOC><DOCNO>1</DOCNO><TEXT>a</TEXT></DOC>', None, None, 'trec'))", "html"),
     ("zstandard", OPEN, "zstd"),
     ("lxml", "import sinkrank.demo", "demo"),
 ]

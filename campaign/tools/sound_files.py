@@ -58,13 +58,6 @@ def _text(rows: Sequence[Row]) -> bytes:
     return "\n\n".join(row["text"] for row in rows).encode()
 
 
-def _trec(rows: Sequence[Row]) -> bytes:
-    return "".join(
-        f"<DOC>\n<DOCNO>{row['id']}</DOCNO>\n<TITLE>{row['title']}</TITLE>\n<TEXT>{row['text']}</TEXT>\n</DOC>\n"
-        for row in rows
-    ).encode()
-
-
 DOCUMENTS: dict[str, Callable[[Sequence[Row]], bytes]] = {
     ".jsonl": _jsonl,
     ".csv": _separated(","),
@@ -73,7 +66,6 @@ DOCUMENTS: dict[str, Callable[[Sequence[Row]], bytes]] = {
     ".html": _html,
     ".md": _markdown,
     ".txt": _text,
-    ".trec": _trec,
 }
 
 

@@ -12,7 +12,6 @@ from ingest.files.parquet import columns_of, read_parquet
 from ingest.files.row import Row
 from ingest.files.separated import Records, header, read_csv
 from ingest.files.sources import Source
-from ingest.files.trec import parse_trec, read_trec
 from ingest.files.walking import PAGE_FORMATS
 
 _READERS: dict[str, Callable[[Source], Iterator[Row]]] = {
@@ -20,7 +19,6 @@ _READERS: dict[str, Callable[[Source], Iterator[Row]]] = {
     "csv": read_csv,
     "tsv": read_csv,
     "parquet": read_parquet,
-    "trec": read_trec,
     "html": read_page,
     "markdown": read_page,
     "text": read_page,
@@ -31,7 +29,6 @@ _PARSERS: dict[str, Callable[[Row], Row]] = {
     "html": parse_html,
     "markdown": parse_markdown,
     "text": parse_text,
-    "trec": parse_trec,
 }
 
 

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-FORMATS = ("jsonl", "csv", "tsv", "parquet", "trec", "html", "markdown", "text")
+FORMATS = ("jsonl", "csv", "tsv", "parquet", "html", "markdown", "text")
 PAGE_FORMATS = ("html", "markdown", "text")
 
 _FORMAT_OF_SUFFIX = {
@@ -16,8 +16,6 @@ _FORMAT_OF_SUFFIX = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".parquet": "parquet",
-    ".trec": "trec",
-    ".sgml": "trec",
     ".html": "html",
     ".htm": "html",
     ".xhtml": "html",

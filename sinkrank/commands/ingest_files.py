@@ -25,7 +25,7 @@ def ingest_files(
         list[str] | None,
         typer.Argument(
             metavar="FILE",
-            help="JSONL, CSV, TSV, Parquet, TREC, HTML, Markdown or text; plain, .gz, .zst or .bz2; a folder of pages, "
+            help="JSONL, CSV, TSV, Parquet, HTML, Markdown or text; plain, .gz, .zst or .bz2; a folder of pages, "
             "a pattern, or - for standard input.",
             show_default=False,
         ),
@@ -54,12 +54,6 @@ def ingest_files(
             "--lang", metavar="CODE", help="Language of documents that name none; auto detects the language of each."
         ),
     ] = None,
-    min_confidence: Annotated[
-        float,
-        typer.Option(
-            "--min-confidence", help="Minimum confidence of a detected language; below it a document is indexed as und."
-        ),
-    ] = 0.5,
     rebuild: Annotated[
         bool,
         typer.Option("--rebuild", help="Write a new version of the index, and serve it once it is complete."),
@@ -88,7 +82,7 @@ def ingest_files(
         str | None,
         typer.Option(
             "--format",
-            help="Format of the files: jsonl, csv, tsv, parquet, trec, html, markdown or text; default: by file name.",
+            help="Format of the files: jsonl, csv, tsv, parquet, html, markdown or text; default: by file name.",
         ),
     ] = None,
     columns: Annotated[
@@ -156,7 +150,6 @@ def ingest_files(
         text_field=text_field,
         url_field=url_field,
         default_language=lang,
-        min_confidence=min_confidence,
         types=parse_pairs(types.split(",") if types else (), "--types", "FIELD=TYPE, separated by commas"),
     )
     how = Options(

@@ -63,7 +63,7 @@ def layout_of_copy(layout: Layout) -> Layout:
     """The layout of a copied index, whose rows have Sinkrank's own field names."""
     from ingest.documents import Layout
 
-    return Layout(default_language=layout.default_language, min_confidence=layout.min_confidence)
+    return Layout(default_language=layout.default_language)
 
 
 def usable(records: Iterable[Record], unusable: Unusable) -> Iterator[Document]:

@@ -238,7 +238,6 @@ def test_bad_input_is_one_line_and_exit_code_1(home: Path, run: Run, arguments: 
         (["in.jsonl", "--index", "_bad"], "cannot be an index"),
         (["in.jsonl", "--format", "xml"], "give one of jsonl, csv, tsv"),
         (["in.jsonl", "--types", "year=number"], "give one of int, float, bool, list"),
-        (["in.jsonl", "--min-confidence", "2"], "give 0 to 1"),
         (["--from-index", "localhost"], "by URL/INDEX"),
         (["in.jsonl", "--pipeline", "clean"], "has no ingest pipelines; leave out --pipeline"),
     ],

@@ -189,43 +189,6 @@ def test_a_folder_without_pages_names_the_formats_that_it_may_hold(tmp_path: Pat
         pass
 
 
-TREC = """<DOC>
-<DOCNO> FT911-1 </DOCNO>
-<HEADLINE>FT  14 MAY 91 / Cats &amp; dogs</HEADLINE>
-<TEXT>
-First <B>paragraph</B>.
-Second.
-</TEXT>
-</DOC>
-<DOC>
-<DOCNO>WT1</DOCNO>
-<DOCHDR>
-http://a.example/ HTTP/1.0 200
-</DOCHDR>
-<html><head><title>Web</title></head><body><p>A page of the web.</p></body></html>
-</DOC>
-<DOC>
-<TEXT>no id</TEXT>
-</DOC>
-<DOC>
-<DOCNO>cut</DOCNO>
-"""
-
-
-def test_trec_documents_have_the_id_title_and_text_of_their_elements(tmp_path: Path) -> None:
-    (tmp_path / "disk4.trec").write_text(TREC)
-    paper, web, nameless, cut = read(tmp_path / "disk4.trec")
-    assert paper.document == Document("FT911-1", "First paragraph . Second.", "en", "FT 14 MAY 91 / Cats & dogs")
-    assert (web.doc_id, web.document.title, web.document.text) == ("WT1", "Web", "A page of the web.")
-    assert (nameless.row.line, nameless.reason) == (16, "the document has no <DOCNO>; give it one")
-    assert "no </DOC>" in str(cut.reason)
-
-
-def test_trec_in_latin_1_is_read(tmp_path: Path) -> None:
-    (tmp_path / "in.trec").write_bytes("<DOC><DOCNO>1</DOCNO><TEXT>café</TEXT></DOC>\n".encode("latin-1"))
-    assert documents(read(tmp_path / "in.trec"))[0].text == "café"
-
-
 @pytest.mark.parametrize(
     ("row", "expected"),
     [
@@ -286,11 +249,11 @@ def test_languages_are_detected_where_there_is_enough_to_tell(tmp_path: Path, te
     assert documents(read(tmp_path / "in.jsonl", layout=Layout(default_language="auto")))[0].language == language
 
 
-def test_a_language_that_is_named_is_not_detected_and_a_higher_limit_tells_less(tmp_path: Path) -> None:
+def test_a_language_that_is_named_is_not_detected(tmp_path: Path) -> None:
     rows = [
         {"id": "1", "text": "Wasser für die Pflanzen", "lang": "fr"},
         {"id": "2", "text": "Wasser für die Pflanzen"},
     ]
     path = write_rows(tmp_path / "in.jsonl", rows)
-    layout = Layout(default_language="auto", min_confidence=1.0)
-    assert [one.language for one in documents(read(path, layout=layout))] == ["fr", "und"]
+    layout = Layout(default_language="auto")
+    assert [one.language for one in documents(read(path, layout=layout))] == ["fr", "de"]
