@@ -6,14 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import urllib3
 
 from tests.support.engines.sources import Engine, chosen_engines, is_assembled
+from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -42,17 +41,10 @@ def test_a_node_is_gone_after_its_parent_was_killed(tmp_path: Path) -> None:
         assert not is_gone(pid)
         parent.send_signal(signal.SIGKILL)
 
-    wait_until(lambda: is_gone(pid), 300)
+    wait_until(lambda: is_gone(pid), "the node is gone")
 
 
 def is_gone(pid: int) -> bool:
     """Whether no such process runs; one that is dead and only not yet waited for counts as gone."""
     state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
     return state.strip() == "" or state.strip().startswith("Z")
-
-
-def wait_until(condition: Callable[[], bool], limit_s: float) -> None:
-    deadline = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < deadline, f"not so after {limit_s} s"
-        time.sleep(0.1)

@@ -34,6 +34,7 @@ class CircuitBreaker:
     Args:
         n_failures: in a row, that open it.
         rest_s: how long it stays open before one call is tried.
+        clock: in seconds.
         on_opening: told each time that it opens.
     """
 
@@ -44,9 +45,9 @@ class CircuitBreaker:
         clock: Callable[[], float] = time.monotonic,
         on_opening: Callable[[], None] = lambda: None,
     ) -> None:
-        self._n_failures = n_failures
-        self._rest_s = rest_s
-        self._clock = clock
+        self.n_failures = n_failures
+        self.rest_s = rest_s
+        self.clock = clock
         self._on_opening = on_opening
         self._failed = 0
         self._opened_at: float | None = None
@@ -59,7 +60,7 @@ class CircuitBreaker:
         opened_at = self._opened_at
         if opened_at is None:
             return "closed"
-        return "open" if self._clock() - opened_at < self._rest_s else "half_open"
+        return "open" if self.clock() - opened_at < self.rest_s else "half_open"
 
     def enter(self) -> bool:
         """Whether a call may run; who gets True calls `leave`."""
@@ -85,12 +86,12 @@ class CircuitBreaker:
             self._failed = 0 if succeeded else self._failed + 1
             if succeeded:
                 self._opened_at = None
-            elif was_open or self._failed >= self._n_failures:
-                self._opened_at = self._clock()
+            elif was_open or self._failed >= self.n_failures:
+                self._opened_at = self.clock()
                 self._on_opening()
             is_open = self._opened_at is not None
         if is_open and not was_open:
-            _log.warning("re-ranking failed %d times in a row and rests for %g s", self._n_failures, self._rest_s)
+            _log.warning("re-ranking failed %d times in a row and rests for %g s", self.n_failures, self.rest_s)
         elif was_open and not is_open:
             _log.warning("re-ranking works again")
 

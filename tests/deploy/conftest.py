@@ -19,11 +19,11 @@ from reranker.base.errors import FetchFailed
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
 from tests.deploy.fronts import ROOT, Binary, find_binary, make_certificates
-from tests.serving.engines import wait_until
 from tests.support.engines.nodes import free_ports
 from tests.support.engines.sources import Engine
 from tests.support.service import DOCUMENTS, fill
 from tests.support.tiny import tiny_embeddings
+from tests.support.waiting import wait_until
 
 
 @dataclass

@@ -18,8 +18,8 @@ import urllib3
 from reranker.api.openapi import ROUTES
 from tests.deploy.conftest import Instance
 from tests.deploy.fronts import CONFIGURATIONS, Front, running
-from tests.serving.engines import wait_until
 from tests.support.engines.sources import Engine
+from tests.support.waiting import wait_until
 
 STATUS = "X-Rerank-Status"
 JSON = {"Content-Type": "application/json"}

@@ -36,7 +36,9 @@ def service_before(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> 
         return ok(json.dumps({"took": 1, "hits": {"max_score": 100.0, "hits": found}}).encode())
 
     fake.answer = page
-    app: Flask = create_app(Settings(home=tmp_path, threads=1, store=fake.url), None, embeddings)
+    app: Flask = create_app(
+        Settings(home=tmp_path, threads=1, store=fake.url, proxy_budget_ms=60_000), None, embeddings
+    )
     return app.test_client()
 
 

@@ -45,7 +45,14 @@ def key(tmp_path: Path) -> str:
 
 @pytest.fixture
 def client(fake: FakeEngine, embeddings: Embeddings, key: str, tmp_path: Path) -> Iterator[FlaskClient]:
-    settings = Settings(home=tmp_path, threads=1, store=fake.url, api_keys=tmp_path / "keys", proxy_learn_weights=False)
+    settings = Settings(
+        home=tmp_path,
+        threads=1,
+        store=fake.url,
+        api_keys=tmp_path / "keys",
+        proxy_learn_weights=False,
+        proxy_budget_ms=60_000,
+    )
     with closing(open_store(fake.url)) as store:
         yield create_app(settings, store, embeddings).test_client()
 

@@ -271,7 +271,7 @@ def test_an_engine_that_refuses_the_sample_leaves_searches_as_they_are(
 
     fake.answer = answered
     store = open_store(fake.url)
-    app = create_app(Settings(home=tmp_path, threads=1, store=fake.url), store, embeddings)
+    app = create_app(Settings(home=tmp_path, threads=1, store=fake.url, proxy_budget_ms=60_000), store, embeddings)
     for _ in range(2):
         response = app.test_client().post("/pages/_search", json={"query": {"match": {"text": "cat"}}})
         assert response.headers["X-Rerank-Status"] == "applied"

@@ -7,8 +7,9 @@ import json
 import pytest
 import urllib3
 
-from tests.serving.engines import connected, wait_until
+from tests.serving.engines import connected
 from tests.support.engines.sources import Engine
+from tests.support.waiting import wait_until
 
 # The most turns that an engine's script may take; milliseconds for each document.
 SCRIPT = "double sum = 0; for (int i = 0; i < 990000; i++) { sum += i } return sum > 0 ? 1 : 2"

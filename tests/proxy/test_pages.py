@@ -58,7 +58,7 @@ def client(embeddings: Embeddings, tmp_path_factory: pytest.TempPathFactory, fou
     with fake_engine() as engine:
         engine.answer = answer
         home = tmp_path_factory.mktemp("pages")
-        app = create_app(Settings(home=home, threads=1, store=engine.url), None, embeddings)
+        app = create_app(Settings(home=home, threads=1, store=engine.url, proxy_budget_ms=60_000), None, embeddings)
         yield app.test_client()
 
 

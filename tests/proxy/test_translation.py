@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +20,7 @@ from reranker.proxy import PROXY_EXTENSION, Proxy
 from reranker.service.settings import Settings
 from tests.support.calls import outcomes
 from tests.support.fake_engine import FakeEngine, Received, ok
+from tests.support.waiting import PATIENCE_S
 
 ENGLISH = ["dog", "cat", "bread"]
 FRENCH_QUERY = {"query": {"match": {"body": "chat"}}}
@@ -40,7 +41,8 @@ def answer(received: Received) -> dict[str, Any]:
 @contextmanager
 def opened(fake: FakeEngine, embeddings: Embeddings, home: Path, **settings: Any) -> Iterator[FlaskClient]:
     fake.answer = lambda received: ok(json.dumps(answer(received)).encode())
-    app: Flask = create_app(Settings(home=home, threads=1, store=fake.url, **settings), None, embeddings)
+    chosen = {"store": fake.url, "proxy_budget_ms": 60_000} | settings
+    app: Flask = create_app(Settings(home=home, threads=1, **chosen), None, embeddings)
     yield app.test_client()
 
 
@@ -231,12 +233,14 @@ def test_nothing_is_asked_again_once_the_time_is_over(fake: FakeEngine, embeddin
 def test_translations_that_take_too_long_do_not_stop_the_re_ranking_of_other_searches(
     fake: FakeEngine, embeddings: Embeddings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with opened(fake, embeddings, tmp_path, proxy_budget_ms=200) as client:
+    may_end = threading.Event()
+    with opened(fake, embeddings, tmp_path, proxy_budget_ms=1_000) as client:
         proxy: Proxy = client.application.extensions[PROXY_EXTENSION]
-        monkeypatch.setattr(proxy.ranking.translator, "when_nothing_is_found", lambda *_: time.sleep(0.4))
-        for _ in range(6):  # five failures in a row open the breaker
-            assert outcome(search(client)) == ("fallback", "out_of_time")
+        proxy.breaker.n_failures = 1
+        monkeypatch.setattr(proxy.ranking.translator, "when_nothing_is_found", lambda *_: may_end.wait(PATIENCE_S))
+        assert outcome(search(client)) == ("fallback", "out_of_time")
         assert proxy.breaker.state == "closed"
+        may_end.set()
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def test_our_own_search_names_the_request_to_the_engine(
 ) -> None:
     fake.answer = lambda received: ok(b"{}")
     store = open_store(fake.url)
-    app = create_app(Settings(home=tmp_path, store=fake.url, threads=1), store, embeddings)
+    app = create_app(Settings(home=tmp_path, store=fake.url, threads=1, proxy_budget_ms=60_000), store, embeddings)
     headers = {"X-Opaque-Id": "mine-7", "traceparent": TRACEPARENT}
     app.test_client().post("/v1/search", json={"query": "cat", "index": "pages"}, headers=headers)
     store.close()

@@ -8,8 +8,7 @@ import pytest
 
 from reranker.base.errors import Busy
 from reranker.service.slots import Slots
-
-PATIENCE_S = 120
+from tests.support.waiting import PATIENCE_S
 
 
 def test_while_one_waits_for_the_engine_another_computes_and_else_none() -> None:

@@ -65,7 +65,7 @@ def test_so_is_each_call_of_our_own_search(
 ) -> None:
     fake.answer = lambda received: ok(b"{}")
     with closing(open_store(fake.url)) as store:
-        app = create_app(Settings(home=tmp_path, store=fake.url, threads=1), store, embeddings)
+        app = create_app(Settings(home=tmp_path, store=fake.url, threads=1, proxy_budget_ms=60_000), store, embeddings)
         app.test_client().post("/v1/search", json={"query": "cat", "index": "pages"})
 
     *calls, request = spans.get_finished_spans()

@@ -42,7 +42,9 @@ def fake(fake: FakeEngine) -> FakeEngine:
 
 @pytest.fixture
 def app(fake: FakeEngine, tmp_path: Path) -> Flask:
-    app = create_app(Settings(home=tmp_path, threads=1, store=fake.url, method="rwmd"), None, None)
+    app = create_app(
+        Settings(home=tmp_path, threads=1, store=fake.url, method="rwmd", proxy_budget_ms=60_000), None, None
+    )
     return app
 
 

@@ -5,28 +5,15 @@ from __future__ import annotations
 import socket
 import ssl
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-import pytest
 import urllib3
 
-# Far longer than anything here takes: a hang ends, and no figure is tested.
-PATIENCE_S = 300.0
+from tests.support.waiting import PATIENCE_S
+
 N_LARGE_BYTES = 24_000_000
-
-
-def wait_until(holds: Callable[[], object], what: str) -> None:
-    """Waits for a condition; one that meets a server that does not answer does not hold."""
-    end = time.monotonic() + PATIENCE_S
-    while time.monotonic() < end:
-        with suppress(urllib3.exceptions.HTTPError):
-            if holds():
-                return
-        time.sleep(0.02)
-    pytest.fail(f"waited in vain until {what}")
 
 
 class Engine:

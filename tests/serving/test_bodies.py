@@ -16,8 +16,9 @@ from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from sinkrank.serving.bodies import Room, room_bytes
 from sinkrank.serving.server import Server, bind
-from tests.serving.engines import PATIENCE_S, connected, engine, is_closed_in_time, wait_until
+from tests.serving.engines import connected, engine, is_closed_in_time
 from tests.support.service import running
+from tests.support.waiting import PATIENCE_S, wait_until
 
 ROOM_BYTES = 2_500_000
 BODY = json.dumps(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sinkrank.serving.dispatcher import Dispatcher
-from tests.serving.engines import PATIENCE_S, wait_until
+from tests.support.waiting import PATIENCE_S, wait_until
 
 
 class Connection:

@@ -11,9 +11,10 @@ import pytest
 import urllib3
 
 from tests.serving.conftest import Serve
-from tests.serving.engines import PATIENCE_S, Clients, Engine, connected, engine, get, wait_until
+from tests.serving.engines import Clients, Engine, connected, engine, get
 from tests.serving.test_stuck_engine import STUCK
 from tests.support.tls_server import make_authority
+from tests.support.waiting import PATIENCE_S, wait_until
 
 N_CLIENTS = 100
 

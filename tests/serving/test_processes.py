@@ -10,8 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,31 +20,19 @@ import urllib3
 from tests.commands.test_serve import serving
 from tests.deploy import fronts
 from tests.serving.engines import Clients, engine, get
+from tests.support.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 BODY = {"query": "cat", "documents": ["pain", "chat"], "language": "en", "document_languages": "fr"}
 # Far longer than anything here takes: a hang ends, and no figure is tested.
-PATIENCE_S = 300.0
 
 
 def metric(address: str, line: str) -> float:
     text = urllib3.request("GET", f"{address}/-/metrics", timeout=60).data.decode()
     found = re.search(rf"^{re.escape(line)} (\S+)$", text, re.M)
     return float(found.group(1)) if found else 0.0
-
-
-def wait_until(holds: Callable[[], bool], what: str) -> None:
-    end = time.monotonic() + PATIENCE_S
-    while time.monotonic() < end:
-        try:
-            if holds():
-                return
-        except urllib3.exceptions.HTTPError:
-            pass
-        time.sleep(0.05)
-    pytest.fail(f"waited in vain until {what}")
 
 
 def children(pid: int) -> list[int]:

@@ -14,8 +14,9 @@ from reranker.service.settings import Settings
 from sinkrank.serving.server import Server, bind
 from sinkrank.serving.slow_clients import LEAST_BYTES, SlowClients, least_needed
 from tests.serving.conftest import Serve
-from tests.serving.engines import N_LARGE_BYTES, connected, engine, get, is_closed_in_time, wait_until
+from tests.serving.engines import N_LARGE_BYTES, connected, engine, get, is_closed_in_time
 from tests.support.service import running
+from tests.support.waiting import wait_until
 
 N_BYTES = 20_000_000
 

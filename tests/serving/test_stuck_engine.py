@@ -13,8 +13,9 @@ from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from sinkrank.serving import dispatcher
 from tests.serving.conftest import Serve
-from tests.serving.engines import Clients, Engine, engine, get, wait_until
+from tests.serving.engines import Clients, Engine, engine, get
 from tests.support.service import serving
+from tests.support.waiting import wait_until
 
 SEARCH = {"query": {"match": {"body": "cat"}}}
 RERANK = {"query": "cat", "documents": ["pain", "chat"], "language": "en", "document_languages": "fr"}

@@ -47,7 +47,7 @@ def fake_engine() -> Iterator[FakeEngine]:
 
     def answer(connection: socket.socket) -> None:
         with connection:
-            connection.settimeout(10)
+            connection.settimeout(300)
             received = _read(connection)
             if received is not None and "/_mapping/field/" in received.line:
                 connection.sendall(ok(b"{}"))

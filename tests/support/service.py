@@ -146,7 +146,7 @@ def make_proxy(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> Make
     """A service in front of the fake engine, with other settings where a test gives some."""
 
     def make(**changes: Any) -> Flask:
-        app = create_app(Settings(home=tmp_path, threads=1, store=fake.url, **changes), None, embeddings)
-        return app
+        settings = {"store": fake.url, "proxy_budget_ms": 60_000} | changes  # a busy machine is slow
+        return create_app(Settings(home=tmp_path, threads=1, **settings), None, embeddings)
 
     return make
