@@ -11,7 +11,7 @@ import pytest
 
 from reranker.base.errors import StoreDamaged
 from reranker.stores.embedded.store import EmbeddedStore
-from tests.support.damage import Damage, Wrong, damages, make_store, run_embeddings, run_store, store_answers, try_store
+from tests.support.damage import Damage, make_store, run_embeddings, run_store, store_answers, try_store
 
 pytestmark = pytest.mark.slow
 
@@ -55,18 +55,3 @@ def test_zeros_over_a_row_and_its_checksum_are_an_error(tmp_path: Path) -> None:
             store.open("docs").documents(["doc-1"])
         with pytest.raises(StoreDamaged, match="table hubness_samples"):
             store.open("docs").hubness_sample()
-
-
-def test_damage_always_changes_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(sound := bytes(5000) + b"end")
-    for damage in list(damages(tmp_path, ["file"], _SEED, 50)):
-        path.write_bytes(sound)
-        damage.apply(tmp_path)
-        assert path.read_bytes() != sound
-
-
-def test_other_answers_are_told(tmp_path: Path) -> None:
-    make_store(tmp_path / "store", 3)
-    with pytest.raises(Wrong, match="other answers"):
-        try_store(tmp_path / "store", Damage("store.sums", 0, b"1"), right=[])

@@ -18,9 +18,6 @@ import pytest
 from tests.support.engines.fixtures import engine_of
 from tests.support.engines.sources import chosen_engines, repeated_engines
 
-MARKERS = pytest.StashKey[dict[str, set[str]]]()
-"""The markers of each test that was collected, also of those that `-m` has left out."""
-
 NOT_UNIT = ("engine", "corpus", "slow", "conformance")
 
 
@@ -33,11 +30,6 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     is_of_papers = item.path.is_relative_to(item.config.rootpath / "papers")
     if not is_of_papers and not any(item.get_closest_marker(name) for name in NOT_UNIT):
         item.add_marker("unit")
-
-
-@pytest.hookimpl(tryfirst=True, specname="pytest_collection_modifyitems")  # before `-m` leaves any out
-def pytest_note_markers(config: pytest.Config, items: list[pytest.Item]) -> None:
-    config.stash[MARKERS] = {item.nodeid: {mark.name for mark in item.iter_markers()} for item in items}
 
 
 def _engines_left_to_conformance(item: pytest.Item) -> Collection[str]:

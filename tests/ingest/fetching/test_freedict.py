@@ -41,10 +41,6 @@ def write_dictionary(folder: Path) -> Path:
     return folder
 
 
-def test_the_files_of_the_fixture_are_what_its_comments_say() -> None:
-    assert (AT_HOUSE, len(HOUSE.encode()), AT_CAT, len(CAT.encode())) == (64, 57, 121, 30)
-
-
 @pytest.mark.parametrize(
     ("digits", "value"), [("A", 0), ("B", 1), ("Z", 25), ("a", 26), ("z", 51), ("0", 52), ("9", 61)]
 )
