@@ -98,7 +98,7 @@ def scheduler(config: pytest.Config, log: Any, folder: Path) -> LoadScopeSchedul
     """Hands out whole groups; by then every process has written those of its tests to `folder`."""
     from xdist.scheduler import LoadScopeScheduling
 
-    class GroupScheduling(LoadScopeScheduling):
+    class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc]
         @cached_property
         def _groups(self) -> dict[str, str]:
             files = (json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*.json"))

@@ -19,7 +19,7 @@ from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from reranker.stores import open_store
 from reranker.stores.base.description import IndexDescription
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import Store, WritableStore
 from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from sinkrank.serving.server import Server, bind
@@ -40,7 +40,7 @@ DOCUMENTS = [
 ]
 
 
-def fill(store: Store, embeddings: Embeddings, index: str, documents: list[Document]) -> None:
+def fill(store: WritableStore, embeddings: Embeddings, index: str, documents: list[Document]) -> None:
     """Makes an index as `sinkrank ingest` does."""
     make_index(store, index, IndexDescription(embeddings.version, embeddings.dim))
     encoded = [encode(document, embeddings, IdfTable()) for document in documents]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlencode
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect
 
 # A machine that does much else at the same time takes long to draw a page.
 WAIT_MS = 60_000
@@ -29,14 +29,22 @@ def opened_pages(browser: Browser, address: str, may_fail: Sequence[str] = ("/v1
     def is_expected(text: str, url: str) -> bool:
         return "Failed to load resource" in text and any(part in url for part in may_fail)
 
+    def note_console(told: ConsoleMessage) -> None:
+        if not is_expected(told.text, told.location["url"]):
+            complaints.append(told.text)
+
+    def note_request(request: Request) -> None:
+        if not request.url.startswith((address, "data:")):
+            complaints.append(request.url)
+
     def opened(query: str = "", **options: Any) -> Page:
         context = browser.new_context(viewport=options.pop("viewport", {"width": 1280, "height": 900}), **options)
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(WAIT_MS)
-        page.on("console", lambda told: is_expected(told.text, told.location["url"]) or complaints.append(told.text))
+        page.on("console", note_console)
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: request.url.startswith((address, "data:")) or complaints.append(request.url))
+        page.on("request", note_request)
         page.goto(f"{address}/-/ui{query}")
         return page
 

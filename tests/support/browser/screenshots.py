@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from PIL import Image
+from playwright.sync_api import ViewportSize
 
 from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
@@ -24,7 +25,7 @@ from tests.support.service import serving
 IMAGES = Path(__file__).resolve().parents[3] / "docs" / "images"
 ASKED = {"query": "asiakirjan tulostaminen", "language": "fi", "target": "fr"}
 N_COLOURS = 256
-SIZE = {"width": 1200, "height": 800}
+SIZE: ViewportSize = {"width": 1200, "height": 800}
 
 
 def main() -> int:
