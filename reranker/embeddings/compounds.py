@@ -64,7 +64,11 @@ COMPOUNDING = {
 
 
 class Compounds:
-    """Splits words of one language by the terms of a vocabulary. Threads may share it."""
+    """Splits words of one language by the terms of a vocabulary. Threads may share it.
+
+    Attributes:
+        signs: what a word contains that has a second spelling.
+    """
 
     def __init__(self, vocabulary: Vocabulary, spellings: Spellings, language: str) -> None:
         self._vocabulary = vocabulary
@@ -72,8 +76,8 @@ class Compounds:
         self._language = language
         self._rules = COMPOUNDING[language]
         self._term_ids = vocabulary.term_ids(language)
-        signs = [each for spelling in self._rules.spellings for each in spelling]
-        self._respelled = re.compile("|".join(signs)) if signs else None
+        self.signs = [each for spelling in self._rules.spellings for each in spelling]
+        self._respelled = re.compile("|".join(self.signs)) if self.signs else None
         n_frequent = int(_FREQUENT_SHARE * len(self._term_ids))
         self._last_frequent = int(self._term_ids[n_frequent - 1]) if n_frequent else _NONE
 
@@ -169,7 +173,7 @@ class Compounds:
     def _find(self, term: str, n_letters: int) -> int:
         """The id of a term, if the letters that a word has of it are enough."""
         found = self._vocabulary.find(self._language, term)
-        if found == _NONE:
+        if found == _NONE and self._respelled is not None and self._respelled.search(term) is not None:
             found = self._find_respelled(term)
         return found if n_letters > _LEAST_LETTERS or found <= self._last_frequent else _NONE
 

@@ -118,12 +118,9 @@ class TextReader:
         return self._languages
 
     def _reader(self, languages: _Languages) -> native.Reader:
-        spellings = native.Spellings()
-        if self._spellings is not None:
-            entries, starts = self._spellings.entries, self._spellings.starts
-            spellings = native.Spellings(address(entries), address(starts), len(entries))
+        spellings = native.Spellings() if self._spellings is None else self._spellings.structure
         n_places = len(self._vocabulary.languages)
-        return native.Reader(_vocabulary(self._vocabulary), spellings, ctypes.addressof(languages.structures), n_places)
+        return native.Reader(self._vocabulary.structure, spellings, ctypes.addressof(languages.structures), n_places)
 
 
 class ReadTexts(NamedTuple):
@@ -294,7 +291,7 @@ class _Languages:
             replaced=self._kept(replaced),
             n_replaced=len(replaced),
             rules=_flags(code),
-            stop_words=_vocabulary(_stop_words(code)),
+            stop_words=_stop_words(code).structure,
             has_bare_stop_words=code in BARE_STOP_WORDS,
             place=own.index(code) if code in own else -1,
             same_rules=next(number for number, one in enumerate(self.codes) if _flags(one) == _flags(code)),
@@ -304,15 +301,15 @@ class _Languages:
         search = stand_ins.search(code)
         if stand_ins.replaces_known:
             structure.stand_ins = native.ALWAYS_ASKED_FOR
-        elif search is None:
-            structure.stand_ins = native.ASKED_FOR
-        else:
-            others = np.array([own.index(other) for other in search.same_spelling], np.int32)
-            structure.stand_ins = native.FOUND_HERE
-            structure.others, structure.n_others = self._kept(others), len(others)
-            structure.has_nearest = search.takes_nearest and structure.place >= 0
-            if structure.has_nearest:
-                structure.spelling_offset = int(stand_ins.spellings.offset(code))
+            return structure
+        others = np.array([own.index(other) for other in search.same_spelling], np.int32)
+        structure.stand_ins = native.ELSE_ASKED_FOR if search.has_parts else native.FOUND_HERE
+        structure.others, structure.n_others = self._kept(others), len(others)
+        structure.has_nearest = search.takes_nearest and structure.place >= 0
+        if structure.has_nearest:
+            structure.spelling_offset = int(stand_ins.spellings.offset(code))
+        signs = np.frombuffer("".join(f"{sign}\0" for sign in search.signs).encode(), np.uint8)
+        structure.signs, structure.n_sign_bytes = self._kept(signs), len(signs)
         return structure
 
     def _kept(self, array: NDArray[Any]) -> int:
@@ -330,13 +327,6 @@ def _stop_words(language: str) -> Vocabulary:
     for word in sorted(filter(None, stop_words(language))):
         builder.add(language, word)
     return Vocabulary([language], *builder.arrays().values())
-
-
-def _vocabulary(vocabulary: Vocabulary) -> native.Vocabulary:
-    """Of a vocabulary that is kept."""
-    term_bytes, offsets, places, slots = vocabulary.arrays
-    addresses = address(term_bytes), address(offsets), address(places), address(slots)
-    return native.Vocabulary(*addresses, len(slots), len(vocabulary))
 
 
 def _replaced(rules: str) -> NDArray[Any]:

@@ -49,15 +49,19 @@ def check_rule(name: str) -> UnknownWordsRule:
 
 
 class Search(NamedTuple):
-    """How the terms of a rule are found, where one at most stands for a token.
+    """How a rule that replaces no known token finds the terms of the others.
 
     Attributes:
         same_spelling: the languages in which the same spelling is looked for, in this order.
         takes_nearest: whether the nearest spelling is, after these.
+        has_parts: whether those of its parts are, after both.
+        signs: letters; another spelling of a token that contains any of them is looked for first.
     """
 
     same_spelling: Sequence[str]
     takes_nearest: bool
+    has_parts: bool = False
+    signs: Sequence[str] = ()
 
 
 class StandIns:
@@ -82,11 +86,13 @@ class StandIns:
         self._largest_first = [vocabulary.languages[place] for place in np.argsort(-n_terms, kind="stable")]
         self._mapped = frozenset(mapped)
 
-    def search(self, language: str) -> Search | None:
-        """How `find` works for a language; None where it does more."""
-        if self.rule == "paper" or (self.rule == "parts" and language in self._compounds):
-            return None
-        return Search(() if self.rule in ("skip", "nearest") else self._same_spelling(language), self.takes_nearest)
+    def search(self, language: str) -> Search:
+        """How `find` works for a language."""
+        same_spelling = () if self.rule in ("skip", "nearest") else self._same_spelling(language)
+        compounds = self._compounds.get(language) if self.rule == "parts" else None
+        if compounds is None:
+            return Search(same_spelling, self.takes_nearest)
+        return Search(same_spelling, self.takes_nearest, True, compounds.signs)
 
     @property
     def takes_nearest(self) -> bool:

@@ -11,7 +11,7 @@ from reranker.native.library import declare
 UNDOTTED_I, LETTER_APOSTROPHE, JOINED_L = 1, 2, 4
 """Flags of `Language.rules`."""
 
-FOUND_HERE, ASKED_FOR, ALWAYS_ASKED_FOR = 1, 2, 3
+FOUND_HERE, ELSE_ASKED_FOR, ALWAYS_ASKED_FOR = 0, 1, 2
 """Of `Language.stand_ins`."""
 
 ASKED = -3
@@ -76,6 +76,8 @@ class Language(ctypes.Structure):
         ("others", _Address),
         ("n_others", _Integer),
         ("has_nearest", _Integer),
+        ("signs", _Address),
+        ("n_sign_bytes", _Integer),
         ("spelling_offset", ctypes.c_uint64),
         ("changes", _Address),
         ("seed", ctypes.c_uint32),
@@ -123,3 +125,4 @@ class Bags(ctypes.Structure):
 read_texts = declare("read_texts", "pppqpppp", "q")
 find_first_words = declare("find_first_words", "ppqpppppp")
 count_bags = declare("count_bags", "pqppqppqppp")
+near_terms = declare("near_terms", "ppqqpqpq", "q")

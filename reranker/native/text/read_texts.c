@@ -8,9 +8,9 @@
 
 /* What a word stands for, if not for a term. From ASKED on downwards: Python is asked, the first one first. */
 enum { NONE = -1, STOP_WORD = -2, ASKED = -3 };
-/* Where the term of a word comes from that is no term itself: nowhere, `others` and `nearest`, or Python; or Python is
- * asked for every word. */
-enum { SKIPPED, FOUND_HERE, ASKED_FOR, ALWAYS_ASKED_FOR };
+/* Where the term of a word comes from that is no term itself: `others` and `nearest`; these, or else Python, and Python
+ * alone for a word with one of `signs`; or Python is asked for every word. */
+enum { FOUND_HERE, ELSE_ASKED_FOR, ALWAYS_ASKED_FOR };
 
 struct language {
     struct rules rules;
@@ -22,6 +22,8 @@ struct language {
     const int32_t *others; /* languages whose term of the same spelling stands for a word, the first of them first */
     int64_t n_others;
     int64_t has_nearest; /* whether the nearest spelling does, after these */
+    const uint8_t *signs; /* letters, each with a 0 behind it */
+    int64_t n_sign_bytes;
     uint64_t spelling_offset;
     const uint32_t *changes; /* (SHORT + 1,) by a word's length: what turns its CRC-32 into that from `seed` */
     uint32_t seed;           /* of the checksums of its terms and stop words */
@@ -80,11 +82,19 @@ struct look_ups {
     struct key keys[TOGETHER];
 };
 
-/* What a word stands for that is no term itself. */
-static int32_t find_stand_in(const struct reader *reader, const struct language *language, const struct key *key,
-                             int64_t *n_asked) {
-    if (language->stand_ins == SKIPPED) return NONE;
-    if (language->stand_ins == ASKED_FOR) return ASKED - (int32_t)(*n_asked)++;
+static bool has_sign(const struct language *language, const struct key *key) {
+    const char *sign = (const char *)language->signs, *end = sign + language->n_sign_bytes;
+    for (; sign < end; sign += strlen(sign) + 1) {
+        const int64_t n = (int64_t)strlen(sign);
+        for (int64_t k = 0; k + n <= key->n; k++)
+            if (memcmp(key->bytes + k, sign, (size_t)n) == 0) return true;
+    }
+    return false;
+}
+
+/* What stands for a word that is no term itself, but those for which Python is asked. */
+static int32_t find_own_stand_in(const struct reader *reader, const struct language *language, const struct key *key) {
+    if (has_sign(language, key)) return NONE;
     for (int64_t k = 0; k < language->n_others; k++) {
         const struct key other = key_of(&reader->languages[language->others[k]], key->bytes, key->n);
         const int32_t found = find_term(&reader->terms, &other);
@@ -92,6 +102,13 @@ static int32_t find_stand_in(const struct reader *reader, const struct language 
     }
     if (!language->has_nearest) return NONE;
     return nearest_term(&reader->spellings, &reader->terms, key->place, language->spelling_offset, key->bytes, key->n);
+}
+
+static int32_t find_stand_in(const struct reader *reader, const struct language *language, const struct key *key,
+                             int64_t *n_asked) {
+    const int32_t found = find_own_stand_in(reader, language, key);
+    if (found == NONE && language->stand_ins == ELSE_ASKED_FOR) return ASKED - (int32_t)(*n_asked)++;
+    return found;
 }
 
 static void look_up_terms(const struct reader *reader, struct words *words, struct look_ups *waiting,

@@ -1,5 +1,7 @@
 #include "spelling.h"
 
+#include "../exported.h"
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -33,6 +35,8 @@ struct search {
     int32_t place, nearest;
     const uint32_t *word;
     int n_letters;
+    int32_t *found; /* all terms, some of them twice; NULL where only the nearest is looked for */
+    int64_t most, n_found;
 };
 
 /* Where the entries of a hash begin, or would. */
@@ -53,13 +57,17 @@ static void look_up(struct search *search, uint64_t key) {
     for (; first < search->spellings->n_entries && (entries[first] & HASH_BITS) == key; first++) {
         const uint32_t term = (uint32_t)entries[first];
         /* A damaged file may hold any number, and two spellings may have one hash. */
-        if (term >= search->terms->n_terms || (search->nearest >= 0 && (int32_t)term >= search->nearest)) continue;
+        if (term >= search->terms->n_terms) continue;
+        if (search->found == NULL && search->nearest >= 0 && (int32_t)term >= search->nearest) continue;
         if (search->terms->places[term] != search->place) continue;
         uint32_t letters[LETTERS];
         const int64_t start = search->terms->offsets[term];
         const int64_t n_bytes = search->terms->offsets[term + 1] - start;
         const int n_letters = letters_of(search->terms->bytes + start, n_bytes, letters);
-        if (differ_by_one(search->word, search->n_letters, letters, n_letters)) search->nearest = (int32_t)term;
+        if (!differ_by_one(search->word, search->n_letters, letters, n_letters)) continue;
+        search->nearest = (int32_t)term;
+        if (search->found && search->n_found < search->most) search->found[search->n_found] = (int32_t)term;
+        search->n_found++;
     }
 }
 
@@ -78,12 +86,14 @@ static void write_hashes(const uint32_t *letters, int n, uint64_t offset, uint64
     hashes[n] = before & HASH_BITS;
 }
 
-int32_t nearest_term(const struct spellings *spellings, const struct vocabulary *terms, int32_t place, uint64_t offset,
-                     const uint8_t *word, int64_t n_bytes) {
+static void look_up_all(struct search *search, uint64_t offset, const uint8_t *word, int64_t n_bytes) {
+    const struct spellings *spellings = search->spellings;
     uint32_t letters[LETTERS];
     uint64_t keys[2 * LETTERS];
     const int n = letters_of(word, n_bytes, letters);
-    if (n < LEAST_LETTERS || n > MOST_LETTERS) return -1;
+    if (n < LEAST_LETTERS || n > MOST_LETTERS) return;
+    search->word = letters;
+    search->n_letters = n;
     write_hashes(letters, n, offset, keys);                     /* of terms with another letter, or one more */
     write_hashes(letters + 1, n - 1, offset, keys + n + 1);     /* with one fewer: without their first */
     const int n_keys = 2 * n;
@@ -93,7 +103,22 @@ int32_t nearest_term(const struct spellings *spellings, const struct vocabulary 
         const int64_t *start = &spellings->starts[keys[k] >> TRAILING_BITS];
         __builtin_prefetch(&spellings->entries[(start[0] + start[1]) / 2]);
     }
-    struct search search = {spellings, terms, place, -1, letters, n};
-    for (int k = 0; k < n_keys; k++) look_up(&search, keys[k]);
+    for (int k = 0; k < n_keys; k++) look_up(search, keys[k]);
+}
+
+int32_t nearest_term(const struct spellings *spellings, const struct vocabulary *terms, int32_t place, uint64_t offset,
+                     const uint8_t *word, int64_t n_bytes) {
+    struct search search = {.spellings = spellings, .terms = terms, .place = place, .nearest = -1};
+    look_up_all(&search, offset, word, n_bytes);
     return search.nearest;
+}
+
+/* The terms of a language at Levenshtein distance 1 from a word, in any order and some of them twice: writes `most` of
+ * them, and returns how many there are. */
+EXPORT int64_t near_terms(const struct spellings *spellings, const struct vocabulary *terms, int64_t place,
+                          int64_t offset, const uint8_t *word, int64_t n_bytes, int32_t *found, int64_t most) {
+    struct search search = {
+        .spellings = spellings, .terms = terms, .place = (int32_t)place, .nearest = -1, .found = found, .most = most};
+    look_up_all(&search, (uint64_t)offset, word, n_bytes);
+    return search.n_found;
 }
