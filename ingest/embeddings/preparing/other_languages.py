@@ -70,11 +70,12 @@ class OtherLanguages:
         )
 
     def estimate(self, texts: Texts) -> Estimate:
-        from ingest.embeddings.sentence_models import E5
+        from ingest.embeddings.sentence_models import E5, encoding_speed
 
         n_words = sum(map(len, texts.collection.document_frequencies.values()))
         n_words += WORDS_OF_DICTIONARY * len(self.dictionaries)
-        return Estimate(min(MAX_ENCODED, n_words) / (E5.words_a_second * self.n_threads) + 30)
+        speed = encoding_speed(E5, self.home / "models", self.n_threads)
+        return Estimate(min(MAX_ENCODED, n_words) / (E5.words_a_second * speed) + 30)
 
     def make(
         self,

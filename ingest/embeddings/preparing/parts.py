@@ -129,11 +129,15 @@ class Encoded:
         return f"encode the words of the documents with {self.model.name}{with_dictionaries(self.dictionaries)}"
 
     def estimate(self, texts: Texts) -> Estimate:
+        from ingest.embeddings.sentence_models import encoding_speed
+
         n_words = sum(len(texts.collection.document_frequencies.get(language, ())) for language in self.languages)
         # A dictionary has a translation or two for each word.
         n_words += n_words * bool(self.dictionaries)
-        seconds = min(MAX_ENCODED, n_words) / (self.model.words_a_second * self.n_threads) + 5
-        return Estimate(seconds, self.model.download_bytes(self.home / "models"))
+        models = self.home / "models"
+        speed = encoding_speed(self.model, models, self.n_threads)
+        seconds = min(MAX_ENCODED, n_words) / (self.model.words_a_second * speed) + 5
+        return Estimate(seconds, self.model.download_bytes(models))
 
     def make(self, texts: Texts, output: Path, notes: list[str], progress: Progress) -> EmbeddingsSummary:
         from ingest.embeddings.sentence_models import open_encoder

@@ -56,8 +56,11 @@ class PassageMap:
         return f"map the joined words to {self.model.name}'s encodings of passages; keep the model for queries"
 
     def estimate(self, texts: Texts) -> Estimate:
+        from ingest.embeddings.sentence_models import encoding_speed
+
         n_passages = min(N_PASSAGES, texts.n_pairs / _DISTINCT_WORDS_A_PASSAGE)
-        return Estimate(n_passages / (self.model.passages_a_second * self.n_threads))
+        speed = encoding_speed(self.model, self.home / "models", self.n_threads)
+        return Estimate(n_passages / (self.model.passages_a_second * speed))
 
     def make(
         self,
