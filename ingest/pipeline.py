@@ -10,7 +10,6 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from typing import Literal
 
 from ingest.checkpoint import Checkpoint, Identity
 from ingest.claims import Claim
@@ -34,8 +33,6 @@ from reranker.stores.base.names import check_index_name
 from reranker.stores.base.protocol import WritableStore
 from reranker.text.idf import IdfTable
 
-Engine = Literal["processes", "ray"]
-
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -49,9 +46,8 @@ class Options:
         limit: number of rows to read; None reads all.
         dry_run: whether to read and check everything and write nothing but the rejects.
         n_workers: number of processes that encode; None: one per core.
-        engine: where to encode: in processes of this machine, or on a Ray cluster. It does not change the documents,
-            so a run can continue with the other one.
-        ray_address: address of the cluster; None starts one on this machine.
+        ray_address: of the Ray cluster that encodes; `local` starts one on this machine. None: processes of this
+            machine encode. It does not change the documents, so a run can continue the other way.
         pipeline: the ingest pipeline of the store; a run can continue only with the same one.
     """
 
@@ -62,7 +58,6 @@ class Options:
     limit: int | None = None
     dry_run: bool = False
     n_workers: int | None = None
-    engine: Engine = "processes"
     ray_address: str | None = None
     pipeline: str | None = None
 
@@ -265,7 +260,7 @@ def _has_version(store: WritableStore, version: str) -> bool:
 
 
 def _workers(embeddings: Embeddings, options: Options) -> EncodingWorkers:
-    if options.engine == "ray":
+    if options.ray_address is not None:
         return RayWorkers(embeddings, options.n_workers, options.ray_address)
     return Workers(embeddings, options.n_workers or os.cpu_count() or 1)
 

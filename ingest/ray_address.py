@@ -36,7 +36,7 @@ def check_ray_address(address: str) -> None:
     except OSError as error:
         raise BadInput(
             f"no Ray cluster answers at {address} (port {port} of {host}: {error}); start one there with `ray start "
-            f"--head`, or check --ray-address"
+            f"--head`, or check --ray"
         ) from error
 
 
@@ -46,6 +46,6 @@ def _host_and_port(address: str) -> tuple[str, int]:
     port = int((found and found["port"]) or (_CLIENT_PORT if is_client else _HEAD_PORT))
     if found is None or not 0 < port < 65_536:
         raise BadInput(
-            f"--ray-address is {address!r}; give auto, HOST:{_HEAD_PORT} or {_CLIENT_SCHEME}HOST:{_CLIENT_PORT}"
+            f"--ray is {address!r}; give local, auto, HOST:{_HEAD_PORT} or {_CLIENT_SCHEME}HOST:{_CLIENT_PORT}"
         )
     return found["ipv6"] or found["host"], port

@@ -31,12 +31,13 @@ _MAX_RESTARTS = 3
 class RayWorkers(Generic[_Shared]):
     """Workers of a Ray cluster with a shared object."""
 
-    def __init__(self, shared: _Shared, n_workers: int | None, address: str | None = None) -> None:
+    def __init__(self, shared: _Shared, n_workers: int | None, address: str) -> None:
         """
         Args:
             shared: the object that every function needs; must be picklable.
             n_workers: number of workers; None: one for each processor of the cluster.
-            address: address of the cluster (`auto`, `HOST:6379`, `ray://HOST:10001`); None starts one on this machine.
+            address: address of the cluster: `auto`, `HOST:6379`, `ray://HOST:10001`; `local` starts one on this
+                machine.
 
         Raises:
             BadInput: Ray is not installed.
@@ -44,11 +45,11 @@ class RayWorkers(Generic[_Shared]):
         try:
             import ray
         except ImportError as error:
-            raise BadInput("--engine ray needs Ray; pip install 'sinkrank[ray]'") from error
+            raise BadInput("--ray needs the package; pip install 'sinkrank[ray]'") from error
         self._ray = ray
         self._shared = shared
         self._n_workers = n_workers
-        self._address = address or LOCAL
+        self._address = address
         self._actors: list[Any] = []
         self._n_functions = 0
         self._talk = ExitStack()
@@ -76,7 +77,7 @@ class RayWorkers(Generic[_Shared]):
             if self._address == LOCAL:
                 message = f"Ray does not start here ({reason}) within half a minute; try again when the load is lower"
             else:
-                message = f"no Ray cluster answers at {self._address} ({reason}); check --ray-address"
+                message = f"no Ray cluster answers at {self._address} ({reason}); check --ray"
             raise BadInput(message) from error
         n_workers = self._n_workers or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         actor = self._ray.remote(num_cpus=1, max_restarts=_MAX_RESTARTS, max_task_retries=_MAX_RESTARTS)(_Worker)

@@ -70,8 +70,8 @@ def warn_of_arguments(arguments: Iterable[str]) -> None:
     if any(_has_password(argument) for argument in arguments):
         _log.warning(
             "an argument holds a password, which every user of this machine can see in the list of processes; set "
-            "SINKRANK_STORE_USERNAME and SINKRANK_STORE_PASSWORD or SINKRANK_STORE_PASSWORD_FILE instead (for "
-            "--from-index SINKRANK_FROM_USERNAME and SINKRANK_FROM_PASSWORD or SINKRANK_FROM_PASSWORD_FILE)"
+            "SINKRANK_STORE_USERNAME and SINKRANK_STORE_PASSWORD or SINKRANK_STORE_PASSWORD_FILE instead (for an index "
+            "to read, ~/.netrc)"
         )
 
 

@@ -69,12 +69,6 @@ class Settings(BaseModel):
         json_schema_extra=_see("operations.md#who-may-read-what"),
     )
     store_timeout_s: float = Field(10.0, gt=0, le=600, description="timeout of a request to the store, in seconds")
-    from_username: str | None = Field(None, description="user name for the engine of `--from-index URL/INDEX`")
-    from_password: SecretStr | None = Field(
-        None,
-        description="password for that engine; `from_password_file` reads it from a file",
-        json_schema_extra=_see("settings.md#secrets"),
-    )
 
     host: str = Field("127.0.0.1", description="address to listen on")
     allowed_hosts: tuple[str, ...] = Field(

@@ -62,7 +62,7 @@ def _open(
     """The sources, and the layout of their rows."""
     if wanted.from_index is None:
         return opened.enter_context(open_sources(wanted.files, wanted.file_format, wanted.columns)), options.layout
-    source = resources.index_to_read(wanted.from_index, options.layout, settings, wanted.query)
+    source = resources.index_to_read(wanted.from_index, options.layout, wanted.query)
     copied = resources.opened_copy(source, settings.home / "ingest", settings, progress)
     return [opened.enter_context(copied)], layout_of_copy(options.layout)
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from reranker.service.settings import Settings
 from sinkrank.console import options
 from sinkrank.console.parsing import parse_pairs
-
-if TYPE_CHECKING:
-    from ingest.pipeline import Engine
 
 _FIELDS = "Fields"
 _FROM_INDEX = "From an index"
@@ -69,13 +66,10 @@ def ingest_files(
     workers: Annotated[
         int | None, typer.Option("--workers", min=1, help="Number of encoding processes; default: one per core.")
     ] = None,
-    engine: Annotated[
-        str, typer.Option("--engine", help="Where to encode: processes on this machine, or ray, a Ray cluster.")
-    ] = "processes",
-    ray_address: Annotated[
+    ray: Annotated[
         str | None,
         typer.Option(
-            "--ray-address", metavar="ADDRESS", help="Address of the Ray cluster; default: start one on this machine."
+            metavar="ADDRESS", help="Encode on this Ray cluster: auto, HOST:6379, or local, which starts one here."
         ),
     ] = None,
     file_format: Annotated[
@@ -160,8 +154,7 @@ def ingest_files(
         limit=limit,
         dry_run=dry_run,
         n_workers=workers,
-        engine=_engine(engine, ray_address),
-        ray_address=ray_address,
+        ray_address=ray,
         pipeline=pipeline,
     )
     wanted = Input(files or (), file_format, columns.split(",") if columns else None, from_index, query)
@@ -173,11 +166,3 @@ def ingest_files(
     explain_failure(summary)
     if not summary.is_whole:
         raise typer.Exit(1)
-
-
-def _engine(given: str, ray_address: str | None) -> Engine:
-    if given == "ray":
-        return "ray"
-    if given != "processes" or ray_address is not None:
-        raise typer.BadParameter("give processes or ray; only ray takes --ray-address", param_hint="--engine")
-    return "processes"

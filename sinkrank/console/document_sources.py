@@ -37,7 +37,7 @@ def opened_records(
         say_left_out(sources)
         copies = [
             opened.enter_context(
-                opened_copy(index_to_read(name, layout, settings), settings.home / "collections", settings, progress)
+                opened_copy(index_to_read(name, layout), settings.home / "collections", settings, progress)
             )
             for name in names
             if name not in files

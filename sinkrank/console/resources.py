@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
@@ -41,20 +42,29 @@ def open_embeddings(settings: Settings, files: Sequence[str] = ()) -> Embeddings
         raise NoEmbeddings(no_embeddings_message(settings, files)) from None
 
 
-def index_to_read(url: str, layout: Layout, settings: Settings, query: str | None = None) -> IndexSource:
-    """The index that `URL/INDEX` names, with the credentials of the settings `from_username` and `from_password`.
+def index_to_read(url: str, layout: Layout, query: str | None = None) -> IndexSource:
+    """The index that `URL/INDEX` names, with the user and password that `~/.netrc`, or the file of the variable NETRC,
+    has for its host if the URL has none.
 
     Raises:
-        WrongParameter, BadInput: as `ingest.from_index.read_index_source`.
+        WrongParameter, BadInput: as `ingest.from_index.read_index_source`; or the file cannot be read.
     """
     from dataclasses import replace
+    from netrc import NetrcParseError, netrc
 
     from ingest.from_index import read_index_source
-    from reranker.service.engine import revealed
+    from reranker.base.errors import WrongParameter
 
     source = read_index_source(url, layout, query)
-    known = source.address.with_credentials(settings.from_username, revealed(settings.from_password))
-    return replace(source, address=known)
+    if source.address.username is not None:
+        return source
+    try:
+        found = netrc(os.environ.get("NETRC")).hosts.get(source.address.nodes[0].host)
+    except FileNotFoundError:
+        return source
+    except NetrcParseError as error:
+        raise WrongParameter(f"{error.filename}, line {error.lineno}: {error.msg}") from None
+    return source if found is None else replace(source, address=source.address.with_credentials(found[0], found[2]))
 
 
 def opened_copy(

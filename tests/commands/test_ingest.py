@@ -295,8 +295,8 @@ def test_an_index_of_another_program_is_refused_and_left_alone(
     assert urllib3.request("GET", f"{engine.url}/{index}/_count", timeout=30).json()["count"] == 1
 
 
-@pytest.mark.parametrize("arguments", [["in.jsonl", "--engine", "spark"], ["in.jsonl", "--ray-address", "auto"], []])
-def test_no_engine_of_ours_or_no_file_is_wrong_use(home: Path, run: Run, arguments: list[str]) -> None:
+@pytest.mark.parametrize("arguments", [["in.jsonl", "--from-index", "http://old:9200/pages"], []])
+def test_no_file_or_a_file_and_an_index_is_wrong_use(home: Path, run: Run, arguments: list[str]) -> None:
     write_rows(home / "in.jsonl", DOCUMENTS)
     run("ingest", *arguments, exits=2)
 

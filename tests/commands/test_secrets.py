@@ -12,6 +12,7 @@ from pydantic import SecretStr
 
 from ingest.documents import Layout
 from reranker.api.app import create_app
+from reranker.base.errors import WrongParameter
 from reranker.service.settings import Settings
 from reranker.stores import EngineAccess, open_store
 from sinkrank.console.resources import index_to_read
@@ -28,7 +29,6 @@ def down(home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     address = f"127.0.0.1:{free_ports(1)[0]}"
     (home / "key").write_text(f"{SECRET}-key")
     (home / "key").chmod(0o600)
-    (home / "sinkrank.toml").write_text(f'from_password = "{SECRET}-from"\n')
     monkeypatch.setenv("SINKRANK_STORE_PASSWORD_FILE", str(home / "key"))
     monkeypatch.setenv("SINKRANK_STORE", f"http://me:{SECRET}-node@{address}")
     return address
@@ -74,8 +74,20 @@ def test_a_password_in_an_argument_is_warned_of_once_and_not_shown(down: str) ->
     assert SECRET not in result.stdout + result.stderr
 
 
-def test_an_index_to_read_takes_the_credentials_of_the_settings() -> None:
-    settings = Settings(from_username="me", from_password=SecretStr(SECRET), store_password=SecretStr("another"))
-    address = index_to_read("http://old:9200/pages", Layout(), settings).address
+def test_an_index_to_read_takes_the_credentials_that_netrc_has_for_its_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "netrc"
+    file.write_text(f"machine old login me password {SECRET}\n")
+    monkeypatch.setenv("NETRC", str(file))
+    address = index_to_read("http://old:9200/pages", Layout()).address
     assert (address.username, address.password) == ("me", SECRET)
     assert SECRET not in repr(address)
+    named = index_to_read("http://you:own@old:9200/pages", Layout()).address
+    assert (named.username, named.password) == ("you", "own")
+    assert index_to_read("http://other:9200/pages", Layout()).address.username is None
+    file.write_text("machine\n")
+    with pytest.raises(WrongParameter, match=r"netrc, line \d"):
+        index_to_read("http://old:9200/pages", Layout())
+    monkeypatch.setenv("NETRC", str(tmp_path / "gone"))
+    assert index_to_read("http://old:9200/pages", Layout()).address.username is None

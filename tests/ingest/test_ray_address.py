@@ -45,7 +45,7 @@ def test_what_ray_finds_by_itself_is_left_to_it(address: str) -> None:
 
 @pytest.mark.parametrize("address", ["127.0.0.1:0", "127.0.0.1:70000", "a b", "host:port", "ray://", ""])
 def test_what_is_no_address_is_refused_with_those_that_are(address: str) -> None:
-    with pytest.raises(BadInput, match="give auto, HOST:6379 or ray://HOST:10001"):
+    with pytest.raises(BadInput, match="give local, auto, HOST:6379 or ray://HOST:10001"):
         check_ray_address(address)
 
 

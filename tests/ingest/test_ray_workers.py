@@ -22,7 +22,7 @@ from tests.ingest.faulty_proxy import Fault, faulty_proxy
 from tests.ingest.runs import N_MANY, Runs, assert_equal, start, written
 from tests.support.engines.sources import Engine
 
-ON_RAY = ("--engine", "ray", "--workers", "2")
+ON_RAY = ("--ray", "local", "--workers", "2")
 
 
 NEEDS_RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra ray)")
@@ -114,7 +114,7 @@ def test_two_ray_workers_make_the_same_index_also_after_the_run_was_killed(
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(BadInput, match=r"sinkrank\[ray\]"):
-        RayWorkers(None, 2)
+        RayWorkers(None, 2, "local")
 
 
 @NEEDS_RAY
@@ -122,7 +122,7 @@ def test_a_ray_that_does_not_start_is_one_line(monkeypatch: pytest.MonkeyPatch) 
     def init(**options: object) -> None:
         raise Exception("The current node timed out\nduring startup.")  # Ray raises it so
 
-    workers = RayWorkers(None, 2)
+    workers = RayWorkers(None, 2, "local")
     monkeypatch.setattr(workers, "_ray", SimpleNamespace(init=init))
     with pytest.raises(BadInput, match=r"does not start here \(The current node timed out during startup\.\)"):
         workers.__enter__()

@@ -145,7 +145,7 @@ def test_a_system_that_cannot_fork_has_one_process(monkeypatch):
     assert Settings().n_processes == 1
 
 
-SECRET_FILES = ["store_password", "store_api_key", "from_password"]
+SECRET_FILES = ["store_password", "store_api_key"]
 
 
 @pytest.mark.parametrize("name", SECRET_FILES)
