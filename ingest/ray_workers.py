@@ -119,7 +119,7 @@ class RayWorkers(Generic[_Shared]):
         except self._ray.exceptions.RayActorError as error:
             raise SinkrankError(
                 "Ray lost its workers (a machine is gone, or memory is short); run the same command again: it "
-                "continues where it stopped"
+                "writes what is missing"
             ) from error
 
 

@@ -91,7 +91,7 @@ class Worker:
                 ) from error
             raise SinkrankError(
                 "a worker process was killed (by the system if memory is short); run the same command again, with "
-                "fewer --workers: it continues where it stopped"
+                "fewer --workers: it writes what is missing"
             ) from error
 
 

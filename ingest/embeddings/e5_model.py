@@ -34,7 +34,6 @@ class Pieces:
         scores: log probability of each piece.
         rewritten: normalised form of the letters that normalisation changes.
         begin, end, unknown: ids of the special pieces.
-        max_letters: length of the longest piece.
     """
 
     ids: Mapping[str, int]
@@ -43,7 +42,6 @@ class Pieces:
     begin: int
     end: int
     unknown: int
-    max_letters: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,5 +147,4 @@ def _read_pieces(reader: _Reader) -> Pieces:
         (letter,) = reader.take("<I")
         (n_letters,) = reader.take("<B")
         rewritten[chr(letter)] = "".join(map(chr, reader.take(f"<{n_letters}I")))
-    longest = max(map(len, ids))
-    return Pieces(ids, np.asarray(scores, np.float32), rewritten, begin, end, unknown, longest)
+    return Pieces(ids, np.asarray(scores, np.float32), rewritten, begin, end, unknown)
