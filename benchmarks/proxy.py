@@ -121,8 +121,8 @@ def foreign_requests(engine: urllib3.HTTPConnectionPool, queries: Sequence[str])
     return kinds
 
 
-def queries_once(documents: Sequence[Document], n: int) -> list[str]:
-    """Different queries of one to three words that stand beside each other in some document."""
+def queries_once(documents: Sequence[Document], embeddings: Embeddings, n: int) -> list[str]:
+    """Different queries of one to three words that stand beside each other in some document, one of them known."""
     chance = random.Random(1848)  # noqa: S311 - no secret
     found: dict[str, None] = {}
     while len(found) < n:
@@ -130,23 +130,22 @@ def queries_once(documents: Sequence[Document], n: int) -> list[str]:
         n_words = chance.randint(1, 3)
         if len(words) >= n_words:
             at = chance.randrange(len(words) - n_words + 1)
-            found[" ".join(words[at : at + n_words]).lower()] = None
+            query = " ".join(words[at : at + n_words]).lower()
+            if len(embeddings.bag(query, "en")):
+                found[query] = None
     return list(found)
 
 
 def compare_once(
-    kinds: Mapping[str, Sequence[Request]],
-    engine: urllib3.HTTPConnectionPool,
-    proxies: Mapping[str, Server],
-    rounds: int,
+    kinds: Mapping[str, Sequence[Request]], engine: urllib3.HTTPConnectionPool, proxy: Server, rounds: int
 ) -> list[dict[str, Any]]:
-    """Each request once to each side; each proxy has requests of its own."""
+    """Each request once to each side, and the engine's time for the windows of other requests."""
     rows = []
     for name, requests in kinds.items():
+        timed, others = requests[: N_NOT_TIMED + rounds], requests[N_NOT_TIMED + rounds :]
         row: dict[str, Any] = {"requests": f"{name}, asked once", "rounds": rounds}
-        for number, (side, proxy) in enumerate(proxies.items()):
-            own = requests[number :: len(proxies)][: N_NOT_TIMED + rounds]
-            row[side] = _beside_engine(own, engine, proxy, len(own) - N_NOT_TIMED, N_NOT_TIMED)
+        row["proxy"] = _beside_engine(timed, engine, proxy, len(timed) - N_NOT_TIMED, N_NOT_TIMED)
+        row["window_median_ms"] = _window_ms(others, engine, min(rounds, len(others)))
         rows.append(row)
     return rows
 
@@ -166,10 +165,15 @@ def compare(
         row: dict[str, Any] = {"requests": name, "rounds": rounds}
         row |= {side: _beside_engine(requests, engine, proxy, rounds) for side, proxy in proxies.items()}
         if requests[0].window is not None:
-            window = _sender([request.for_window() for request in requests], engine, False)
-            row["window_median_ms"] = round(median(in_turn({"window": window}, rounds)["window"].wall_ms), 2)
+            row["window_median_ms"] = _window_ms(requests, engine, rounds)
         rows.append(row)
     return rows
+
+
+def _window_ms(requests: Sequence[Request], engine: urllib3.HTTPConnectionPool, rounds: int) -> float:
+    """Median of the engine's time for a window."""
+    window = _sender([request.for_window() for request in requests], engine, False)
+    return round(median(in_turn({"window": window}, rounds)["window"].wall_ms), 2)
 
 
 def _beside_engine(
@@ -415,7 +419,8 @@ def main() -> None:
     with ExitStack() as stack:
         address = stack.enter_context(node(arguments.store, arguments.engine))
         engine = pool(address)
-        make_index(address, Embeddings.open(arguments.embeddings), documents)
+        embeddings = Embeddings.open(arguments.embeddings)
+        make_index(address, embeddings, documents)
         make_others(engine, documents)
         try:
             modules = {"proxy": "sinkrank", "whole": "benchmarks.whole_windows"}
@@ -423,8 +428,9 @@ def main() -> None:
                 side: stack.enter_context(serving(address, arguments.embeddings, module))
                 for side, module in modules.items()
             }
-            once = queries_once(documents, 4 * (arguments.rounds + N_NOT_TIMED))
-            results["asked_once"] = compare_once(foreign_requests(engine, once), engine, proxies, arguments.rounds)
+            once = queries_once(documents, embeddings, 4 * (arguments.rounds + N_NOT_TIMED))
+            found = foreign_requests(engine, once)
+            results["asked_once"] = compare_once(found, engine, proxies["proxy"], arguments.rounds)
             kinds |= foreign_requests(engine, queries)
             results["in_turn"] = compare(kinds, engine, proxies, arguments.rounds)
             for row in [*results["asked_once"], *results["in_turn"]]:
