@@ -17,6 +17,7 @@ from campaign.tools.load import Load, loading, mixed_calls
 from campaign.tools.material import LANGUAGES, documents, vocabulary, write_jsonl
 from campaign.tools.nodes import one_node
 from campaign.tools.service import ROOT, command, serving
+from reranker.base.errors import VersionMismatch
 from reranker.embeddings import Embeddings
 
 ASSERTS = (
@@ -65,8 +66,12 @@ class Update:
         self.check(what)
 
     def check(self, when: str) -> None:
-        """Compares the store with the confirmed rows, with this version's code."""
-        wrong = check_contents(self.store, OURS, list(self.rows.values()), are_counted=False)
+        """Compares the store with the confirmed rows, with this version's code if it reads the older layout."""
+        try:
+            wrong = check_contents(self.store, OURS, list(self.rows.values()), are_counted=False)
+        except VersionMismatch:
+            self.context.add("layouts of the older version only")
+            return
         self.context.check(not wrong, f"after {when}: {'; '.join(wrong)}")
         self.context.add("comparisons of all documents")
 
