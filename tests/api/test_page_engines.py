@@ -229,20 +229,6 @@ def test_nothing_found_says_what_to_try(open_page: OpenPage) -> None:
     expect(page.locator("#advice")).to_contain_text("another language")
 
 
-def test_a_query_in_a_language_without_embeddings_names_the_command_that_adds_it(
-    open_page: OpenPage, engine: Engine
-) -> None:
-    page = open_page(f"?index={FOREIGN}&query=tulostimessa+paperitukos")
-    advice = page.locator("#advice li").first
-    expect(advice).to_contain_text("seems to be in Finnish, and the embeddings know English, French")
-    store = engine.url.removeprefix("http://")
-    expect(advice.locator("code")).to_contain_text(f"{store} --index {FOREIGN} ")
-    expect(advice.locator("code")).to_contain_text(" --queries-in en,fr,fi --replace")
-    page.get_by_label("Query", exact=True).fill("vvv qqq")
-    page.keyboard.press("Enter")
-    expect(page.locator("#advice")).not_to_contain_text("Finnish")
-
-
 def test_a_query_in_another_language_names_its_translations(open_page: OpenPage) -> None:
     page = open_page(f"?index={FOREIGN}&query=voiture+qqq")
     expect(page.locator("#status")).to_contain_text("searched with translations: voiture → car")

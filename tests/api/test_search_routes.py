@@ -65,11 +65,6 @@ def test_a_hit_behind_the_window_is_not_marked(client: FlaskClient) -> None:
     assert not any(hit["without_known_word"] for hit in hits)
 
 
-@pytest.mark.parametrize(("epsilon", "precision"), [(0.1, "float32"), (0.02, "float64")])
-def test_the_precision_is_that_of_the_epsilon(client: FlaskClient, epsilon: float, precision: str) -> None:
-    assert search(client, query="cat", method="sinkhorn", epsilon=epsilon)["precision"] == precision
-
-
 def test_filters_reach_the_store(client: FlaskClient) -> None:
     hits = search(client, query="cat", filters={"year": {"gte": 2000}})["hits"]
     assert {hit["id"] for hit in hits} == {"cat-en", "bread-fr"}

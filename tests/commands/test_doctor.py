@@ -13,7 +13,7 @@ from reranker.embeddings import EmbeddingsWriter
 from reranker.embeddings.hubness import HubnessSample
 from reranker.stores import open_store
 from tests.support.commands import Run, write_rows
-from tests.support.engines.nodes import free_ports
+from tests.support.listening import closed_port
 
 
 def checks(run: Run, *arguments: str, exits: int | None = 1) -> dict[str, dict[str, Any]]:
@@ -71,7 +71,7 @@ def test_damaged_embeddings_are_found(indexed: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "name", "said"),
     [
-        (["--store", f"opensearch://127.0.0.1:{free_ports(1)[0]}"], "store", "start the engine"),
+        (["--store", f"opensearch://127.0.0.1:{closed_port()}"], "store", "start the engine"),
         (["--config", "wrong.toml"], "settings", "did you mean 'index'?"),
         (["--index", "absent"], "index absent", "has no index 'absent'"),
     ],

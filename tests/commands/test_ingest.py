@@ -16,8 +16,8 @@ import urllib3
 from reranker.base.errors import NotFound
 from reranker.stores import open_store
 from tests.support.commands import DOCUMENTS, MakeForeign, Run, assert_one_line, write_rows
-from tests.support.engines.nodes import free_ports
 from tests.support.engines.sources import Engine
+from tests.support.listening import closed_port
 from tests.support.tiny import TRANSLATION_COST
 
 
@@ -250,7 +250,7 @@ def test_a_wrong_flag_is_one_line_and_exit_code_2(home: Path, run: Run, argument
 def test_a_node_that_is_down_is_told_before_anything_is_written(home: Path, run: Run) -> None:
     write_rows(home / "in.jsonl", DOCUMENTS)
     result = run(
-        "ingest", "in.jsonl", "--store", f"opensearch://127.0.0.1:{free_ports(1)[0]}", "--index", "pages", exits=1
+        "ingest", "in.jsonl", "--store", f"opensearch://127.0.0.1:{closed_port()}", "--index", "pages", exits=1
     )
     assert "start the engine" in result.stderr
 

@@ -16,7 +16,7 @@ from reranker.service.settings import Settings
 from sinkrank.console.resources import opened_searcher
 from sinkrank.console.tables import search_table
 from tests.support.commands import DOCUMENTS, Run, assert_one_line, write_rows
-from tests.support.engines.nodes import free_ports
+from tests.support.listening import closed_port
 from tests.support.query_encoder import encoding_embeddings
 from tests.support.tiny import TRANSLATION_COST
 
@@ -252,7 +252,7 @@ def test_a_wrong_flag_is_one_line_and_exit_code_2(run: Run, arguments: list[str]
 
 
 def test_a_node_that_is_down_is_named_with_the_cure(run: Run) -> None:
-    port = free_ports(1)[0]
+    port = closed_port()
     result = run(
         "search", "cat", "--store", f"opensearch://me:secret@127.0.0.1:{port}", "--index", "documents", exits=1
     )

@@ -17,7 +17,7 @@ from reranker.service.settings import Settings
 from reranker.stores import EngineAccess, open_store
 from sinkrank.console.resources import index_to_read
 from tests.support.commands import Run
-from tests.support.engines.nodes import free_ports
+from tests.support.listening import closed_port
 from tests.support.tiny import tiny_embeddings
 
 SECRET = "geheim"
@@ -26,7 +26,7 @@ SECRET = "geheim"
 @pytest.fixture
 def down(home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The address of an engine that is down, with secrets in the environment and in files."""
-    address = f"127.0.0.1:{free_ports(1)[0]}"
+    address = f"127.0.0.1:{closed_port()}"
     (home / "key").write_text(f"{SECRET}-key")
     (home / "key").chmod(0o600)
     monkeypatch.setenv("SINKRANK_STORE_PASSWORD_FILE", str(home / "key"))
@@ -55,7 +55,7 @@ def test_no_command_shows_a_secret(down: str, run: Run, arguments: list[str], ca
 
 @pytest.mark.parametrize("path", ["live", "ready", "metrics", "openapi.json", "ui"])
 def test_no_route_of_ours_shows_a_secret(tmp_path: Path, path: str, caplog: pytest.LogCaptureFixture) -> None:
-    address = f"http://me:{SECRET}-store@127.0.0.1:{free_ports(1)[0]}"
+    address = f"http://me:{SECRET}-store@127.0.0.1:{closed_port()}"
     settings = Settings(home=tmp_path, store=address, store_password=SecretStr(f"{SECRET}-password"))
     store = open_store(address, password=f"{SECRET}-password", access=EngineAccess(), timeout_s=1)
     app = create_app(settings, store, tiny_embeddings(tmp_path / "embeddings"))

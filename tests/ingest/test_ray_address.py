@@ -13,7 +13,7 @@ import pytest
 from ingest.ray_address import check_ray_address
 from ingest.ray_workers import RayWorkers
 from reranker.base.errors import BadInput
-from tests.support.engines.nodes import free_ports
+from tests.support.listening import closed_port
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_an_address_at_which_something_answers_is_taken(listening: int, form: st
 
 @pytest.mark.parametrize("form", ["127.0.0.1:{}", "ray://127.0.0.1:{}", "[::1]:{}"])
 def test_an_address_at_which_nothing_answers_is_refused(form: str) -> None:
-    (port,) = free_ports(1)
+    port = closed_port()
     address = form.format(port)
     with pytest.raises(BadInput) as caught:
         check_ray_address(address)
@@ -70,6 +70,6 @@ def test_ray_is_not_asked_for_a_cluster_that_does_not_answer(monkeypatch: pytest
         raise AssertionError("Ray was asked")
 
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=init))
-    (port,) = free_ports(1)
+    port = closed_port()
     with pytest.raises(BadInput, match="no Ray cluster answers"), RayWorkers(None, 1, f"127.0.0.1:{port}"):
         pass

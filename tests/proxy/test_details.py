@@ -134,10 +134,3 @@ def test_by_transport_alone_hits_without_a_known_word_are_the_last_of_the_window
     found = details(client, size=7, window_size=5, method="nbow")
     assert [hit["without_known_word"] for hit in found] == [False, False, False, True, True, False, False]
     assert [hit["first_stage_rank"] for hit in found] == [4, 2, 5, 1, 3, 6, 7]  # cat, dog, bread, zzz, qqq
-
-
-@pytest.mark.parametrize(("epsilon", "precision"), [(0.1, "float32"), (0.02, "float64")])
-def test_the_precision_is_that_of_the_epsilon(client: FlaskClient, epsilon: float, precision: str) -> None:
-    found = details(client, size=6, window_size=5, method="sinkhorn", epsilon=epsilon)
-    assert [hit["precision"] for hit in found] == [precision] * 5 + ["none"]
-    assert [hit["method"] for hit in found] == ["sinkhorn"] * 5 + ["none"]

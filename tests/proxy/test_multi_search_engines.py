@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 from typing import Any
 
 import pytest
@@ -81,15 +80,6 @@ def test_the_status_says_how_many_went_which_way(http: urllib3.PoolManager, url:
     assert (answer.headers["X-Rerank-Status"], "X-Rerank-Reason" in answer.headers) == ("applied", False)
 
 
-def test_our_section_is_taken_out_of_lines_that_are_not_re_ranked(
-    http: urllib3.PoolManager, url: str, foreign: str
-) -> None:
-    (line,) = responses(
-        multi_search(http, f"{url}/{foreign}/_msearch", {}, {**EVERY, "sort": [{"n": "desc"}], "ext": chat()})
-    )
-    assert words(line) == WORDS[:-5:-1]
-
-
 def test_a_broken_section_is_refused_with_its_line(http: urllib3.PoolManager, url: str, foreign: str) -> None:
     answer = multi_search(http, f"{url}/{foreign}/_msearch", {}, EVERY, {}, {**EVERY, "ext": chat(window_size=0)})
     assert answer.status == 400
@@ -126,30 +116,6 @@ def test_a_filter_path_holds_for_all_lines(
     assert answer == direct
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        b"{}",
-        b"{}\n",
-        b"{}\n{}",
-        b"not json\n{}\n",
-        b'{"index": "x"}\nnot json\n',
-        b"[]\n{}\n",
-        b'{}\n{"query": {"match": {"parts.body": "dog"}}}\n{}\n',
-    ],
-)
-def test_lines_that_are_broken_are_the_engines_to_judge(
-    http: urllib3.PoolManager, engine: Engine, url: str, foreign: str, data: bytes
-) -> None:
-    headers = {"Content-Type": "application/x-ndjson"}
-    target = f"{foreign}/_msearch?filter_path=error,status,responses.status,responses.error"
-    direct, answer = (
-        http.request("POST", f"{where}/{target}", body=data, headers=headers) for where in (engine.url, url)
-    )
-    assert (answer.status, answer.data) == (direct.status, direct.data)
-
-
 def test_windows_line_ends_compression_and_types_are_read(http: urllib3.PoolManager, url: str, foreign: str) -> None:
     body = ndjson({}, {**EVERY, "ext": chat()}).replace(b"\n", b"\r\n")
     headers = {"Content-Type": "application/x-ndjson", "Content-Encoding": "gzip", "Accept-Encoding": "gzip"}
@@ -170,26 +136,3 @@ def test_many_lines_with_one_filter_are_looked_up_at_once(http: urllib3.PoolMana
     answer = multi_search(http, f"{url}/{foreign}/_msearch", *lines)
     assert [words(one) for one in responses(answer)] == [BY_CHAT[:2], BY_CHAT[:3], BY_CHAT[:4]]
     assert all("_source" not in hit for one in responses(answer) for hit in hits(one))
-
-
-def test_a_multi_search_with_a_template_passes(
-    http: urllib3.PoolManager, engine: Engine, url: str, foreign: str
-) -> None:
-    data = ndjson({}, {"source": {"query": {"match": {"parts.body": "dog"}}}})
-    direct, answer = (
-        http.request(
-            "POST",
-            f"{where}/{foreign}/_msearch/template?filter_path=responses.hits,error",
-            body=data,
-            headers={"Content-Type": "application/x-ndjson"},
-        )
-        for where in (engine.url, url)
-    )
-    assert (answer.status, answer.data) == (direct.status, direct.data)
-    assert "X-Rerank-Status" not in answer.headers
-
-
-def test_json_is_written_as_it_came(http: urllib3.PoolManager, url: str, foreign: str) -> None:
-    answer = multi_search(http, f"{url}/{foreign}/_msearch", {}, {**EVERY, "ext": chat()})
-    assert b'"price": 1e+16' in answer.data  # as the document was written
-    assert json.loads(answer.data)

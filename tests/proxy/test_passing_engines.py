@@ -71,16 +71,6 @@ def test_a_document_in_cbor_comes_as_it_was_sent(
     assert http.request("GET", f"{engine.url}/{index_name}/_doc/1").json()["_source"] == {"n": 7}
 
 
-@pytest.mark.parametrize("path", ["_doc/1", "_doc/2", "_mapping", "_alias/none", ""])
-def test_a_head_has_the_length_and_no_body(
-    http: urllib3.PoolManager, engine: Engine, url: str, index_name: str, path: str
-) -> None:
-    http.request("PUT", f"{engine.url}/{index_name}/_doc/1?refresh=true", json={"n": 7})
-    direct, answer = (http.request("HEAD", f"{where}/{index_name}/{path}") for where in (engine.url, url))
-    assert (answer.status, answer.data) == (direct.status, b"")
-    assert answer.headers.get("Content-Length") == direct.headers.get("Content-Length")
-
-
 def test_a_scroll_a_point_in_time_and_a_delete_by_query_pass(
     http: urllib3.PoolManager, engine: Engine, url: str, index_name: str
 ) -> None:

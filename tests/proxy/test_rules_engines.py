@@ -222,31 +222,6 @@ def test_what_has_to_keep_the_engines_order_is_passed_on(
         }
 
 
-@pytest.mark.parametrize("kind", ["application/yaml", "application/cbor", "application/smile"])
-def test_an_answer_in_another_form_than_json_is_the_engines(
-    http: urllib3.PoolManager, engine: Engine, url: str, index: str, kind: str
-) -> None:
-    headers = {"Content-Type": "application/json", "Accept": kind}
-    body = json.dumps({"query": {"match": {"body": "cat"}}}).encode()
-    direct, answer = (
-        http.request("POST", f"{where}/{index}/_search?filter_path=hits", body=body, headers=headers)
-        for where in (engine.url, url)
-    )
-    assert (answer.status, answer.data) == (direct.status, direct.data)
-    assert answer.headers["Content-Type"] == direct.headers["Content-Type"]
-    assert answer.headers["X-Rerank-Reason"] == "not_json"
-
-
-def test_a_body_in_yaml_is_the_engines(http: urllib3.PoolManager, engine: Engine, url: str, index: str) -> None:
-    body = b"---\nquery:\n  match:\n    body: cat\n"
-    headers = {"Content-Type": "application/yaml"}
-    target = f"{index}/_search?filter_path=hits"
-    direct, answer = (
-        http.request("POST", f"{where}/{target}", body=body, headers=headers) for where in (engine.url, url)
-    )
-    assert (answer.status, answer.data) == (direct.status, direct.data)
-
-
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_body_in_the_url_is_re_ranked(
     http: urllib3.PoolManager, engine: Engine, url: str, index: str, method: str

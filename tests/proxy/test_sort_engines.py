@@ -105,15 +105,6 @@ def test_what_is_sorted_by_something_else_stays(http: urllib3.PoolManager, url: 
         assert outcome(answer) == ("skipped", "sorted")
 
 
-def test_keys_that_the_engine_refuses_are_its_error(
-    http: urllib3.PoolManager, engine: Engine, url: str, index: str
-) -> None:
-    body = {**FIND, "sort": ["_score", "missing"]}
-    direct, answer = (post(http, f"{where}/{index}/_search", body) for where in (engine.url, url))
-    assert (answer.status, answer.json()) == (direct.status, direct.json())
-    assert answer.status == 400
-
-
 @pytest.mark.parametrize("with_pit", [False, True])
 def test_a_walk_by_search_after_holds_each_hit_once_in_the_order_of_pages(
     http: urllib3.PoolManager, engine: Engine, url: str, many: str, with_pit: bool

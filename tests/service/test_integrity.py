@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import logging
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from flask import Flask
 
 from reranker.api.app import create_app
-from reranker.base.errors import StoreUnavailable
 from reranker.embeddings import Embeddings, manifest
-from reranker.service.integrity import Integrity
-from reranker.service.metrics import Metrics
 from reranker.service.service import EXTENSION, Service
 from reranker.service.settings import Settings
 from reranker.stores import open_store
@@ -92,29 +87,3 @@ def test_a_damaged_store_makes_the_service_not_ready_and_answers_no_search(home:
     assert "ingest the documents again" in refused.get_json()["detail"]
     texts = {"query": "cat", "texts": ["cat", "bread"]}
     assert client.post("/rerank", json=texts).status_code == 200  # what needs no store goes on
-
-
-def test_a_check_that_is_stopped_reads_no_more_and_says_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    integrity, reading, n_read = Integrity(Metrics()), threading.Event(), 0
-
-    def blocks() -> Iterator[int]:
-        nonlocal n_read
-        while True:
-            n_read += 1
-            reading.set()
-            yield 1
-
-    def closed() -> Iterator[int]:
-        yield 1
-        integrity._is_stopped.wait(300)
-        raise StoreUnavailable("the store is closed")
-
-    integrity.start({"embeddings": blocks, "store": closed})
-    assert reading.wait(300)
-    integrity.stop()
-    assert integrity.wait(0)
-    n_read_by_then = n_read
-    integrity.start({"more": blocks})
-    assert n_read == n_read_by_then
-    assert integrity.problems == {}
-    assert caplog.messages == []

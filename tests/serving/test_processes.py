@@ -20,6 +20,7 @@ import urllib3
 from tests.commands.test_serve import serving
 from tests.deploy import fronts
 from tests.serving.engines import Clients, engine, get
+from tests.support.listening import closed_port
 from tests.support.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.slow
@@ -163,7 +164,7 @@ def test_where_the_parent_is_killed_the_processes_end_too(home: Path) -> None:
 def balancing(folder: Path, ports: list[int]) -> Iterator[str]:
     """HAProxy in front of two instances, with the configuration that we ship and no engine; its address."""
     one, two = (f"127.0.0.1:{port}" for port in ports)
-    nobody = f"127.0.0.1:{fronts.free_ports(1)[0]}"
+    nobody = f"127.0.0.1:{closed_port()}"
     with fronts.running("haproxy", folder, one, nobody, fronts.make_certificates(folder), SINKRANK_TWO=two) as balancer:
         yield balancer.url
 

@@ -22,6 +22,7 @@ from reranker.upstream.node_order import REST_S, NodeOrder
 from reranker.upstream.rights import SERVICE, Rights
 from tests.stores.fake_engine import FakeEngine, serve
 from tests.stores.samples import ALL, MAPPING, make_document, query, write_documents
+from tests.support.listening import closed_port
 
 NO_HITS = {"hits": {"hits": []}}
 
@@ -73,11 +74,6 @@ def opened(*places: FakeEngine | int) -> Iterator[WritableEngineStore]:
     store.close()
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
-
-
 def search(index: IndexReader, rights: Rights = SERVICE) -> None:
     assert index.knn(query(1, 0, 0, 0), 5, ALL, rights) == []
 
@@ -92,7 +88,7 @@ def test_the_first_node_is_asked_as_long_as_it_takes_connections(two: tuple[Writ
 
 
 def test_with_the_first_node_away_the_next_does_all(caplog: pytest.LogCaptureFixture) -> None:
-    second, port = Node(), free_port()
+    second, port = Node(), closed_port()
     with serve(second.answer) as fake, opened(port, fake) as store:
         index = store.open("docs")
         for _ in range(3):
@@ -136,7 +132,7 @@ def test_beyond_the_limit_of_a_node_the_next_one_is_asked_and_the_first_is_not_t
 @pytest.mark.parametrize("why", ["down", "busy", "away"])
 def test_the_next_node_is_asked_with_the_callers_credentials(why: str) -> None:
     first, second, slots = Node(), Node(), Slots(1, 1)
-    port = free_port()
+    port = closed_port()
     with ExitStack() as stack:
         one, other = stack.enter_context(serve(first.answer)), stack.enter_context(serve(second.answer))
         index = stack.enter_context(opened(port if why == "down" else one, other)).open("docs")
@@ -152,7 +148,7 @@ def test_the_next_node_is_asked_with_the_callers_credentials(why: str) -> None:
 
 def test_where_no_node_takes_a_connection_the_error_names_them_all() -> None:
     with (
-        opened(free_port(), free_port()) as store,
+        opened(closed_port(), closed_port()) as store,
         pytest.raises(StoreUnavailable, match=r"127.0.0.1:\d+,127.0.0.1:\d+"),
     ):
         store.open("docs")
@@ -163,7 +159,7 @@ def test_a_search_on_a_connection_that_breaks_is_sent_to_the_same_node_where_no_
     has_another: bool,
 ) -> None:
     node = Node()
-    with serve(node.answer) as fake, opened(fake, *([free_port()] if has_another else [])) as store:
+    with serve(node.answer) as fake, opened(fake, *([closed_port()] if has_another else [])) as store:
         index = store.open("docs")
         search(index)
         node.asked.clear()
@@ -260,7 +256,7 @@ def test_a_node_that_never_answers_is_not_waited_for_while_another_responds() ->
     """The listener takes connections, and nobody reads them."""
     with socket.create_server(("127.0.0.1", 0)) as stuck, serve(Node().answer) as fake:
         port = stuck.getsockname()[1]
-        with opened(port, fake, free_port()) as store:
+        with opened(port, fake, closed_port()) as store:
             first, last = store.problems()
             assert first.startswith(f"opensearch://127.0.0.1:{port} ")  # it has not answered
             assert "nothing answers" in last

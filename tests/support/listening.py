@@ -1,4 +1,4 @@
-"""Listens on loopback for tests that answer byte by byte."""
+"""Listens on loopback for tests that answer byte by byte, and ports on which nobody listens."""
 
 from __future__ import annotations
 
@@ -6,6 +6,17 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+from tests.support.waiting import PATIENCE_S
+
+_BOUND: list[socket.socket] = []
+
+
+def closed_port() -> int:
+    """A port of 127.0.0.1 that refuses connections. It stays bound, so that no other process comes to listen there."""
+    _BOUND.append(socket.socket())
+    _BOUND[-1].bind(("127.0.0.1", 0))
+    return int(_BOUND[-1].getsockname()[1])
 
 
 @contextmanager
@@ -32,4 +43,4 @@ def listening(accepted: Callable[[socket.socket], None]) -> Iterator[str]:
     finally:
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
-        thread.join(10)
+        thread.join(PATIENCE_S)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import gzip
 import socket
 import threading
-import time
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 
 import pytest
@@ -16,7 +15,8 @@ import pytest
 from reranker.upstream.addresses import EngineAddress, read_address
 from reranker.upstream.node_order import REST_S
 from reranker.upstream.nodes import EngineUnreachable, Passing, Upstream
-from tests.support.listening import listening
+from tests.support.listening import closed_port, listening
+from tests.support.waiting import PATIENCE_S, wait_until
 
 
 @dataclass
@@ -31,6 +31,7 @@ class KeptAlive:
 
     url: str = ""
     n_connections: int = 0
+    n_closed: int = 0
     lines: list[str] = field(default_factory=list)
     per_connection: int = 1_000
     dumb_after: str = ""
@@ -63,10 +64,14 @@ def node() -> Iterator[KeptAlive]:
                 if is_bad:
                     stream.read()
 
+    def answer_and_close(connection: socket.socket, n_requests: int) -> None:
+        answer(connection, n_requests)
+        found.n_closed += 1
+
     def accepted(connection: socket.socket) -> None:
         found.n_connections += 1
         n_requests = 0 if found.n_connections <= found.n_broken else found.per_connection
-        threading.Thread(target=answer, args=(connection, n_requests), daemon=True).start()
+        threading.Thread(target=answer_and_close, args=(connection, n_requests), daemon=True).start()
 
     with listening(accepted) as found.url:
         yield found
@@ -91,9 +96,8 @@ def status_of(to: Upstream, method: str = "GET", body: bytes | None = None) -> i
         return answer.status
 
 
-def closed_port() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return f"opensearch://127.0.0.1:{listener.getsockname()[1]}"
+def closed() -> str:
+    return f"opensearch://127.0.0.1:{closed_port()}"
 
 
 def test_a_connection_is_kept_for_the_next_request() -> None:
@@ -118,9 +122,9 @@ def test_a_connection_that_the_engine_closed_is_replaced() -> None:
     with node() as one:
         one.per_connection = 1
         to = upstream(one.url)
-        for _ in range(3):
+        for number in range(1, 4):
             assert ask(to, "POST", b"abc") == b"ok"
-            time.sleep(0.2)  # until it is known to be closed
+            wait_until(lambda number=number: one.n_closed == number, "it is closed")  # type: ignore[misc]
         # What changes nothing is sent again where the close comes in between.
         assert [ask(to) for _ in range(20)] == [b"ok"] * 20
         assert one.n_connections >= 23
@@ -128,7 +132,7 @@ def test_a_connection_that_the_engine_closed_is_replaced() -> None:
 
 @pytest.mark.parametrize("body", [None, b"abc"])
 def test_the_next_node_is_asked_where_one_is_down(body: bytes | None, caplog: pytest.LogCaptureFixture) -> None:
-    down = closed_port()
+    down = closed()
     with node() as other:
         to = upstream(down, other.url)
         assert [ask(to, "POST" if body else "GET", body) for _ in range(3)] == [b"ok"] * 3
@@ -150,7 +154,7 @@ def test_a_request_whose_connection_breaks_goes_to_the_next_node_if_it_changes_n
 
 
 def test_a_request_whose_connection_breaks_goes_to_the_same_node_where_no_other_takes_it() -> None:
-    for others in ([], [closed_port()]):
+    for others in ([], [closed()]):
         with node() as one:
             one.n_broken = 1
             assert ask(upstream(one.url, *others)) == b"ok"
@@ -174,7 +178,7 @@ def test_what_changes_nothing_is_asked_of_the_next_node_once_where_one_is_away(s
 def test_the_first_node_is_asked_again_where_it_is_away_and_no_other_takes_a_connection() -> None:
     with node() as one:
         one.statuses = [503]
-        assert status_of(upstream(one.url, closed_port())) == 200
+        assert status_of(upstream(one.url, closed())) == 200
         one.statuses = [503]
         assert status_of(upstream(one.url)) == 503
         assert len(one.lines) == 3
@@ -217,28 +221,24 @@ def test_a_streamed_body_is_not_touched_before_a_node_takes_it() -> None:
             yield block
 
     with pytest.raises(EngineUnreachable):
-        ask(upstream(closed_port()), "POST", blocks())
+        ask(upstream(closed()), "POST", blocks())
     assert taken == []
 
 
 def test_a_node_that_was_down_is_tried_again_later() -> None:
     now = [1_000.0]
-    with ExitStack() as stack:
-        down = closed_port()
-        second = stack.enter_context(node())
-        to = upstream(down, second.url, clock=lambda: now[0])
+    with node() as second, socket.socket() as first:
+        first.bind(("127.0.0.1", 0))
+        to = upstream(f"opensearch://127.0.0.1:{first.getsockname()[1]}", second.url, clock=lambda: now[0])
         ask(to)
-        listener = stack.enter_context(
-            socket.create_server(("127.0.0.1", int(down.rsplit(":", 1)[1])), reuse_port=False)
-        )
-        listener.settimeout(5)
+        first.listen()
         ask(to)
         assert len(second.lines) == 2  # the first one rests
         now[0] += REST_S + 1
-        answered = threading.Thread(target=_answer_once, args=(listener,), daemon=True)
+        answered = threading.Thread(target=_answer_once, args=(first,), daemon=True)
         answered.start()
         assert ask(to) == b"hi"
-        answered.join(5)
+        answered.join(PATIENCE_S)
 
 
 def _answer_once(listener: socket.socket) -> None:
@@ -249,7 +249,7 @@ def _answer_once(listener: socket.socket) -> None:
 
 
 def test_where_all_nodes_are_down_the_last_is_named() -> None:
-    first, second = closed_port(), closed_port()
+    first, second = closed(), closed()
     with pytest.raises(EngineUnreachable, match=second.removeprefix("opensearch://")):
         ask(upstream(first, second))
 

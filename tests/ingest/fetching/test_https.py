@@ -16,6 +16,7 @@ import pytest
 
 from ingest.fetching.https import Limits, fetch_file
 from reranker.base.errors import FetchFailed
+from tests.support.listening import closed_port
 from tests.support.tls_server import TlsServer, authority, cut, in_turn, page, redirect, send, status, tls_server
 
 __all__ = ["authority", "tls_server"]
@@ -197,23 +198,15 @@ def test_a_server_of_an_unknown_authority_is_refused(
         fetched()
 
 
-@pytest.fixture
-def nobody() -> Iterator[int]:
-    """A port where nobody answers."""
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        yield bound.getsockname()[1]
-
-
-def test_without_a_network_the_cure_is_told(fetched: Fetched, nobody: int) -> None:
+def test_without_a_network_the_cure_is_told(fetched: Fetched) -> None:
     with pytest.raises(FetchFailed, match=r"connection failed .*HTTPS_PROXY.* fetch it by hand"):
-        fetch_file(f"https://localhost:{nobody}/v.vec", fetched.folder / "v.vec", sleep=fetched.waits.append)
+        fetch_file(f"https://localhost:{closed_port()}/v.vec", fetched.folder / "v.vec", sleep=fetched.waits.append)
 
 
 def test_the_proxy_of_the_environment_is_asked_and_its_password_not_told(
-    fetched: Fetched, monkeypatch: pytest.MonkeyPatch, nobody: int
+    fetched: Fetched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", f"http://me:secret@127.0.0.1:{nobody}")
+    monkeypatch.setenv("HTTPS_PROXY", f"http://me:secret@127.0.0.1:{closed_port()}")
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
     fetched.server.answers["/v.vec"] = page(CONTENT)

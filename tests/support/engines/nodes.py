@@ -20,9 +20,10 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from random import SystemRandom
 
 import urllib3
 
@@ -35,6 +36,7 @@ from tests.support.engines.toolchain import find_jdk
 START_LIMIT_S = 300.0
 CLOSE_LIMIT_S = 60.0
 POLL_S = 0.1
+_RANDOM = SystemRandom()
 N_LOG_LINES = 40
 # Free memory below which a node's data goes to the disk.
 _DATA_BYTES = 2 * 2**30
@@ -125,12 +127,16 @@ def folder_in_memory() -> Path | None:
 
 
 def free_ports(n: int) -> list[int]:
-    """`n` different TCP ports of 127.0.0.1 on which nothing listens now."""
+    """`n` different TCP ports of 127.0.0.1 on which nothing listens now. They are below those that the system gives to
+    connections and to whoever asks for any port, so that they are still free when a process that was started binds."""
+    found: list[int] = []
     with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(n)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
+        while len(found) < n:
+            one = stack.enter_context(socket.socket())
+            with suppress(OSError):
+                one.bind(("127.0.0.1", _RANDOM.randrange(20_000, 32_768)))
+                found.append(one.getsockname()[1])
+    return found
 
 
 def cluster_answers(url: str, wait_for: str = "wait_for_status=yellow") -> bool:
