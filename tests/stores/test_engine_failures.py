@@ -23,7 +23,6 @@ from reranker.stores.base.writing import WriteResult
 from reranker.stores.engine import bulk
 from reranker.stores.engine.client import connect, detect_distribution, engine_errors
 from reranker.stores.engine.writable import WritableEngineStore
-from reranker.stores.engine.writer import BatchSize
 from reranker.upstream.addresses import EngineAddress, read_address
 from reranker.upstream.nodes import Upstream
 from tests.stores.fake_engine import serve
@@ -251,12 +250,6 @@ def test_a_document_that_is_refused_for_long_gets_in_at_the_last_try() -> None:
     assert requests == [["1", "2"], *[["1"]] * (n_tries - 1)]
 
 
-def test_an_id_never_comes_twice_in_a_request_so_that_no_retry_can_let_the_first_win() -> None:
-    results, requests = written(["1", "2", "1", "3"], {})
-    assert [result.doc_id for result in results] == ["1", "2", "1", "3"]
-    assert requests == [["1", "2"], ["1", "3"]]
-
-
 def test_an_answer_that_is_cut_anywhere_in_its_head_is_unavailable() -> None:
     whole = ok(b'{"hits":{"hits":[]}}')
     head = whole.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
@@ -278,7 +271,7 @@ def test_the_waits_grow_to_a_bound_and_never_are_the_same(monkeypatch: pytest.Mo
     waits: list[float] = []
     with serve(lambda *request: (503, error("unavailable", "red"))) as node:
         client = opensearchpy.OpenSearch(node.address, max_retries=0)
-        sender = bulk.BulkSender(client, "docs", 5, lambda: None, waits.append)
+        sender = bulk.BulkSender(client, "docs", 5, waits.append)
         with pytest.raises(opensearchpy.exceptions.TransportError):
             sender.send([b'{"index": {"_id": "1"}}\n{}\n'])
         client.close()
@@ -286,26 +279,6 @@ def test_the_waits_grow_to_a_bound_and_never_are_the_same(monkeypatch: pytest.Mo
     assert len(waits) == len(bounds)
     assert all(bound / 2 <= wait <= bound for wait, bound in zip(waits, bounds, strict=True))
     assert len({wait / bound for wait, bound in zip(waits, bounds, strict=True)}) > 1
-
-
-def test_the_size_of_requests_follows_what_the_engine_bears() -> None:
-    size = BatchSize()
-    assert size.documents == 100
-    size.took(100, 0.1)
-    size.took(200, 0.1)
-    assert size.documents == 400
-    size.took(50, 0.1)  # the last, small request of a run says nothing
-    assert size.documents == 400
-    size.shrink()
-    assert size.documents == 200
-    size.took(200, 5)
-    assert size.documents == 100
-    for _ in range(20):
-        size.took(10_000, 0.1)
-    assert size.documents == 2_000
-    for _ in range(20):
-        size.shrink()
-    assert size.documents == 1
 
 
 @pytest.mark.parametrize("status", [400, 413])
@@ -323,7 +296,7 @@ def test_documents_confirmed_before_a_node_goes_down_have_results_and_no_others(
 
     documents = [str(number) for number in range(700)]
     results = write(answer, documents)
-    assert [next(results).doc_id for _ in range(100)] == documents[:100]
+    assert [next(results).doc_id for _ in range(200)] == documents[:200]
     with pytest.raises(StoreUnavailable, match="broke"):
         next(results)
 
@@ -400,25 +373,3 @@ def test_whoever_does_not_want_the_rest_waits_for_no_retries(monkeypatch: pytest
     results = write(answer, [str(number) for number in range(300)])
     assert next(results) == WriteResult("0")
     results.close()
-
-
-def test_two_requests_with_the_same_id_are_never_on_their_way_at_once() -> None:
-    n_on_their_way, most = 0, 0
-    lock, several = threading.Lock(), threading.Event()
-
-    def answer(ids: list[str]) -> tuple[int, Any]:
-        nonlocal n_on_their_way, most
-        with lock:
-            n_on_their_way += 1
-            most = max(most, n_on_their_way)
-            if most > 1:
-                several.set()
-        several.wait(0.1 if len(ids) == 1 else 300)
-        with lock:
-            n_on_their_way -= 1
-        return 200, bulk_answer(ids, {})
-
-    assert len(list(write(answer, ["1", "1", "1"]))) == 3
-    assert most == 1
-    assert len(list(write(answer, [str(number) for number in range(300)]))) == 300
-    assert most > 1

@@ -247,15 +247,6 @@ def test_a_document_of_the_same_id_replaces_the_one_before(store: WritableStore,
     assert found.first_stage_score == pytest.approx(1, abs=1e-5)
 
 
-def test_of_two_documents_of_one_id_in_a_stream_the_last_stays(store: WritableStore, index: str) -> None:
-    make_index(store, index, DESCRIPTION)
-    stream = [make_document("1", "first"), make_document("2"), make_document("1", "second")]
-    assert list(write_documents(store, index, stream)) == [WriteResult("1"), WriteResult("2"), WriteResult("1")]
-    store.refresh(index)
-    assert store.open(index).fetch("1").document.text == "second"
-    assert store.open(index).count() == 2
-
-
 def test_a_document_that_lost_its_vector_is_no_longer_found_by_it(store: WritableStore, index: str) -> None:
     fill(store, index, make_document("1"), make_document("2"))
     assert len(store.open(index).knn(query(1, 0, 0, 0), 10, ALL)) == 2

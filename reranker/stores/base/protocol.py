@@ -184,7 +184,7 @@ class WritableStore(Store, Protocol):
         """Adds or replaces documents by id; yields one result for each document, in order. Reads `documents` lazily.
 
         Args:
-            documents: prepared for an index of the same description.
+            documents: prepared for an index of the same description. If two have the same id, either may win.
 
         Raises:
             StoreUnavailable: the store cannot take them now. Write those without a result again.

@@ -42,7 +42,6 @@ class BulkSender:
     """Sends bulk requests to one index.
 
     Args:
-        on_pressure: called when the engine refuses something because of load.
         sleep: waits for this many seconds; its exceptions end the sending.
         pipeline: the engine's ingest pipeline for the documents; None for the index's default.
     """
@@ -52,7 +51,6 @@ class BulkSender:
         client: opensearchpy.OpenSearch,
         index: str,
         timeout_s: float,
-        on_pressure: Callable[[], None],
         sleep: Callable[[float], object],
         pipeline: str | None = None,
     ) -> None:
@@ -62,7 +60,6 @@ class BulkSender:
         through = {} if pipeline is None else {"pipeline": pipeline}
         self._params = {**_WANTED, **_ONLY_WHAT_IS_THERE, **waiting, **through}
         self._timeout_s = max(_LEAST_TIMEOUT_S, timeout_s)
-        self._on_pressure = on_pressure
         self._sleep = sleep
 
     def send(self, actions: Sequence[bytes]) -> list[str | None]:
@@ -100,7 +97,6 @@ class BulkSender:
                 missing = [answer for answer in refused.values() if answer.status == _NOT_FOUND]
                 if missing or n_tries == retries.ENGINE.n_tries:
                     raise (missing or list(refused.values()))[0].as_exception()
-            self._on_pressure()
             self._sleep(retries.ENGINE.wait_s(n_tries))
         return errors
 

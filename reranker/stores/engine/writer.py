@@ -1,14 +1,12 @@
-"""Writes a stream of documents to an engine: several bulk requests at a time, of a size that the engine sets, and the
-results in the order of the stream."""
+"""Writes a stream of documents to an engine: several bulk requests at a time, and the results in the order of the
+stream."""
 
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import NamedTuple
 
 import opensearchpy
 from opensearchpy import exceptions
@@ -19,44 +17,13 @@ from reranker.stores.engine.bulk import BulkSender
 # As opensearch-py's `parallel_bulk`.
 _REQUESTS_AT_A_TIME = 4
 
-_FIRST_BATCH_DOCUMENTS = 100
-_MAX_BATCH_DOCUMENTS = 2_000
+# An engine that indexes 1,000 documents a second takes a second for four such requests; one that indexes 15 still
+# answers within the time limit.
+_BATCH_DOCUMENTS = 200
 # A tenth of the engines' `http.max_content_length`.
-_MAX_BATCH_BYTES = 10_000_000
+_BATCH_BYTES = 10_000_000
 
-# Longer requests use the engine's memory for long. In shorter ones the fixed cost of a request weighs more.
-_WANTED_SECONDS = 1.0
-
-
-class BatchSize:
-    """The number of documents in a bulk request: as many as the engine indexes in about a second. It is halved when the
-    engine refuses because of load. It doubles otherwise; steps of a fixed size would take too long from 100 to
-    2,000."""
-
-    def __init__(self) -> None:
-        self.documents = _FIRST_BATCH_DOCUMENTS
-        self._lock = threading.Lock()
-
-    def took(self, n_documents: int, seconds: float) -> None:
-        """Learns from a successful request."""
-        with self._lock:
-            if seconds > 2 * _WANTED_SECONDS:
-                self.documents = max(1, min(self.documents, n_documents) // 2)
-            elif seconds < _WANTED_SECONDS and n_documents >= self.documents:
-                self.documents = min(_MAX_BATCH_DOCUMENTS, 2 * self.documents)
-
-    def shrink(self) -> None:
-        """Learns from a request that the engine refused because of load."""
-        with self._lock:
-            self.documents = max(1, self.documents // 2)
-
-
-class _Batch(NamedTuple):
-    """The documents of one request. All ids differ: of two documents with one id the later has to win, and a retry
-    changes the order."""
-
-    documents: list[PreparedDocument]
-    ids: set[str]
+_Errors = list[str | None]
 
 
 class BulkWriter:
@@ -65,9 +32,8 @@ class BulkWriter:
     def __init__(
         self, client: opensearchpy.OpenSearch, index: str, timeout_s: float, pipeline: str | None = None
     ) -> None:
-        self._size = BatchSize()
         self._stopping = threading.Event()
-        self._sender = BulkSender(client, index, timeout_s, self._size.shrink, self._pause, pipeline)
+        self._sender = BulkSender(client, index, timeout_s, self._pause, pipeline)
 
     def write(self, documents: Iterable[Writable]) -> Iterator[WriteResult]:
         """Yields one result for each document, in order.
@@ -77,10 +43,10 @@ class BulkWriter:
                 one twice does no harm.
         """
         with ThreadPoolExecutor(_REQUESTS_AT_A_TIME, thread_name_prefix="bulk") as pool:
-            on_their_way: deque[tuple[_Batch, Future[list[str | None]]]] = deque()
+            on_their_way: deque[tuple[Sequence[PreparedDocument], Future[_Errors]]] = deque()
             try:
-                for batch in self._batches(documents):
-                    while len(on_their_way) >= _REQUESTS_AT_A_TIME or _shares_an_id(batch, on_their_way):
+                for batch in _batches(documents):
+                    if len(on_their_way) >= _REQUESTS_AT_A_TIME:
                         yield from _results(*on_their_way.popleft())
                     on_their_way.append((batch, pool.submit(self._send, batch)))
                     while on_their_way and on_their_way[0][1].done():
@@ -95,45 +61,34 @@ class BulkWriter:
         if self._stopping.wait(seconds):
             raise exceptions.ConnectionError("N/A", "stopped between two tries", None)
 
-    def _batches(self, documents: Iterable[Writable]) -> Iterator[_Batch]:
-        batch, n_bytes = _Batch([], set()), 0
-        for document in documents:
-            is_full = document is None or (
-                len(batch.documents) >= self._size.documents
-                or n_bytes + document.n_bytes > _MAX_BATCH_BYTES
-                or document.doc_id in batch.ids
-            )
-            if is_full and batch.documents:
-                yield batch
-                batch, n_bytes = _Batch([], set()), 0
-            if document is not None:
-                batch.documents.append(document)
-                batch.ids.add(document.doc_id)
-                n_bytes += document.n_bytes
-        if batch.documents:
+    def _send(self, batch: Sequence[PreparedDocument]) -> _Errors:
+        actions = [one.content for one in batch if one.problem is None]
+        return self._sender.send(actions) if actions else []
+
+
+def _batches(documents: Iterable[Writable]) -> Iterator[list[PreparedDocument]]:
+    """Splits documents into the batches of one request each."""
+    batch: list[PreparedDocument] = []
+    n_bytes = 0
+    for document in documents:
+        is_full = document is None or len(batch) == _BATCH_DOCUMENTS or n_bytes + document.n_bytes > _BATCH_BYTES
+        if is_full and batch:
             yield batch
-
-    def _send(self, batch: _Batch) -> list[str | None]:
-        actions = [one.content for one in batch.documents if one.problem is None]
-        if not actions:
-            return []
-        started = time.monotonic()
-        errors = self._sender.send(actions)
-        self._size.took(len(actions), time.monotonic() - started)
-        return errors
+            batch, n_bytes = [], 0
+        if document is not None:
+            batch.append(document)
+            n_bytes += document.n_bytes
+    if batch:
+        yield batch
 
 
-def _shares_an_id(batch: _Batch, others: Iterable[tuple[_Batch, Future[list[str | None]]]]) -> bool:
-    return any(not batch.ids.isdisjoint(other.ids) for other, _ in others)
-
-
-def _results(batch: _Batch, future: Future[list[str | None]]) -> Iterator[WriteResult]:
+def _results(batch: Sequence[PreparedDocument], future: Future[_Errors]) -> Iterator[WriteResult]:
     failure: exceptions.TransportError | None = None
     try:
         errors = iter(future.result())
     except exceptions.TransportError as error:
         failure, errors = error, iter(())
-    for document in batch.documents:
+    for document in batch:
         if document.problem is not None:
             yield WriteResult(document.doc_id, document.problem)
         elif failure is not None:
