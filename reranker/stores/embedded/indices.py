@@ -112,7 +112,7 @@ def promote_version(connection: sqlite3.Connection, index: str, version: str) ->
     """
     ids = {one.name: index_id for one, index_id in versions_of(connection, index)}
     if version not in ids:
-        raise NotFound(f"index {index!r} has no version {version!r}; `sinkrank ingest versions` shows those it has")
+        raise NotFound(f"index {index!r} has no version {version!r}; it has {', '.join(sorted(ids)) or 'none'}")
     connection.execute(
         "INSERT OR REPLACE INTO aliases (name, index_id, row_sum) VALUES (?, ?, ?)",
         (index, ids[version], row_sum((ids[version],), index)),

@@ -37,8 +37,9 @@ def move_alias(client: opensearchpy.OpenSearch, index: str, version: str, timeou
         NotFound: there is no such version.
     """
     versions = versions_of(client, index)
-    if version not in (one.name for one in versions):
-        raise NotFound(f"index {index!r} has no version {version!r}; `sinkrank ingest versions` shows those it has")
+    names = [one.name for one in versions]
+    if version not in names:
+        raise NotFound(f"index {index!r} has no version {version!r}; it has {', '.join(names) or 'none'}")
     actions: list[dict[str, Any]] = [
         {"remove": {"index": one.name, "alias": index}} for one in versions if one.is_serving and one.name != version
     ]
