@@ -76,8 +76,8 @@ class Rates(NamedTuple):
     """Documents a second of processor time, in one process.
 
     Attributes:
-        both: counting, then encoding with the cached words of counting, as in a first ingest.
-        alone: encoding without them, as in an ingest into an index that has document frequencies.
+        both: counting, then encoding, as in a first ingest.
+        alone: encoding, as in an ingest into an index that has document frequencies.
     """
 
     both: float
@@ -96,15 +96,14 @@ def processor_rates(documents: Path, store: Store, embeddings: Embeddings, round
     rates = []
     for _ in range(rounds + 1):
         started = time.process_time()
-        words = [[row.words for row in count(embeddings, piece)] for piece in pieces]
-        for piece, known in zip(pieces, words, strict=True):
-            encode(embeddings, (piece, known))
-        both = time.process_time()
         for piece in pieces:
-            encode(embeddings, (piece, ()))
-        alone = time.process_time()
+            count(embeddings, piece)
+        counted = time.process_time()
+        for piece in pieces:
+            encode(embeddings, piece)
+        encoded = time.process_time()
         n_documents = sum(map(len, pieces))
-        rates.append(Rates(n_documents / (both - started), n_documents / (alone - both)))
+        rates.append(Rates(n_documents / (encoded - started), n_documents / (encoded - counted)))
     return rates[1:]
 
 
