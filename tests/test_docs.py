@@ -7,6 +7,7 @@ import pytest
 import regex
 import typer.main
 
+import sinkrank
 from docs import settings_table
 from reranker.api.app import create_app
 from reranker.service.settings import Settings
@@ -116,6 +117,11 @@ def test_the_speed_of_the_proxy_is_the_one_that_is_measured():
     for proxy, engine in times:
         assert f"| {engine} | {proxy} |" in measured
     assert f"the proxy serves {share} " in measured.replace("\n", " ")
+
+
+def test_the_changelog_begins_with_this_version():
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert regex.search(r"^## (.*)$", changelog, regex.M)[1] == sinkrank.__version__
 
 
 def prose(page):

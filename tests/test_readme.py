@@ -53,7 +53,10 @@ ON_FILES = [
     "sinkrank tune --index pages --first-stage bm25 --queries queries.jsonl --qrels qrels.txt",
 ]
 EXPECTED = [
-    ("sinkrank embeddings prepare", rf"(?s)passages: the words were mapped.*{regex.escape(NOT_USED)}.*MRR of a search"),
+    (
+        "sinkrank embeddings prepare",
+        rf"(?s)passages: the words were mapped.*{regex.escape(NOT_USED)}.*words of the documents without an embedding",
+    ),
     ("curl 'localhost:8080/articles", "^applied "),
     ("curl localhost:8080/v2/rerank", r'"results":\[\{"index":1,"relevance_score":0\.'),
     ("sinkrank ingest", "607 of 607 documents are in index"),
