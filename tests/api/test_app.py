@@ -20,6 +20,7 @@ from reranker.stores.embedded.store import EmbeddedStore
 from tests.support.query_encoder import encoder_files, encoding_embeddings
 from tests.support.service import serving
 from tests.support.tiny import tiny_embeddings
+from tests.support.waiting import PATIENCE_S
 
 
 @pytest.mark.parametrize("wrong", [{"method": "sinkorn"}, {"method": "none"}, {"epsilon": 1e-9}, {"tau": 1e309}])
@@ -200,7 +201,7 @@ def test_threads_get_the_same_answers(app: Flask) -> None:
     barrier = threading.Barrier(4)
 
     def ask(_: int) -> Any:
-        barrier.wait(10)
+        barrier.wait(PATIENCE_S)
         with urllib3.PoolManager() as http:
             return [
                 http.request("POST", f"{url}/v1/search", json={"query": query}).json()["hits"]

@@ -105,13 +105,14 @@ def serving(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str]
 def test_the_service_answers_drains_and_ends_with_code_0_when_told_to(
     indexed: Path, stop: signal.Signals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SINKRANK_DRAIN_S", "2")
+    monkeypatch.setenv("SINKRANK_DRAIN_S", "600")  # longer than the test waits
     with serving(indexed) as (process, address):
         ready = urllib3.request("GET", f"{address}/-/ready", timeout=60)
         process.send_signal(stop)
         while (draining := urllib3.request("GET", f"{address}/-/ready", timeout=60)).status == 200:
             time.sleep(0.02)
         found = urllib3.request("POST", f"{address}/v1/search", json={"query": "cat", "language": "en"}, timeout=60)
+        process.send_signal(stop)  # the second one ends the drain
         stdout, stderr = process.communicate(timeout=120)
 
     assert ready.status == 200

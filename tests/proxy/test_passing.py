@@ -22,6 +22,7 @@ from reranker.upstream.incoming import raw_target
 from reranker.upstream.nodes import Upstream
 from tests.support.fake_engine import FakeEngine, Received, ok
 from tests.support.service import serving
+from tests.support.waiting import PATIENCE_S
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def url(fake: FakeEngine, make_proxy: Callable[..., Flask]) -> Iterator[str]:
 def send_raw(url: str, request: bytes) -> bytes:
     """What a bare socket gets for bare bytes."""
     where = urlsplit(url)
-    with socket.create_connection((where.hostname, where.port), timeout=10) as connection:
+    with socket.create_connection((where.hostname, where.port), timeout=PATIENCE_S) as connection:
         connection.sendall(request)
         answer = b""
         while block := connection.recv(65_536):
@@ -313,7 +314,7 @@ def test_an_answer_that_breaks_off_later_ends_with_its_connection_and_one_line_i
     fake.answer = lambda received: b"HTTP/1.1 200 OK\r\nConnection: close\r\n" + rest
     where = urlsplit(url)
     caplog.clear()
-    with socket.create_connection((where.hostname, where.port), timeout=10) as connection:
+    with socket.create_connection((where.hostname, where.port), timeout=PATIENCE_S) as connection:
         connection.sendall(f"GET /pages HTTP/{version}\r\nHost: localhost\r\n\r\n".encode())
         with connection.makefile("rb") as stream:
             headers = b"".join(iter(stream.readline, b"\r\n"))

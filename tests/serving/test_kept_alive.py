@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.service import serving
+from tests.support.waiting import PATIENCE_S
 
 Start = Callable[[str, list[tuple[str, str]]], object]
 
@@ -33,7 +34,7 @@ def parts(path: str) -> Iterator[bytes]:
 @pytest.fixture
 def connection() -> Iterator[socket.socket]:
     with serving(application) as url, socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as one:
-        one.settimeout(5)
+        one.settimeout(PATIENCE_S)
         yield one
 
 

@@ -11,6 +11,7 @@ from http.client import BadStatusLine, HTTPConnection, HTTPException, Incomplete
 import pytest
 
 from reranker.upstream.connections import ConnectionPool, EngineResponse, Headers, NotConnected
+from tests.support.waiting import PATIENCE_S
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ def answered(listener: socket.socket, said: bytes, method: str = "GET") -> tuple
     thread = threading.Thread(target=answer)
     thread.start()
     try:
-        with closing(pool_to(listener).connection(2.0).ask(method, "/", [], None, None, 5.0)) as found:
+        with closing(pool_to(listener).connection(PATIENCE_S).ask(method, "/", [], None, None, PATIENCE_S)) as found:
             return found, found.read(1_000)
     finally:
         thread.join()
@@ -90,25 +91,32 @@ def test_what_is_no_whole_answer_is_an_error(listener: socket.socket, said: byte
 
 
 def sent(
-    listener: socket.socket, method: str, headers: Headers, body: bytes | Iterator[bytes] | None, n_bytes: int | None
+    listener: socket.socket,
+    method: str,
+    headers: Headers,
+    body: bytes | Iterator[bytes] | None,
+    n_bytes: int | None,
+    end: bytes,
 ) -> bytes:
-    """What a node receives of a request for `/a%2Fb?c=%`."""
-    received: list[bytes] = []
+    """What a node receives of a request for `/a%2Fb?c=%`, to this end and what comes within a moment of it."""
+    received = b""
 
     def answer() -> None:
+        nonlocal received
         connection, _ = listener.accept()
         with connection:
-            connection.settimeout(0.2)
+            while not received.endswith(end) and (block := connection.recv(65_536)):
+                received += block
+            connection.settimeout(0.05)
             with suppress(TimeoutError):
-                while block := connection.recv(65_536):
-                    received.append(block)
+                received += connection.recv(65_536)
             connection.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
 
     thread = threading.Thread(target=answer)
     thread.start()
-    pool_to(listener).connection(2.0).ask(method, "/a%2Fb?c=%", headers, body, n_bytes, 5.0).close()
+    pool_to(listener).connection(PATIENCE_S).ask(method, "/a%2Fb?c=%", headers, body, n_bytes, PATIENCE_S).close()
     thread.join()
-    return b"".join(received)
+    return received
 
 
 @pytest.mark.parametrize(
@@ -126,7 +134,7 @@ def test_a_request_is_written_with_nothing_but_what_was_given(
     listener: socket.socket, method: str, body: bytes | list[bytes] | None, n_bytes: int | None, end: bytes
 ) -> None:
     blocks = iter(body) if isinstance(body, list) else body
-    found = sent(listener, method, [("Host", "localhost:9200"), ("X-Name", "caf\xe9")], blocks, n_bytes)
+    found = sent(listener, method, [("Host", "localhost:9200"), ("X-Name", "caf\xe9")], blocks, n_bytes, end)
     assert found == f"{method} /a%2Fb?c=% HTTP/1.1\r\nHost: localhost:9200\r\nX-Name: caf\xe9".encode("latin-1") + end
 
 
@@ -135,16 +143,16 @@ def test_a_request_is_written_with_nothing_but_what_was_given(
     [("GET", "/a b", ""), ("GET", "/a\r\nX: 1", ""), ("GET /a HTTP/1.1\r\n", "/", ""), ("GET", "/", "a\nX: 1")],
 )
 def test_no_other_request_is_smuggled_in(listener: socket.socket, method: str, target: str, value: str) -> None:
-    with closing(pool_to(listener).connection(2.0)) as connection, pytest.raises((ValueError, HTTPException)):
+    with closing(pool_to(listener).connection(PATIENCE_S)) as connection, pytest.raises((ValueError, HTTPException)):
         connection.ask(method, target, [("A", value)], None, None, 1.0)
 
 
 def test_an_answer_that_nobody_reads_gives_its_connection_up(listener: socket.socket) -> None:
     said = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
-    connection = pool_to(listener).connection(2.0)
+    connection = pool_to(listener).connection(PATIENCE_S)
     with listener.accept()[0] as node:
         node.sendall(said)
-        answer = connection.ask("GET", "/", [], None, None, 5.0)
+        answer = connection.ask("GET", "/", [], None, None, PATIENCE_S)
         assert answer.read_block(100) == b"abc"
         del answer
         while (received := node.recv(100)) and not received.endswith(b"\r\n\r\n"):
@@ -170,7 +178,7 @@ def test_a_small_body_goes_in_one_write_with_its_head(
         self.sock.sendall(data)
 
     monkeypatch.setattr(HTTPConnection, "send", send)
-    sent(listener, "POST", [], b"x" * n_bytes, n_bytes)
+    sent(listener, "POST", [], b"x" * n_bytes, n_bytes, b"\r\n\r\n" + b"x" * n_bytes)
     head = len(f"POST /a%2Fb?c=% HTTP/1.1\r\nContent-Length: {n_bytes}\r\n\r\n")
     assert (len(written), sum(written)) == (n_writes, head + n_bytes)
 
@@ -183,17 +191,19 @@ def test_what_is_done_meanwhile_is_done_between_the_request_and_its_answer(liste
         with connection:
             connection.recv(65_536)
             came.set()
-            done.wait(10)
+            done.wait(PATIENCE_S)
             connection.sendall(
                 b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n" + (b"done" if done.is_set() else b"late")
             )
 
     def meanwhile() -> None:
-        assert came.wait(10)
+        assert came.wait(PATIENCE_S)
         done.set()
 
     thread = threading.Thread(target=answer)
     thread.start()
-    with closing(pool_to(listener).connection(2.0).ask("GET", "/", [], None, None, 20.0, meanwhile)) as found:
+    with closing(
+        pool_to(listener).connection(PATIENCE_S).ask("GET", "/", [], None, None, PATIENCE_S, meanwhile)
+    ) as found:
         assert found.read(10) == b"done"
     thread.join()
