@@ -58,11 +58,13 @@ class WindowBags(NamedTuple):
         bags: of each hit, with its language; an empty bag where no text can be had.
         doc_ids: their ids.
         are_ours: whether all are of indices that Sinkrank made.
+        n_cached: hits whose bags were cached for an earlier search.
     """
 
     bags: Sequence[Bag]
     doc_ids: Sequence[str]
     are_ours: bool = False
+    n_cached: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +163,10 @@ class HitTexts:
                 continue
             new = iter(map(CachedBag, bags, (str(hit["_id"]) for hit in hits)))
             both = [next(new) if each is None else each for each in own]
-            found.append(WindowBags([each.bag for each in both], [each.doc_id for each in both], one.are_ours))
+            n_cached = len(own) - len(one.hits)
+            found.append(
+                WindowBags([each.bag for each in both], [each.doc_id for each in both], one.are_ours, n_cached)
+            )
         return found
 
     def _of_whole(self, windows: Sequence[Window], calls: EngineCalls, look_up: LookUp) -> list[WindowBags | None]:
@@ -175,8 +180,12 @@ class HitTexts:
             )
             for window in windows
         ]
+        n_cached = [len(one.keys) - self._cached.get(one.keys).count(None) for one in hits]
         bags = self._read(hits, calls, look_up)
-        return [WindowBags(own, [str(hit.get("_id")) for hit in one.hits]) for own, one in zip(bags, hits, strict=True)]
+        return [
+            WindowBags(own, [str(hit.get("_id")) for hit in one.hits], n_cached=n)
+            for own, one, n in zip(bags, hits, n_cached, strict=True)
+        ]
 
     def _read(self, read: Sequence[_Hits], calls: EngineCalls, look_up: LookUp) -> list[list[Bag]]:
         """The bags of hits by what they come with, from the cache, or by asking the engine for more. What is read is

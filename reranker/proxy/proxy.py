@@ -31,8 +31,8 @@ from reranker.proxy.rank import RankedWindow, WindowRanker
 from reranker.proxy.read import Skip, read_request
 from reranker.proxy.search import Outcome, Search, SearchRequest
 from reranker.proxy.translation import SearchTranslator
-from reranker.proxy.window import AsItCame, Misfit, Window
-from reranker.proxy.window_kinds import IDS_ONLY, SEQUENCE_NUMBERS, WindowKinds
+from reranker.proxy.window import AsItCame, Misfit
+from reranker.proxy.window_kinds import IDS_ONLY, WindowKinds
 from reranker.proxy.write import write_answer
 from reranker.query_dsl.field_types import FieldTypeCache
 from reranker.service.engine import engine_access
@@ -208,7 +208,7 @@ class Proxy:
     ) -> _Answered:
         windows, ranked = self._rank(request, kinds, slot, is_again)
         fetched = fetch_pages(request, ranked)
-        self._learn_kinds(request, windows.windows)
+        self._learn_kinds(request, ranked)
         pages = iter(fetched.pages)
         lines = [windows.skipped.get(place) or next(pages) for place in range(len(request.lines))]
         return _Answered(windows.fetched, lines, windows.engine_s + fetched.engine_s)
@@ -228,16 +228,17 @@ class Proxy:
         windows = fetch(request, kinds, send, ranking.translator, slot)
         return windows, ranking.ranker.rank(request, windows.windows, prepared, slot)
 
-    def _learn_kinds(self, request: SearchRequest, windows: Sequence[Window]) -> None:
+    def _learn_kinds(self, request: SearchRequest, ranked: Sequence[RankedWindow]) -> None:
         """Learns which ids-only windows serve the searches whose windows were larger than the page."""
         caller, texts = request.calls.incoming.caller, self.ranking.ranker.texts
-        larger = [window for window in windows if len(window.hits) > window.search.page.size]
+        larger = [one for one in ranked if len(one.window.hits) > one.window.search.page.size]
         for kind in IDS_ONLY:
-            whole = [window for window in larger if window.kind is None and texts.has_bags(window, kind)]
+            whole = [one.window for one in larger if one.window.kind is None and texts.has_bags(one.window, kind)]
             compare_kinds(request, whole, kind, self._kinds)
-        for window in larger:
-            if window.kind != SEQUENCE_NUMBERS:
-                self._kinds.is_answered(caller, window.search.indices, window.search.query.text)
+        for one in larger:
+            if one.found is not None:
+                search, cached_share = one.window.search, one.found.n_cached / len(one.found.bags)
+                self._kinds.is_answered(caller, search.indices, search.query.text, cached_share)
 
     def _outcome(self, incoming: Incoming, outcomes: Sequence[Outcome]) -> tuple[str, str]:
         """The status and reason of all searches together: of several how many went which way."""

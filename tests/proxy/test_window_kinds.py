@@ -122,7 +122,7 @@ def test_a_text_is_searched_by_sequence_numbers_once_its_bags_are_cached() -> No
     kinds = WindowKinds(clock=lambda: now[0])
     kinds.is_same(NAMES, SEQUENCE_NUMBERS)
     assert kinds.kind_for(PLAN, CALLER, NAMES, TEXT) is None
-    kinds.is_answered(CALLER, NAMES, TEXT)
+    kinds.is_answered(CALLER, NAMES, TEXT, 0.0)
     assert kinds.kind_for(PLAN, CALLER, NAMES, TEXT) == SEQUENCE_NUMBERS
     for caller, names, text in ((b"another", NAMES, TEXT), (CALLER, ("others",), TEXT), (CALLER, NAMES, "red car")):
         assert kinds.kind_for(PLAN, caller, names, text) is None
@@ -138,9 +138,19 @@ def test_an_index_of_ours_is_searched_by_sequence_numbers_where_bags_are_cached_
     for kind in (SEQUENCE_NUMBERS, STORED_BAGS):
         kinds.is_same(NAMES, kind)
     assert kinds.kind_for(PLAN, CALLER, NAMES, TEXT) == STORED_BAGS
-    kinds.is_answered(CALLER, NAMES, TEXT)
+    kinds.is_answered(CALLER, NAMES, TEXT, 0.0)
     assert kinds.kind_for(PLAN, CALLER, NAMES, TEXT) == SEQUENCE_NUMBERS
     assert kinds.kind_for(WindowPlan((STORED_BAGS,)), CALLER, NAMES, TEXT) == STORED_BAGS
+
+
+def test_a_new_text_is_searched_by_sequence_numbers_where_many_documents_of_the_last_new_one_were_cached() -> None:
+    kinds = WindowKinds()
+    kinds.is_same(NAMES, SEQUENCE_NUMBERS)
+    for number, (share, expected) in enumerate([(0.3, None), (0.5, SEQUENCE_NUMBERS), (0.1, None)]):
+        kinds.is_answered(CALLER, NAMES, f"text {number}", share)
+        kinds.is_answered(CALLER, NAMES, "text 0", 1.0)  # it is not new any more
+        assert kinds.kind_for(PLAN, CALLER, NAMES, TEXT) == expected
+        assert kinds.kind_for(PLAN, b"another", NAMES, TEXT) is None
 
 
 def test_windows_can_be_kept_whole() -> None:
