@@ -67,13 +67,13 @@ def under_load(
         {
             "side": side,
             "clients": N_CLIENTS,
-            "per_second": round(median(figures), 1),
-            "least": min(figures),
-            "most": max(figures),
+            "per_second": round(median(rates), 1),
+            "least": min(rates),
+            "most": max(rates),
             "front_cpu_ms": used.get(side),
-            "of_the_engine": round(median(a / b for a, b in zip(figures, per_second[ENGINE], strict=True)), 3),
+            "of_the_engine": round(median(a / b for a, b in zip(rates, per_second[ENGINE], strict=True)), 3),
         }
-        for side, figures in per_second.items()
+        for side, rates in per_second.items()
     ]
 
 
@@ -86,11 +86,11 @@ def one_at_a_time(
     requests: Sequence[Request], sides: Mapping[str, urllib3.HTTPConnectionPool], rounds: int
 ) -> list[dict[str, Any]]:
     """Median ms of each side."""
-    turn = dict.fromkeys(sides, 0)
+    position = dict.fromkeys(sides, 0)
 
     def send(side: str) -> None:
-        requests[turn[side] % len(requests)].send(sides[side], side != ENGINE)
-        turn[side] += 1
+        requests[position[side] % len(requests)].send(sides[side], side != ENGINE)
+        position[side] += 1
 
     runs = {side: (lambda side=side: send(side)) for side in sides}  # type: ignore[misc]
     in_turn(runs, min(30, rounds))  # connections, caches and the engine's own compiler

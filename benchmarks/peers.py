@@ -52,17 +52,17 @@ class Side:
 
 def _ours(method: str, **parameters: Any) -> Solve:
     def solve(work: Workload, n_threads: int) -> Distances:
-        wanted = Parameters(EPSILON, **parameters)
-        return distances(work.query, work.candidates, work.embeddings, method, wanted, n_threads).values
+        solver_parameters = Parameters(EPSILON, **parameters)
+        return distances(work.query, work.candidates, work.embeddings, method, solver_parameters, n_threads).values
 
     return solve
 
 
 def _ours_in_double(work: Workload, n_threads: int) -> Distances:
     """The same in float64, which `distances` uses only for a small epsilon."""
-    wanted = Parameters(EPSILON, N_ITERATIONS, stop_at=0.0)
+    solver_parameters = Parameters(EPSILON, N_ITERATIONS, stop_at=0.0)
     problem = checked_problem(work.query, work.candidates, work.embeddings)
-    return solve_from(CandidateCosts(problem, "float64", n_threads), [("sinkhorn", wanted)])[0].values
+    return solve_from(CandidateCosts(problem, "float64", n_threads), [("sinkhorn", solver_parameters)])[0].values
 
 
 def _cost(work: Workload, document: WeightedBag) -> NDArray[np.float64]:

@@ -95,12 +95,14 @@ def requests_by_kind(queries: Sequence[str], ids: Sequence[str]) -> dict[str, li
         window = body(text, widened, size=WINDOW, seq_no_primary_term=True)
         return Request("POST", path, body(text, source), "applied", window)
 
-    shown = ["title", "url"]
+    displayed = ["title", "url"]
     path = f"/{INDEX}/_search"
     return {
-        "search, title and url": [search(text, shown) for text in queries],
+        "search, title and url": [search(text, displayed) for text in queries],
         "search, whole _source": [search(text, True) for text in queries],
-        "search passed on": [Request("POST", path, body(text, shown, sort=["_doc"]), "skipped") for text in queries],
+        "search passed on": [
+            Request("POST", path, body(text, displayed, sort=["_doc"]), "skipped") for text in queries
+        ],
         "document passed on": [Request("GET", f"/{INDEX}/_doc/{name}", None, None) for name in ids],
     }
 
@@ -208,8 +210,8 @@ def _beside_engine(
 
 def _sender(requests: Sequence[Request], http: urllib3.HTTPConnectionPool, is_proxy: bool) -> Callable[[], object]:
     """Sends the next request."""
-    turns = cycle(requests)
-    return lambda: next(turns).send(http, is_proxy)
+    endless = cycle(requests)
+    return lambda: next(endless).send(http, is_proxy)
 
 
 def load(

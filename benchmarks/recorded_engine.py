@@ -56,9 +56,9 @@ class Recorder:
         answer = self._http.request(
             method, self._engine + target, body=body or None, headers=sent, decode_content=False
         )
-        kept = [(name, value) for name, value in answer.headers.items() if name.lower() not in _HEADERS_DROPPED]
-        kept.append(("content-length", answer.headers.get("content-length", str(len(answer.data)))))
-        head = "".join(f"{name}: {value}\r\n" for name, value in kept)
+        remaining = [(name, value) for name, value in answer.headers.items() if name.lower() not in _HEADERS_DROPPED]
+        remaining.append(("content-length", answer.headers.get("content-length", str(len(answer.data)))))
+        head = "".join(f"{name}: {value}\r\n" for name, value in remaining)
         return f"HTTP/1.1 {answer.status} {answer.reason}\r\n{head}\r\n".encode("latin-1") + answer.data
 
 

@@ -64,9 +64,11 @@ def _plot(results: dict[str, Any], path: Path) -> None:
     names = list(dict.fromkeys(name for work in works for name in work["sides"]))
     height = 0.8 / len(works)
     for place, work in enumerate(works):
-        shown = [(k, work["sides"][name]) for k, name in enumerate(names) if name in work["sides"]]
+        displayed = [(k, work["sides"][name]) for k, name in enumerate(names) if name in work["sides"]]
         label = f"{work['spread']['n_query_words']} words, {work['name']}"
-        axes[0, 0].barh([k + place * height for k, _ in shown], [s["median_ms"] for _, s in shown], height, label=label)
+        axes[0, 0].barh(
+            [k + place * height for k, _ in displayed], [s["median_ms"] for _, s in displayed], height, label=label
+        )
     axes[0, 0].set(xscale="log", xlabel="ms, median", yticks=[k + 0.4 - height / 2 for k in range(len(names))])
     axes[0, 0].set_yticklabels(names)
     axes[0, 0].invert_yaxis()

@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> None:
         options.query_words, options.vocabulary, options.only_sides = SHORT_QUERY_WORDS, [60_000, 500_000], True
     results: dict[str, Any] = {"machine": report.machine(), "options": _plain(options)}
     print(f"{results['machine']}\nseed {options.seed}, rounds {options.rounds}, threads up to {options.threads}")
-    sides = [side for side in SIDES if _wanted(side, options.sides)]
+    sides = [side for side in SIDES if _requested(side, options.sides)]
     results["workloads"] = [_measured(work, sides, options) for work in _workloads(options)]
     if not options.only_sides:
         results |= _others(options)
@@ -73,7 +73,7 @@ def _plain(options: argparse.Namespace) -> dict[str, Any]:
     return {key: str(value) if isinstance(value, Path) else value for key, value in vars(options).items()}
 
 
-def _wanted(side: Side, names: list[str] | None) -> bool:
+def _requested(side: Side, names: list[str] | None) -> bool:
     if not side.installed:
         print(f"left out: {side.name} (not installed)")
         return False

@@ -112,9 +112,9 @@ def through_proxy(client: FlaskClient, task: Task) -> tuple[Ranks, Ranks]:
         answer = client.post(f"/{PLAIN}/_search", json=body)
         if answer.headers.get("X-Rerank-Reason") != "translated":
             raise RuntimeError(f"{qrel.query_id} was not translated: {dict(answer.headers)}")
-        wanted = _page_id(qrel.doc_id)
+        expected = _page_id(qrel.doc_id)
         details = {hit["_id"]: hit["_rerank"] for hit in answer.get_json()["hits"]["hits"]}
-        found = details.get(wanted)
+        found = details.get(expected)
         after[qrel.query_id] = None if found is None else found["rank"]
         before[qrel.query_id] = None if found is None else found["first_stage_rank"]
     return after, before

@@ -88,9 +88,9 @@ def _vectors(arguments: argparse.Namespace, folder: Path, url: str, embeddings_p
 
 def keep(path: Path, step: str, result: dict[str, Any]) -> None:
     """Adds the result of a step to the file."""
-    kept: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-    kept.append({"step": step, "at": time.strftime("%H:%M"), "machine": machine(), **result})
-    path.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    results: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    results.append({"step": step, "at": time.strftime("%H:%M"), "machine": machine(), **result})
+    path.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _arguments() -> argparse.Namespace:

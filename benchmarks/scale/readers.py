@@ -54,9 +54,9 @@ def read_package(path: Path) -> list[Page]:
         if language is None:
             continue
         for title, paragraphs in parsed:
-            kept = tuple(text for text in map(_joined, paragraphs) if len(text.split()) >= _LEAST_WORDS)
-            if kept:
-                pages.append(Page(name, language, file_name, _joined(title), kept))
+            paragraphs_left = tuple(text for text in map(_joined, paragraphs) if len(text.split()) >= _LEAST_WORDS)
+            if paragraphs_left:
+                pages.append(Page(name, language, file_name, _joined(title), paragraphs_left))
     return pages
 
 
@@ -70,9 +70,11 @@ def read_descriptions(lists: Iterable[tuple[str, str]]) -> Iterator[Page]:
             if package is None or described is None:
                 continue
             paragraphs = re.split(r"^ \.$", described[2], flags=re.MULTILINE)
-            kept = tuple(_joined(one) for one in paragraphs if "<trans>" not in one and one.strip())
-            if kept and "<trans>" not in described[1]:
-                yield Page("package descriptions", language, package[1], f"{package[1]}: {described[1]}", kept)
+            paragraphs_left = tuple(_joined(one) for one in paragraphs if "<trans>" not in one and one.strip())
+            if paragraphs_left and "<trans>" not in described[1]:
+                yield Page(
+                    "package descriptions", language, package[1], f"{package[1]}: {described[1]}", paragraphs_left
+                )
 
 
 def language_of(package: str, file_name: str) -> str | None:

@@ -171,10 +171,10 @@ def by_ef(
     for ef in efs:
         for _ in range(2):  # the first round warms up
             used, shares, times = EngineTime(nodes), [], []
-            for vector, wanted in zip(vectors, nearest, strict=True):
+            for vector, expected in zip(vectors, nearest, strict=True):
                 found, took = find(vector, ef)
                 times.append(took)
-                shares.append(len(set(found) & set(wanted)) / len(wanted))
+                shares.append(len(set(found) & set(expected)) / len(expected))
         cpu_ms = used.ms_a_search(len(times))
         rows.append({"ef": ef, "recall": round(mean(shares), 4), **spread(times), "cpu_ms": cpu_ms})
     return rows

@@ -143,12 +143,12 @@ def _bulks(vectors: NDArray[Any]) -> Iterator[bytes]:
 
 
 def _body(engine: str, vector: NDArray[Any], ef: int) -> dict[str, Any]:
-    shown = {"size": DEPTH, "_source": False, "track_total_hits": False}
+    common = {"size": DEPTH, "_source": False, "track_total_hits": False}
     if engine.startswith("elasticsearch"):
         knn = {"field": "v", "query_vector": vector.tolist(), "k": DEPTH, "num_candidates": ef}
-        return shown | {"knn": knn}
+        return common | {"knn": knn}
     knn = {"vector": vector.tolist(), "k": DEPTH, "method_parameters": {"ef_search": ef}}
-    return shown | {"query": {"knn": {"v": knn}}}
+    return common | {"query": {"knn": {"v": knn}}}
 
 
 def load_or_read(path: Path, url: str, index: str, n: int) -> NDArray[np.float32]:

@@ -23,17 +23,17 @@ def differences(
         are_counted: whether one ingest wrote all of them, so that the index has their document frequencies.
     """
     store.refresh(index)
-    wanted = {str(row["id"]): row for row in given}
+    expected = {str(row["id"]): row for row in given}
     stored = Counter(bag.doc_id for bag in store.bags(index))
     found = [
-        *_named("missing", wanted.keys() - stored.keys()),
-        *_named("not of the input", stored.keys() - wanted.keys()),
+        *_named("missing", expected.keys() - stored.keys()),
+        *_named("not of the input", stored.keys() - expected.keys()),
         *_named("stored twice", {doc_id for doc_id, n in stored.items() if n > 1}),
     ]
     reader = store.open(index)
-    if (count := reader.count()) != len(wanted):
-        found.append(f"count {count}, not {len(wanted)}")
-    found += _wrong_texts(reader, wanted)
+    if (count := reader.count()) != len(expected):
+        found.append(f"count {count}, not {len(expected)}")
+    found += _wrong_texts(reader, expected)
     if not are_counted:
         return found
     counted = reader.idf().languages
@@ -44,15 +44,15 @@ def differences(
     return found
 
 
-def _wrong_texts(reader: IndexReader, wanted: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    ids = list(wanted)
+def _wrong_texts(reader: IndexReader, expected: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    ids = list(expected)
     found = []
     for first in range(0, len(ids), _AT_ONCE):
         part = reader.documents(ids[first : first + _AT_ONCE])
         wrong = {
             doc_id
             for doc_id, one in part.items()
-            if (one.text, one.title, one.language) != tuple(wanted[doc_id][key] for key in ("text", "title", "lang"))
+            if (one.text, one.title, one.language) != tuple(expected[doc_id][key] for key in ("text", "title", "lang"))
         }
         found += _named("with another text", wrong)
     return found

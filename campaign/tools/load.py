@@ -114,13 +114,13 @@ def _call(http: urllib3.PoolManager, url: str, call: Call, load: Load) -> None:
     phase, started = load.phase, time.monotonic()
     try:
         answer = http.request(method, url + path, body=content, headers=headers, timeout=CALL_LIMIT_S)
-        status, said = str(answer.status), answer.data[:200].decode(errors="replace")
+        status, detail = str(answer.status), answer.data[:200].decode(errors="replace")
     except urllib3.exceptions.HTTPError as error:
-        status, said = "error", repr(error)
+        status, detail = "error", repr(error)
     took = time.monotonic() - started
     counted = "between" if phase in WITHOUT_FAULT and phase != load.phase else phase
     counted += ", no engine needed" if path.startswith(_WITHOUT_ENGINE) else ""
-    load.record(counted, status, f"{method} {path} after {took:.1f} s: {said}")
+    load.record(counted, status, f"{method} {path} after {took:.1f} s: {detail}")
     if method == "PUT" and status in ("200", "201"):
         with load.lock:
             load.written.add(path.rpartition("/")[2])

@@ -19,13 +19,13 @@ _SHARED = Path("/dev/shm")
 
 def with_token(token: str) -> dict[int, str]:
     """The command lines of the living processes of a trial by process id, without this process."""
-    wanted = f"{TOKEN}={token}".encode()
+    entry = f"{TOKEN}={token}".encode()
     found: dict[int, str] = {}
     for folder in _PROC.iterdir():
         if not folder.name.isdigit() or int(folder.name) == os.getpid():
             continue
         with suppress(OSError):
-            if wanted in (folder / "environ").read_bytes().split(b"\0") and not _is_zombie(folder):
+            if entry in (folder / "environ").read_bytes().split(b"\0") and not _is_zombie(folder):
                 found[int(folder.name)] = (
                     (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
                 )

@@ -56,8 +56,8 @@ class Request:
         """The search for the window; None if this is not a single search with an intact body."""
         if not isinstance(self.parsed, dict) or "_msearch" in self.path or "size=" in self.path or "from=" in self.path:
             return None
-        kept = {name: value for name, value in self.parsed.items() if name not in ("ext", "from", "size")}
-        return replace(self, body=json.dumps({**kept, "size": WINDOW}).encode())
+        remaining = {name: value for name, value in self.parsed.items() if name not in ("ext", "from", "size")}
+        return replace(self, body=json.dumps({**remaining, "size": WINDOW}).encode())
 
     def __str__(self) -> str:
         return f"{self.path} {self.body[:400].decode(errors='replace')}"

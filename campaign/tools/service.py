@@ -64,9 +64,9 @@ class Service:
 def environment(more: Mapping[str, str] | None = None, root: Path = ROOT) -> dict[str, str]:
     """The environment of a `sinkrank` process: this process's variables without settings, the code of `root`, one
     server process, and `more`."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("SINKRANK_")}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("SINKRANK_")}
     own = {"PYTHONPATH": str(root), "COLUMNS": "300", "PYTHONUNBUFFERED": "1", "SINKRANK_PROCESSES": "1"}
-    return {**kept, **own, **(more or {})}
+    return {**inherited, **own, **(more or {})}
 
 
 def python_of(root: Path) -> str:

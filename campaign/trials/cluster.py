@@ -103,7 +103,7 @@ def _check(context: Context, load: Load, engine: Engine, number: int) -> None:
 def _lose_during_ingest(context: Context, engines: list[Engine], embeddings: Path, number: int) -> None:
     """Kills any node, while `store` names all of them."""
     random = context.random("ingest", number)
-    lost, kept, _ = _shuffled(context, engines, "ingest", number)
+    lost, survivor, _ = _shuffled(context, engines, "ingest", number)
     index, rows = f"lost-{number}", documents(N_INGESTED, random)
     path = write_jsonl(context.folder / f"{index}.jsonl", rows)
     given = ["ingest", str(path), "--store", _address(engines), "--index", index, "--embeddings", str(embeddings)]
@@ -116,7 +116,9 @@ def _lose_during_ingest(context: Context, engines: list[Engine], embeddings: Pat
         stderr=subprocess.PIPE,
     )
     least = N_INGESTED * random.uniform(0, 0.5)
-    wait_until(lambda: process.poll() is not None or (_is_green(kept, index) and _count(kept, index) > least), 120)
+    wait_until(
+        lambda: process.poll() is not None or (_is_green(survivor, index) and _count(survivor, index) > least), 120
+    )
     context.add("nodes killed during ingest", int(process.poll() is None))
     lost.kill()
     try:
@@ -131,11 +133,11 @@ def _lose_during_ingest(context: Context, engines: list[Engine], embeddings: Pat
         done = command(*given, cwd=context.folder)
         context.check(done.returncode == 0, f"ingest {number} continued: code {done.returncode}: {done.stderr[-500:]}")
     lost.start()
-    context.check(wait_until(lambda: n_nodes(kept) == 3, 180, step_s=0.5), "the killed node does not come back")
-    wrong = check_contents(kept.store, index, rows)
+    context.check(wait_until(lambda: n_nodes(survivor) == 3, 180, step_s=0.5), "the killed node does not come back")
+    wrong = check_contents(survivor.store, index, rows)
     context.check(not wrong, f"ingest {number}: {'; '.join(wrong)}")
     context.add("documents compared", len(rows))
-    _wait_until_green(kept)
+    _wait_until_green(survivor)
 
 
 def _is_green(engine: Engine, index: str) -> bool:

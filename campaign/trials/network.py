@@ -123,23 +123,23 @@ def _ask(url: str, path: str, body: dict[str, object], timeout_s: float = 60.0) 
 def _check_outcome(context: Context, engine: Engine, call: Call, outcome: tuple[int, bytes], what: str) -> None:
     path, body = call
     status, content = outcome
-    shown = f"{what}: POST {path} {json.dumps(body)[:200]}: {status} {content[:200]!r}"
+    exchange = f"{what}: POST {path} {json.dumps(body)[:200]}: {status} {content[:200]!r}"
     if status != 200:
         context.add("answered by 502, 503 or 504" if status in _GATEWAY else "seen as a broken connection")
-        context.check(status in (0, 422, *_GATEWAY), shown)
+        context.check(status in (0, 422, *_GATEWAY), exchange)
         return
     context.add("answered whole")
     try:
         found = json.loads(content)
     except ValueError:
-        context.check(False, f"{shown}: not JSON")
+        context.check(False, f"{exchange}: not JSON")
         return
     if path != "/v1/search":
         wide = {**body, "size": 1000} if "sort" not in body else body
         _, direct = engine.request("POST", path, wide)
-        n_wanted = min(int(str(body["size"])), len(ids(direct)))
-        context.check(len(ids(found)) == n_wanted, f"{shown}: {len(ids(found))} hits, not {n_wanted}")
-        context.check(ids(found) <= ids(direct), f"{shown}: other hits than the engine's")
+        n_expected = min(int(str(body["size"])), len(ids(direct)))
+        context.check(len(ids(found)) == n_expected, f"{exchange}: {len(ids(found))} hits, not {n_expected}")
+        context.check(ids(found) <= ids(direct), f"{exchange}: other hits than the engine's")
 
 
 def _bad_clients(context: Context, service: Service) -> None:

@@ -89,7 +89,7 @@ def run(context: Context) -> None:
     context.figures["the older version"] = revision
     embeddings = _older_embeddings(context, older)
     embedded = Update(context, "embedded store", str(context.folder / "store"), older, embeddings)
-    _take_turns(context, embedded)
+    _alternate(context, embedded)
     with one_node(context.engine) as engine:
         fill(context, engine, embeddings, [])
         update = Update(context, "engine", engine.store, older, embeddings)
@@ -112,13 +112,13 @@ def _older_embeddings(context: Context, older: Path) -> Path:
     return output
 
 
-def _take_turns(context: Context, update: Update) -> None:
+def _alternate(context: Context, update: Update) -> None:
     """Each version writes, adds, rebuilds and searches in turn."""
     first = documents(N_DOCUMENTS, context.random(update.name, "first"))
     update.ingest(update.older, first)
-    turns = cycle((ROOT, update.older))
+    versions = cycle((ROOT, update.older))
     for number in range(context.times(6, least=4)):
-        root = next(turns)
+        root = next(versions)
         rows = documents(N_MORE, context.random(update.name, number), prefix=f"{number}-")
         update.ingest(root, rows)
         _search(context, update, root, rows[0])
@@ -149,7 +149,7 @@ def _roll(context: Context, update: Update) -> None:
         urls = cycle((old.url, new.url))
         with loading(lambda: next(urls), mixed_calls(FOREIGN, OURS), randoms, BETWEEN_S) as load:
             load.phase = "both versions serve"
-            _take_turns(context, update)
+            _alternate(context, update)
         _check_answers(context, load)
         for service, version in ((old, "older"), (new, "newer")):
             context.check(service.is_ready(), f"the {version} service is not ready at the end")

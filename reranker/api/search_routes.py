@@ -31,9 +31,9 @@ def search() -> Response:
     """Searches an index; see `requests.SearchBody` for the body, docs/http.md for the answer."""
     service = current_service()
     body = parse(SearchBody, read_object())
-    wanted = replace(search_request(service, body, caller_rights(service)), offset=body.offset, size=body.size)
-    note(**_facts(wanted))
-    found = service.searcher.search(wanted)
+    searched = replace(search_request(service, body, caller_rights(service)), offset=body.offset, size=body.size)
+    note(**_facts(searched))
+    found = service.searcher.search(searched)
     service.metrics.first_stage_seconds.observe(found.took_ms["first_stage"] / 1000)
     return json_response(found)
 
@@ -91,15 +91,19 @@ def _search_of_all_fields(body: ExplainBody) -> dict[str, Any]:
     return {"query": {"multi_match": {"query": body.query}}, "ext": {"rerank": section}}
 
 
-def _facts(wanted: SearchRequest) -> dict[str, Any]:
+def _facts(searched: SearchRequest) -> dict[str, Any]:
     """What the log says of a search, in the words of the page's address; `target` where it is one language."""
-    languages, parameters = wanted.filters.languages, wanted.parameters
-    facts: dict[str, Any] = {"index": wanted.index, "first_stage": wanted.first_stage, "depth": wanted.depth}
+    languages, parameters = searched.filters.languages, searched.parameters
+    facts: dict[str, Any] = {
+        "index": searched.index,
+        "first_stage": searched.first_stage,
+        "depth": searched.depth,
+    }
     facts["epsilon"] = parameters.epsilon
     if parameters.tau is not None:
         facts["tau"] = parameters.tau
-    if wanted.first_stage_share is not None:
-        facts["share"] = wanted.first_stage_share
+    if searched.first_stage_share is not None:
+        facts["share"] = searched.first_stage_share
     if len(languages) == 1:
         facts["target"] = languages[0]
     return facts

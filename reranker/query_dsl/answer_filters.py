@@ -110,15 +110,15 @@ def _listed(value: str | None) -> list[str]:
 
 @lru_cache(maxsize=100)
 def _widen(includes: tuple[str, ...], excludes: tuple[str, ...]) -> SourceFilter:
-    kept = [pattern for pattern in excludes if pattern not in _NEEDED]
-    fields = (*_NEEDED, *(name for name in _WELCOME if not _matches(name, kept)))
+    remaining = [pattern for pattern in excludes if pattern not in _NEEDED]
+    fields = (*_NEEDED, *(name for name in _WELCOME if not _matches(name, remaining)))
     extra = tuple(name for name in fields if (includes and not _matches(name, includes)) or _matches(name, excludes))
     brought = () if excludes else tuple(name for name in includes if "*" not in name)
     plain = (includes, excludes) if all(map(str.isidentifier, (*includes, *excludes))) else None
     # A wildcard may exclude them; without it, others would come in.
-    if not extra or any(_matches(name, kept) for name in _NEEDED):
+    if not extra or any(_matches(name, remaining) for name in _NEEDED):
         return SourceFilter(is_partial=True, brought=brought, plain=plain)
-    widened: dict[str, list[str]] = {"excludes": kept}
+    widened: dict[str, list[str]] = {"excludes": remaining}
     if includes:
         widened["includes"] = [*includes, *extra]
     return SourceFilter(widened, is_partial=True, extra=extra, brought=brought, plain=plain)
@@ -214,9 +214,9 @@ class FilterPath:
 
     def _left(self, pieces: Sequence[str | None], brackets: str, depth: int, takes_out: bool) -> str | None:
         """What is left of an array's or object's pieces; None for nothing, unless it was empty and may stay so."""
-        kept = [piece for piece in pieces if piece is not None]
+        remaining = [piece for piece in pieces if piece is not None]
         may_be_empty = takes_out and self._keeps_empty and not pieces
-        return self._written(kept, brackets, depth) if kept or may_be_empty else None
+        return self._written(remaining, brackets, depth) if remaining or may_be_empty else None
 
     def _written(self, pieces: Sequence[str], brackets: str, depth: int) -> str:
         if not self._is_pretty:

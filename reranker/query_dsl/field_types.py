@@ -160,8 +160,10 @@ def _with_parents(name: str) -> list[str]:
 
 def _path(names: Collection[str]) -> str:
     """The names for a path, with all that they may be a part of."""
-    wanted = {part for name in names for part in _with_parents(name)}
-    return ",".join(quote(name, safe="") for name in sorted(wanted) if name and not any(char in name for char in "*,"))
+    with_parents = {part for name in names for part in _with_parents(name)}
+    return ",".join(
+        quote(name, safe="") for name in sorted(with_parents) if name and not any(char in name for char in "*,")
+    )
 
 
 def _is_short(indices: str, names: Collection[str]) -> bool:

@@ -57,7 +57,7 @@ def joined(terms: Sequence[SyntaxTerm]) -> list[SyntaxTerm]:
 # No two places can begin to match over the same letters, or whoever sends a query would choose how long it takes.
 _TOKEN = regex.compile(
     r"""
-      (?P<bare>[-+!](?=\s|$))                # an operator before a blank is none
+      (?P<lone>[-+!](?=\s|$))                # an operator before a blank is none
     | (?P<quoted>"(?:[^"\\]|\\.)*+")
     | (?P<regexp>/(?:[^/\\]|\\.)*+/)
     | (?P<range>[\[{][^\[\]{}]*+[\]}])
@@ -73,8 +73,8 @@ _TOKEN = regex.compile(
     regex.VERBOSE | regex.DOTALL,
 )
 _ESCAPE = regex.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", regex.DOTALL)
-_VALUES = frozenset(["term", "quoted", "range", "regexp", "bare"])
-_PLAIN = frozenset(["term", "colon", "boost", "bare"])
+_VALUES = frozenset(["term", "quoted", "range", "regexp", "lone"])
+_PLAIN = frozenset(["term", "colon", "boost", "lone"])
 _EXISTS = "_exists_"
 _COMPARISONS = ("<", ">")
 
@@ -170,20 +170,20 @@ class _LuceneReader:
 
 
 def _terms(kind: str, raw: str, field: str | None) -> list[SyntaxTerm]:
-    if kind == "bare":
+    if kind == "lone":
         return []
     if kind in ("range", "regexp") or field == _EXISTS:
         return [SyntaxTerm(SyntaxKind.FILTER, "", field)]
     if kind == "quoted":
         return [SyntaxTerm(SyntaxKind.WORDS, _plain(raw[1:-1]), field)]
-    bare = _ESCAPE.sub("", raw)
-    if bare == raw == "*":
+    unescaped = _ESCAPE.sub("", raw)
+    if unescaped == raw == "*":
         return [] if field in (None, "*") else [SyntaxTerm(SyntaxKind.FILTER, "", field)]
     if raw.startswith(_COMPARISONS) and len(raw) > 1:
         return [SyntaxTerm(SyntaxKind.FILTER, "", field)]
-    if bare.endswith("*") and bare.count("*") == 1 and "?" not in bare:
+    if unescaped.endswith("*") and unescaped.count("*") == 1 and "?" not in unescaped:
         return [SyntaxTerm(SyntaxKind.PREFIX, _plain(raw[:-1]), field)]
-    if "*" in bare or "?" in bare:
+    if "*" in unescaped or "?" in unescaped:
         return [SyntaxTerm(SyntaxKind.FILTER, "", field)]
     return [SyntaxTerm(SyntaxKind.WORDS, _plain(raw), field)]
 

@@ -17,7 +17,7 @@ _MAX_DEPTH = 24
 # Of a clause that names no fields, or a pattern of names: how many it may be.
 _GUESSED_FIELDS = 10
 # What a word keeps of its clause. Fuzziness is for misspelled words, and a translation is none.
-_KEPT = ("analyzer", "fields", "lenient", "tie_breaker", "type")
+_COMMON_OPTIONS = ("analyzer", "fields", "lenient", "tie_breaker", "type")
 _ALL = "100%"
 # Where the queries lie that score within a query.
 _INNER = {"bool": ("must", "should"), "dis_max": ("queries",), "nested": ("query",), "function_score": ("query",)}
@@ -198,20 +198,20 @@ def _least(kind: str, options: Content, n_groups: int) -> Any:
         return least  # "75%", "3<75%"
 
 
-def _kept(options: Content) -> dict[str, Any]:
-    kept = {name: options[name] for name in _KEPT if name in options}
-    if kept.get("type") == "phrase":
-        del kept["type"]
-    return kept
+def _common_options(options: Content) -> dict[str, Any]:
+    common = {name: options[name] for name in _COMMON_OPTIONS if name in options}
+    if common.get("type") == "phrase":
+        del common["type"]
+    return common
 
 
 def _match(word: str, boost: float, fields: Sequence[Field], options: Content) -> Clause:
-    kept = {name: value for name, value in _kept(options).items() if name in ("analyzer", "lenient")}
-    return {"match": {fields[0].name: {"query": word, "boost": boost, **kept}}}
+    common = {name: value for name, value in _common_options(options).items() if name in ("analyzer", "lenient")}
+    return {"match": {fields[0].name: {"query": word, "boost": boost, **common}}}
 
 
 def _multi_match(word: str, boost: float, fields: Sequence[Field], options: Content) -> Clause:
-    return {"multi_match": {**_kept(options), "query": word, "boost": boost}}
+    return {"multi_match": {**_common_options(options), "query": word, "boost": boost}}
 
 
 def _combined_fields(word: str, boost: float, fields: Sequence[Field], options: Content) -> Clause:
@@ -219,12 +219,12 @@ def _combined_fields(word: str, boost: float, fields: Sequence[Field], options: 
 
 
 def _of_syntax(word: str, boost: float, fields: Sequence[Field], options: Content) -> Clause:
-    kept = {name: value for name, value in _kept(options).items() if name != "fields"}
+    common = {name: value for name, value in _common_options(options).items() if name != "fields"}
     if fields:
-        kept["fields"] = [f"{one.name}^{one.boost:g}" if one.boost != 1.0 else one.name for one in fields]
+        common["fields"] = [f"{one.name}^{one.boost:g}" if one.boost != 1.0 else one.name for one in fields]
         if any("*" in one.name for one in fields):
-            kept.setdefault("lenient", True)  # as in a query string
-    return {"multi_match": {**kept, "query": word, "boost": boost}}
+            common.setdefault("lenient", True)  # as in a query string
+    return {"multi_match": {**common, "query": word, "boost": boost}}
 
 
 _BY_FIELD = frozenset(["match", "match_phrase"])

@@ -203,10 +203,10 @@ class Evidence:
         if self._translated is None and self._has_score is None:
             return _shares_of_all(*kinds, self._first_stage_share, self._covered)
         shares = _default_shares(*kinds)
-        wanted = across = _first_stage_changed(shares, self._first_stage_share, self._covered)
+        original = across = _first_stage_changed(shares, self._first_stage_share, self._covered)
         if self._first_stage_share is None:
             across = shares.with_share("first_stage", self._translated_share)
-        choices = np.array([wanted, across, shares.with_share("first_stage", 0.0)]).T
+        choices = np.array([original, across, shares.with_share("first_stage", 0.0)]).T
         places = np.zeros(len(self._scaled["transport"]), np.intp)
         if self._translated is not None:
             places[self._translated] = 1

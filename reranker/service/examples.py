@@ -87,9 +87,9 @@ class Examples:
             self._finding.release()
 
     def _find(self, index: str, first_page: FirstPage) -> tuple[Example, ...]:
-        kept = _read_file(self._file).get(index)
-        if kept:
-            return kept[:N_EXAMPLES]
+        cached = _read_file(self._file).get(index)
+        if cached:
+            return cached[:N_EXAMPLES]
         if not self._has_titles:
             return ()
         try:
@@ -104,7 +104,7 @@ class Examples:
         ends_at = self._clock() + _LIMIT_S
         differences = [difference(first_page(each)) if self._clock() < ends_at else 0.0 for each in examples]
         by_difference = sorted(zip(differences, examples, strict=True), key=lambda pair: -pair[0])
-        return tuple(islice(_in_turn(each for _, each in by_difference), N_EXAMPLES))
+        return tuple(islice(_round_robin(each for _, each in by_difference), N_EXAMPLES))
 
 
 def difference(first_stage_ranks: Sequence[int]) -> float:
@@ -155,13 +155,13 @@ def _from_documents(documents: Iterable[Document]) -> Iterator[Example]:
         query = " ".join(words)
         if len(words) in _TITLE_WORDS and len(query) <= _MAX_CHARS:
             found.setdefault(query.casefold(), Example(query, document.language))
-    return _in_turn(found.values())
+    return _round_robin(found.values())
 
 
-def _in_turn(examples: Iterable[Example]) -> Iterator[Example]:
+def _round_robin(examples: Iterable[Example]) -> Iterator[Example]:
     """The first of each language, the second of each, and so on."""
     by_language: dict[str, list[Example]] = {}
     for each in examples:
         by_language.setdefault(each.language, []).append(each)
-    for turn in zip_longest(*by_language.values()):
-        yield from filter(None, turn)
+    for one_of_each in zip_longest(*by_language.values()):
+        yield from filter(None, one_of_each)

@@ -44,11 +44,11 @@ def _nearest_of_block(
         # A memory map returns consecutive rows without a copy.
         picked = rows[first : last + 1] if last - first + 1 == len(chunk) else rows[chunk]
         cosines = vectors @ picked.T
-        kept = _largest(cosines, n)
-        best_ids = np.concatenate([best_ids, chunk[kept]], axis=1)
-        best = np.concatenate([best, np.take_along_axis(cosines, kept, axis=1)], axis=1)
-        kept = _largest(best, n)
-        best_ids, best = np.take_along_axis(best_ids, kept, axis=1), np.take_along_axis(best, kept, axis=1)
+        largest = _largest(cosines, n)
+        best_ids = np.concatenate([best_ids, chunk[largest]], axis=1)
+        best = np.concatenate([best, np.take_along_axis(cosines, largest, axis=1)], axis=1)
+        largest = _largest(best, n)
+        best_ids, best = np.take_along_axis(best_ids, largest, axis=1), np.take_along_axis(best, largest, axis=1)
     order = np.lexsort((best_ids, -best), axis=1)
     return np.take_along_axis(best_ids, order, axis=1), np.take_along_axis(best, order, axis=1)
 

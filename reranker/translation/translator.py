@@ -80,8 +80,8 @@ class Translator:
             counts.update(parts or [token])
             for part in parts:
                 compounds.setdefault(part, []).append(token)
-        wanted = dict.fromkeys([*counts, *chain.from_iterable(compounds.values())])
-        found = self._translations(list(wanted), query.language, language)
+        words = dict.fromkeys([*counts, *chain.from_iterable(compounds.values())])
+        found = self._translations(list(words), query.language, language)
         groups = []
         for word, n_times in counts.items():
             own, *others = found[word]
@@ -95,9 +95,9 @@ class Translator:
         found: dict[str, tuple[Translation, ...]] = {}
         with self._lock:
             for token in tokens:
-                kept = self._cached.get((token, query_language, language))
-                if kept is not None:
-                    found[token] = kept
+                cached = self._cached.get((token, query_language, language))
+                if cached is not None:
+                    found[token] = cached
         missing = [token for token in tokens if token not in found]
         if missing:
             made = self._translate(missing, query_language, language)

@@ -118,16 +118,17 @@ def _engine_address(address: str, scheme: str, use_tls: bool, distribution: Dist
     if not 1 <= len(found) <= _MAX_NODES or "?" in address or "#" in address:
         # The address itself is left out: it may hold a password.
         raise WrongParameter(f"the store's address begins with {scheme!r} but is no URL of an engine; give {_FORMS}")
-    shown = [f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in found]
+    displayed = [f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in found]
     username, colon, password = credentials.partition(":")
     return EngineAddress(
         nodes=tuple(
-            NodeAddress(host, port, f"{scheme}{name}{prefix}") for (host, port), name in zip(found, shown, strict=True)
+            NodeAddress(host, port, f"{scheme}{name}{prefix}")
+            for (host, port), name in zip(found, displayed, strict=True)
         ),
         use_tls=use_tls,
         prefix=prefix,
         distribution=distribution,
-        redacted=f"{scheme}{','.join(shown)}{prefix}",
+        redacted=f"{scheme}{','.join(displayed)}{prefix}",
         username=unquote(username) if at else None,
         password=unquote(password) if colon else None,
     )

@@ -107,14 +107,14 @@ class Incoming:
     def of_search(cls, index: str, body: Mapping[str, Any], headers: Headers) -> Incoming:
         """A search of an index that nobody has sent, with the headers of whoever it is made for."""
         data = json.dumps(body).encode()
-        kept = end_to_end(headers, *_OF_ANOTHER_BODY)
+        remaining = end_to_end(headers, *_OF_ANOTHER_BODY)
         return cls(
             environ={},
             method="POST",
             path=f"/{quote(index, safe='')}/_search",
             has_query=False,
             query_string="",
-            headers=[*kept, ("Content-Type", "application/json")],
+            headers=[*remaining, ("Content-Type", "application/json")],
             stream=BytesIO(data),
             n_body_bytes=len(data),
             content_type="application/json",
@@ -181,8 +181,8 @@ def end_to_end(headers: Headers, *others: str) -> Headers:
 
 def caller_key(headers: Headers) -> bytes:
     """The same for requests with the same credentials; nothing can be read from it."""
-    shown = sorted(f"{name.lower()}:{value}" for name, value in headers if name.lower() in _CREDENTIALS)
-    return hashlib.blake2b("\0".join(shown).encode(), digest_size=_DIGEST_BYTES, key=_salt).digest()
+    credentials = sorted(f"{name.lower()}:{value}" for name, value in headers if name.lower() in _CREDENTIALS)
+    return hashlib.blake2b("\0".join(credentials).encode(), digest_size=_DIGEST_BYTES, key=_salt).digest()
 
 
 def read_parameters(raw_query_string: str) -> dict[str, str]:
@@ -193,8 +193,8 @@ def read_parameters(raw_query_string: str) -> dict[str, str]:
 def without_parameters(raw_query_string: str, names: Collection[str]) -> str:
     """The query string without these parameters; the same text where it has none of them."""
     parts = raw_query_string.replace(";", "&").split("&")  # engines take one for the other
-    kept = [part for part in parts if unquote_plus(part.split("=", 1)[0]) not in names]
-    return "&".join(kept) if len(kept) < len(parts) else raw_query_string
+    remaining = [part for part in parts if unquote_plus(part.split("=", 1)[0]) not in names]
+    return "&".join(remaining) if len(remaining) < len(parts) else raw_query_string
 
 
 def only_parameters(raw_query_string: str, names: Collection[str]) -> str:

@@ -39,9 +39,9 @@ def _load_client_certificate(context: ssl.SSLContext, certificate: Path, key: Pa
     try:
         context.load_cert_chain(certificate, key, password=_refuse_passphrase)
     except OSError as error:
-        shown = repr(str(certificate)) + (f" with store_client_key {str(key)!r}" if key is not None else "")
+        files = repr(str(certificate)) + (f" with store_client_key {str(key)!r}" if key is not None else "")
         raise BadInput(
-            f"store_client_cert {shown} cannot be used ({reason(error)}); give PEM files of a certificate and its own "
+            f"store_client_cert {files} cannot be used ({reason(error)}); give PEM files of a certificate and its own "
             "key"
         ) from error
 

@@ -96,7 +96,7 @@ class EngineSearch:
             output.talk().print(f"the engine's order stays: {reason}", markup=False)
         found = answer["hits"]
         hits = [self._hit(hit, rank) for rank, hit in enumerate(found["hits"], start=offset + 1)]
-        shown: Mapping[str, Any] = next((hit["_rerank"] for hit in found["hits"] if "_rerank" in hit), {})
+        reranking: Mapping[str, Any] = next((hit["_rerank"] for hit in found["hits"] if "_rerank" in hit), {})
         durations = {name: float(ms) for name, ms in _DURATION.findall(headers.get("server-timing", ""))}
         engine_ms, rerank_ms = durations.get("engine", float(answer["took"])), durations.get("rerank", 0.0)
         query = read_query(text, language, self._embeddings, IdfTable(), ())
@@ -107,10 +107,10 @@ class EngineSearch:
             n_candidates=total["value"] if isinstance(total, dict) else total,
             language=query.language,
             first_stage="engine",
-            method=shown.get("method", "none"),
-            precision=shown.get("precision", "none"),
+            method=reranking.get("method", "none"),
+            precision=reranking.get("precision", "none"),
             n_converged=None,
-            has_feedback=shown.get("has_feedback", False),
+            has_feedback=reranking.get("has_feedback", False),
             unknown_words=list(query.unknown_words),
             took_ms={"first_stage": engine_ms, "rerank": rerank_ms, "total": round(engine_ms + rerank_ms, 3)},
         )

@@ -68,15 +68,15 @@ def _letters_by_field(sources: Sequence[Mapping[str, Any]]) -> Counter[str]:
 
 def _fields_read(letters: Counter[str], fields: Sequence[str], texts: set[str]) -> Iterator[str]:
     total = letters.total()
-    shown = [
+    displayed = [
         f"{name} {n / total:.0%}{'' if name in texts else ' (no text field)'}"
         for name, n in letters.most_common(_SHOWN_FIELDS)
         if n >= _LEAST_SHARE * total
     ]
-    more = f" and {len(letters) - len(shown)} more" if len(letters) > len(shown) else ""
+    more = f" and {len(letters) - len(displayed)} more" if len(letters) > len(displayed) else ""
     yield f"read: {', '.join(fields)} (proxy_text_fields)" if fields else "proxy_text_fields is not set"
-    if shown:
-        yield f"letters by field: {', '.join(shown)}{more}"
+    if displayed:
+        yield f"letters by field: {', '.join(displayed)}{more}"
 
 
 def _words(figures: SampleFigures) -> Iterator[str]:

@@ -34,7 +34,7 @@ class Input:
 
 
 def ingest_input(
-    wanted: Input, options: Options, settings: Settings, index: str
+    given: Input, options: Options, settings: Settings, index: str
 ) -> tuple[IngestSummary, dict[str, Any]]:
     """Writes the documents of the input to an index of the store.
 
@@ -45,11 +45,11 @@ def ingest_input(
         NotFound: an input file or the embeddings do not exist.
         BadInput, StoreUnavailable: the input or the store cannot be used.
     """
-    for name in wanted.files:
+    for name in given.files:
         _check_is_there(name)
-    embeddings = resources.open_embeddings(settings, wanted.files)
+    embeddings = resources.open_embeddings(settings, given.files)
     with ExitStack() as opened, _ended_cleanly(), output.progress_bars() as progress:
-        sources, layout = _open(wanted, options, settings, opened, progress)
+        sources, layout = _open(given, options, settings, opened, progress)
         say_left_out(sources)
         store = opened.enter_context(resources.opened_store(settings, options.pipeline))
         summary = ingest(sources, store, index, embeddings, replace(options, layout=layout), progress=progress)
@@ -57,12 +57,12 @@ def ingest_input(
 
 
 def _open(
-    wanted: Input, options: Options, settings: Settings, opened: ExitStack, progress: Progress
+    given: Input, options: Options, settings: Settings, opened: ExitStack, progress: Progress
 ) -> tuple[Sequence[Source], Layout]:
     """The sources, and the layout of their rows."""
-    if wanted.from_index is None:
-        return opened.enter_context(open_sources(wanted.files, wanted.file_format, wanted.columns)), options.layout
-    source = resources.index_to_read(wanted.from_index, options.layout, wanted.query)
+    if given.from_index is None:
+        return opened.enter_context(open_sources(given.files, given.file_format, given.columns)), options.layout
+    source = resources.index_to_read(given.from_index, options.layout, given.query)
     copied = resources.opened_copy(source, settings.home / "ingest", settings, progress)
     return [opened.enter_context(copied)], layout_of_copy(options.layout)
 

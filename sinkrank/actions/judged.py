@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from sinkrank.evaluation.comparison import ComparedRun, QueryMove, Run, Way
     from sinkrank.evaluation.judgments import JudgedQuery
 
-_SHOWN_MOVES = 5
-_SHOWN_HITS = 5
+_MAX_MOVES = 5
+_MAX_HITS = 5
 MEASURE = "nDCG@10"
 # Number of columns of the whole table.
 _WIDE = 125
@@ -173,16 +173,16 @@ def _moved(runs: Sequence[Run], moves: Sequence[QueryMove]) -> list[str]:
             lines.append(f"\n{run.way.name} changes no query's {MEASURE}")
             continue
         lines.append(f"\n{run.way.name} against {first.way.name}, the largest gains and losses:")
-        shown = ordered if len(ordered) <= 2 * _SHOWN_MOVES else [*ordered[:_SHOWN_MOVES], *ordered[-_SHOWN_MOVES:]]
-        for move in shown:
+        displayed = ordered if len(ordered) <= 2 * _MAX_MOVES else [*ordered[:_MAX_MOVES], *ordered[-_MAX_MOVES:]]
+        for move in displayed:
             change = move.values[run.way.name] - move.values[first.way.name]
             relevant = [
                 f"{plain(doc).plain} {ranks[first.way.name] or '–'} → {ranks[run.way.name] or '–'}"
                 for doc, ranks in move.ranks.items()
                 if move.query.relevance[doc] > 0
             ]
-            more = f" and {len(relevant) - _SHOWN_HITS} more" if len(relevant) > _SHOWN_HITS else ""
-            hits = "; ".join(relevant[:_SHOWN_HITS]) + more
+            more = f" and {len(relevant) - _MAX_HITS} more" if len(relevant) > _MAX_HITS else ""
+            hits = "; ".join(relevant[:_MAX_HITS]) + more
             lines.append(f"  {change:+.3f}  {plain(move.query.text).plain}: {hits}")
     return lines
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ingest.progress import Progress
     from reranker.service.settings import Settings
 
-_SHOWN_LANGUAGES = 5
+_MAX_LANGUAGES = 5
 
 
 @contextmanager
@@ -162,12 +162,12 @@ def _not_used(languages: Mapping[str, int], needs_words: Sequence[str]) -> str |
     if not languages:
         return None
     n = sum(languages.values())
-    shown = [f"{code} {count:,}" for code, count in list(languages.items())[:_SHOWN_LANGUAGES]]
-    rest = ", …" if len(languages) > len(shown) else ""
+    displayed = [f"{code} {count:,}" for code, count in list(languages.items())[:_MAX_LANGUAGES]]
+    rest = ", …" if len(languages) > len(displayed) else ""
     cure = f"; for {', '.join(needs_words)} run: pip install 'sinkrank[words]'" if needs_words else ""
     return (
         f"{n:,} {'document' if n == 1 else 'documents'} in {len(languages)} other "
-        f"{'language' if len(languages) == 1 else 'languages'} ({', '.join(shown)}{rest}): not used{cure}"
+        f"{'language' if len(languages) == 1 else 'languages'} ({', '.join(displayed)}{rest}): not used{cure}"
     )
 
 

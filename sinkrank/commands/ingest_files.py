@@ -157,8 +157,8 @@ def ingest_files(
         ray_address=ray,
         pipeline=pipeline,
     )
-    wanted = Input(files or (), file_format, columns.split(",") if columns else None, from_index, query)
-    summary, left_out = ingest_input(wanted, how, settings, settings.index or options.DEFAULT_INDEX)
+    given = Input(files or (), file_format, columns.split(",") if columns else None, from_index, query)
+    summary, left_out = ingest_input(given, how, settings, settings.index or options.DEFAULT_INDEX)
     if json_:
         output.print_json(summary.as_dict() | ({"left_out": left_out} if left_out else {}))
     else:

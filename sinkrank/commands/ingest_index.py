@@ -80,11 +80,11 @@ def delete(
     from sinkrank.console import output, resources
 
     name = settings.index or options.DEFAULT_INDEX
-    wanted = [*(ids or ()), *(read_lines(ids_from) if ids_from else ())]
-    if not wanted:
+    to_delete = [*(ids or ()), *(read_lines(ids_from) if ids_from else ())]
+    if not to_delete:
         raise typer.BadParameter("give at least one id, or a file of ids with --ids", param_hint="ID...")
     with resources.opened_store(settings) as opened:
-        results = list(opened.delete(name, wanted))
+        results = list(opened.delete(name, to_delete))
         opened.refresh(name)
     missing = [result.doc_id for result in results if result.error is not None]
     if json_:

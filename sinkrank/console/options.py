@@ -43,9 +43,9 @@ class SettingOption:
     panel: str | None = None
 
 
-def option_of(wanted: str | SettingOption) -> Any:
+def option_of(option: str | SettingOption) -> Any:
     """The name, help and default of a setting's option for typer."""
-    chosen = wanted if isinstance(wanted, SettingOption) else _by_name(wanted)
+    chosen = option if isinstance(option, SettingOption) else _by_name(option)
     field = Settings.model_fields[chosen.setting]
     is_switch = bool in value_types(field)
     described = chosen.help or _sentence(str(field.description), allowed_values(field))
@@ -137,13 +137,13 @@ DocumentLanguages = Annotated[
 ]
 
 
-def takes_settings(*wanted: str | SettingOption) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def takes_settings(*options: str | SettingOption) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Adds an option for each of these settings, and `--config`, to a command.
 
     The command's first parameter is the settings: `settings: Settings`, or `loaded: LoadedSettings` with the source of
     each.
     """
-    named = {one if isinstance(one, str) else one.setting: one for one in wanted}
+    named = {one if isinstance(one, str) else one.setting: one for one in options}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         first, *own = inspect.signature(command, eval_str=True).parameters.values()

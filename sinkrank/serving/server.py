@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 1.0
 # Idle keep-alive connections count too, and a load balancer holds many; waitress's default is 100.
 _MAX_CONNECTIONS = 1000
-# More of them would keep the others waiting, fewer the new ones: each turn looks at all connections.
+# More of them would keep the others waiting, fewer the new ones: each poll looks at all connections.
 _ACCEPTED_AT_ONCE = 32
 # What an answer that is passed on may be ahead of its reader. Two blocks of it fit into memory.
 _AHEAD_BYTES = 1 << 20
@@ -81,7 +81,7 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
             app, {}, _sock=listener, dispatcher=dispatcher, adj=adjustments, sockinfo=sockinfo, bind_socket=False
         )
 
-    def turn(self, timeout_s: float) -> None:
+    def poll_once(self, timeout_s: float) -> None:
         """Waits for connections to become readable or writable, and serves them; call it again and again."""
         loop(timeout=timeout_s, use_poll=True, map=self._map, count=1)
         now_s = time.monotonic()
@@ -232,15 +232,15 @@ def serve_until_stopped(
         on_start()
         on_ready()
         while not stopped():
-            server.turn(_POLL_SECONDS)
+            server.poll_once(_POLL_SECONDS)
         on_stop()
         drained = time.monotonic() + settings.drain_s
         while time.monotonic() < drained:
-            server.turn(0.1)
+            server.poll_once(0.1)
         server.stop_listening()
         deadline = time.monotonic() + settings.grace_s
         while time.monotonic() < deadline and server.is_busy():
-            server.turn(0.1)
+            server.poll_once(0.1)
     server.close_all()
 
 

@@ -68,7 +68,7 @@ def running(server: Server) -> Iterator[str]:
 
     def run() -> None:
         while not stopped.is_set():
-            server.turn(0.05)
+            server.poll_once(0.05)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
