@@ -15,6 +15,7 @@ from reranker.stores.base.protocol import WritableStore
 from reranker.text.documents import EncodedDocument
 from tests.stores.samples import fill
 from tests.support.engines.sources import EnginePool, chosen_engines
+from tests.support.waiting import PATIENCE_S
 
 EMBEDDED = "embedded"
 
@@ -55,7 +56,7 @@ def read_only(
 ) -> Iterator[ReadOnly]:
     is_embedded = store_kind == EMBEDDED
     address = tmp_path_factory.mktemp("read-only") / "store" if is_embedded else _engine_url(request, store_kind)
-    with closing(open_store(str(address))) as store:
+    with closing(open_store(str(address), timeout_s=PATIENCE_S)) as store:
         shared = ReadOnly(store)
         yield shared
         shared.drop()
@@ -80,7 +81,7 @@ def new_name() -> str:
 
 @pytest.fixture
 def store(store_address: str, new_index: Callable[[], str]) -> Iterator[WritableStore]:
-    store = open_store(store_address)
+    store = open_store(store_address, timeout_s=PATIENCE_S)
     yield store
     store.close()
 

@@ -38,7 +38,7 @@ def n_claims(store: WritableStore, index: str) -> int:
 
 def test_what_one_has_claimed_another_gets_only_after_its_release(store: WritableStore, index: str) -> None:
     store.claim(index, "one", 60)
-    with pytest.raises(BadInput, match=r"another run.*wait (60|59) s"):
+    with pytest.raises(BadInput, match=r"another run.*wait \d+ s"):
         store.claim(index, "other", 60)
     store.claim(index, "one", 60)
     store.release(index, "other")
@@ -64,7 +64,7 @@ def test_a_claim_that_was_written_while_the_clock_was_a_day_ahead_locks_nobody_o
     store.claim(index, "one", 60)
     monkeypatch.undo()
     store.claim(index, "other", 60)
-    with pytest.raises(BadInput, match=r"another run.*wait (60|59) s"):
+    with pytest.raises(BadInput, match=r"another run.*wait \d+ s"):
         store.claim(index, "one", 60)
 
 

@@ -24,7 +24,7 @@ from tests.stores.samples import *
 folder = Path(sys.argv[1])
 maker = open_store(str(folder))
 fill(maker, "docs", *(make_document(str(number), "walrus", vector=(1, number, 0, 0)) for number in range(30)))
-maker.bm25("docs", "walrus", 10, ALL)
+maker.open("docs").bm25("walrus", 10, ALL)
 
 def make_read_only():
     for path in [*folder.iterdir(), folder]:

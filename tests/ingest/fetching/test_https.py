@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl
 
 CONTENT = bytes(range(256)) * 1_000  # 256,000 bytes: several reads
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
-QUICK = Limits(max_bytes=1_000_000, read_s=0.5, connect_s=2)
+SMALL = Limits(max_bytes=1_000_000)
 
 
 class Fetched(NamedTuple):
@@ -34,7 +34,7 @@ class Fetched(NamedTuple):
     waits: list[float]
 
     def __call__(self, path: str = "/v.vec", **options: Any) -> Path:
-        options = {"limits": QUICK, "sleep": self.waits.append} | options
+        options = {"limits": SMALL, "sleep": self.waits.append} | options
         return fetch_file(f"{self.server.url}{path}", self.folder / "v.vec", **options)
 
     def left(self) -> set[str]:
