@@ -54,11 +54,6 @@ def test_results_come_in_the_order_of_the_pieces_and_functions_can_change() -> N
     assert processes >= {process for _, (_, process) in second} or len(processes) == 1
 
 
-def test_few_pieces_are_done_here() -> None:
-    with Workers(0, 4) as workers:
-        assert {process for _, (_, process) in workers.map(Add(0), range(7))} == {os.getpid()}
-
-
 def test_pieces_are_read_as_a_stream() -> None:
     n_read = 0
 
@@ -78,17 +73,6 @@ def test_pieces_are_read_as_a_stream() -> None:
 def test_a_worker_that_is_killed_is_said_so() -> None:
     with Workers(0, 2) as workers, pytest.raises(SinkrankError, match="--workers"):
         list(workers.map(kill_at_ten, range(50)))
-
-
-def exit_at_ten(shared: int, piece: int) -> int:
-    if piece == 10:
-        os._exit(3)
-    return piece
-
-
-def test_a_worker_that_ends_by_itself_is_not_taken_for_a_killed_one() -> None:
-    with Workers(0, 2) as workers, pytest.raises(SinkrankError, match="ended with exit code 3"):
-        list(workers.map(exit_at_ten, range(50)))
 
 
 def test_a_script_needs_no_guard_of_its_main_module(embeddings: Embeddings, tmp_path: Path) -> None:

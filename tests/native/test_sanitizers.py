@@ -26,13 +26,12 @@ OF_EACH_LEVEL = (
     "tests/transport/test_whole_solve.py",
     "tests/transport/test_batch.py",
 )
+# These do not depend on the level.
 OF_ALL_LEVELS = (
-    "tests/embeddings/test_text_reader.py",
     "tests/ingest/embeddings/test_sparse_rows.py",
     "tests/ranking/test_feedback.py",
     "tests/ranking/test_neighbours.py",
 )
-# These do not depend on the level.
 _TEXTS = "tests/embeddings/test_text_reader.py::test_"
 TEXT_TESTS = (
     f"{_TEXTS}hostile_texts_are_read",
@@ -94,31 +93,15 @@ def _run(sanitized: tuple[str, Path], level: str, *arguments: str) -> subprocess
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("level", LEVELS[: LEVELS.index(LEVEL) + 1])
+_LOWER_LEVELS = LEVELS[: LEVELS.index(LEVEL)]
+
+
+@pytest.mark.parametrize("level", [LEVEL, *(pytest.param(one, marks=pytest.mark.conformance) for one in _LOWER_LEVELS)])
 def test_nothing_outside_its_memory_is_read_and_nothing_undefined_is_done(sanitized, level):
     done = _run(sanitized, level, *OF_EACH_LEVEL)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
 def test_nor_where_the_code_is_the_same_at_all_levels(sanitized):
-    done = _run(sanitized, LEVEL, *OF_ALL_LEVELS)
+    done = _run(sanitized, LEVEL, *OF_ALL_LEVELS, *TEXT_TESTS)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-
-
-def test_texts_are_read_within_their_memory(sanitized):
-    done = _run(sanitized, LEVEL, *TEXT_TESTS)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-
-
-def test_a_read_outside_an_array_is_found(sanitized, tmp_path):
-    """Of a list of offsets that says there are more words than there are."""
-    test = tmp_path / "test_outside.py"
-    test.write_text(
-        "import numpy as np\n"
-        "from reranker.native.transport import distinct_terms\n"
-        "def test_outside():\n"
-        "    distinct_terms(np.zeros(4, np.int32), np.array([0, 40]), 0, 9, 9)\n"
-    )
-    done = _run(sanitized, LEVEL, "--noconftest", "-p", "no:randomly", str(test))
-    assert done.returncode != 0
-    assert "AddressSanitizer: heap-buffer-overflow" in done.stdout + done.stderr
