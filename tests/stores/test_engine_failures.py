@@ -80,6 +80,7 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
         (500, error("null_pointer_exception", "oops"), StoreUnavailable, "oops"),
         (502, b"<html>Bad Gateway</html>", StoreUnavailable, "502"),
         (503, error("cluster_block_exception", "no master"), StoreUnavailable, "no master"),
+        (503, error("unavailable_shards_exception", "no shard"), StoreUnavailable, "allocation/explain"),
         (200, b"<html>Welcome</html>", StoreUnavailable, "no search engine"),
         (0, None, StoreUnavailable, "broke.*http or https"),
     ],

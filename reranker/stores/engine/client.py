@@ -18,6 +18,9 @@ from reranker.upstream.nodes import Upstream
 # Of an engine's reason, which may repeat the whole query.
 _MAX_REASON_LENGTH = 400
 
+# The engines' error for a document whose primary shard is on no node: the index's health is red.
+_NO_SHARD = "unavailable_shards_exception"
+
 # OpenSearch began at 1.0, with the code of Elasticsearch 7.10. No older Elasticsearch is supported.
 _FIRST_ELASTICSEARCH_MAJOR = 7
 
@@ -128,6 +131,11 @@ def _status_error(error: exceptions.TransportError, address: str, index: str) ->
         return no_such_index(address, index)
     if status == 429:
         return StoreUnavailable(f"{address} is overloaded (429: {reason}); try again later, or add nodes")
+    if _NO_SHARD in reason:
+        return StoreUnavailable(
+            f"{address} has no node for a shard ({reason}); bring the node back that held it, or change the setting "
+            f"that keeps it away (`GET _cluster/allocation/explain` says which), and give the same command again"
+        )
     if isinstance(status, int) and 400 <= status < 500:
         return BadInput(f"{address} refuses the request ({status}: {reason}); change the query, filter or document")
     return StoreUnavailable(f"{address} failed ({status}: {reason}); its log says why")

@@ -19,7 +19,6 @@ from reranker.stores.base.writing import NewVector, Preparer, StoredBag, Writabl
 from reranker.stores.engine.actions import delete_action, preparer, vector_action
 from reranker.stores.engine.claims import forget_claim, release_claim, take_claim
 from reranker.stores.engine.client import engine_errors
-from reranker.stores.engine.health import red_index_error
 from reranker.stores.engine.idf import IDF_INDEX, EngineIdf
 from reranker.stores.engine.scan import PointInTime, read_bags
 from reranker.stores.engine.store import EngineStore
@@ -175,14 +174,7 @@ class WritableEngineStore(EngineStore):
 
     def _write(self, name: str, documents: Iterable[Writable], pipeline: str | None = None) -> Iterator[WriteResult]:
         with engine_errors(self._address, name):
-            writer = BulkWriter(self._client, name, self._timeout_s, pipeline=pipeline)
-            try:
-                yield from writer.write(documents)
-            except exceptions.TransportError as error:
-                red = red_index_error(self._client, self._address, name, error)
-                if red is None:
-                    raise
-                raise red from error
+            yield from BulkWriter(self._client, name, self._timeout_s, pipeline=pipeline).write(documents)
 
     def _bags(self, name: str, stale: Mapping[str, str] | None) -> Iterator[StoredBag]:
         with engine_errors(self._address, name):
