@@ -61,7 +61,11 @@ def _guesses(texts: Sequence[str], embeddings: Embeddings, preferred: Sequence[s
     is_one = read.is_covered & (most > 0) & (np.count_nonzero(read.n_known == most[:, np.newaxis], axis=1) == 1)
     found = [(languages[place], False) for place in read.n_known.argmax(axis=1).tolist()]
     for place in np.flatnonzero(~is_one).tolist():
-        words = _ReadWords(read, place, languages) if read.is_covered[place] else _Words(beginnings[place], embeddings)
+        words = (
+            _CompiledWords(read, place, languages)
+            if read.is_covered[place]
+            else _PythonWords(beginnings[place], embeddings)
+        )
         found[place] = _break_tie(words, embeddings, preferred)
     return found
 
@@ -78,7 +82,7 @@ class _FirstWords(Protocol):
         ...
 
 
-class _ReadWords:
+class _CompiledWords:
     """Read in C.
 
     Args:
@@ -97,7 +101,7 @@ class _ReadWords:
         return self._read.term_ids(self._text, self._languages.index(language))
 
 
-class _Words:
+class _PythonWords:
     """Read in Python, which defines them."""
 
     def __init__(self, text: str, embeddings: Embeddings) -> None:

@@ -15,7 +15,7 @@ from reranker.base.errors import BadEmbeddings, BadInput, NoEmbeddings, NotFound
 from reranker.text.tokens import WORDS_VERSION
 
 FORMAT = 2
-# Earlier versions also wrote float16 and int8, and said so in `meta.json`.
+# Earlier versions also wrote float16 and int8, and named them in `meta.json`.
 STORED_AS = "float32"
 
 META = "meta.json"
@@ -92,15 +92,15 @@ def _check_meta(path: Path, meta: Mapping[str, Any]) -> None:
 
 
 def _is_manifest(files: object) -> bool:
-    return isinstance(files, dict) and all(name == Path(name).name and _is_file(said) for name, said in files.items())
+    return isinstance(files, dict) and all(name == Path(name).name and _is_file(entry) for name, entry in files.items())
 
 
-def _is_file(said: object) -> bool:
+def _is_file(entry: object) -> bool:
     return (
-        isinstance(said, dict)
-        and isinstance(said.get("bytes"), int)
-        and "sample" in said
-        and isinstance(said.get("blocks"), str)
+        isinstance(entry, dict)
+        and isinstance(entry.get("bytes"), int)
+        and "sample" in entry
+        and isinstance(entry.get("blocks"), str)
     )
 
 

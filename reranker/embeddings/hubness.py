@@ -69,15 +69,15 @@ class HubnessSample:
         return {"format": _FORMAT, "embeddings_version": self.embeddings_version, "languages": languages}
 
     @classmethod
-    def from_json(cls, kept: Mapping[str, Any]) -> HubnessSample:
+    def from_json(cls, value: Mapping[str, Any]) -> HubnessSample:
         """Reads the result of `as_json`; empty if another version of Sinkrank wrote it in another format."""
-        if kept.get("format") != _FORMAT:
+        if value.get("format") != _FORMAT:
             return cls()
         languages = {
             language: {int(hashed): packed for hashed, packed in queries.items()}
-            for language, queries in kept["languages"].items()
+            for language, queries in value["languages"].items()
         }
-        return cls(kept["embeddings_version"], languages)
+        return cls(value["embeddings_version"], languages)
 
 
 class HubnessSampleBuilder:

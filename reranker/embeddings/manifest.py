@@ -48,12 +48,12 @@ def check(folder: Path, meta: Mapping[str, Any]) -> None:
         raise BadEmbeddings(
             f"{folder / 'meta.json'} was changed; the embedding store is damaged: import or train it again"
         )
-    for name, said in meta["files"].items():
+    for name, entry in meta["files"].items():
         path = folder / name
         try:
-            differs = path.stat().st_size != said["bytes"] or _sample(path) != said["sample"]
-            if not differs and said["bytes"] <= _CHECKED_AT_OPEN_BYTES:
-                for _ in _checked_blocks(path, said):
+            differs = path.stat().st_size != entry["bytes"] or _sample(path) != entry["sample"]
+            if not differs and entry["bytes"] <= _CHECKED_AT_OPEN_BYTES:
+                for _ in _checked_blocks(path, entry):
                     pass
         except OSError as error:
             raise BadEmbeddings(
@@ -72,22 +72,22 @@ def checked_blocks(folder: Path, meta: Mapping[str, Any]) -> Iterator[int]:
     Raises:
         BadEmbeddings: a block differs, or a file is missing.
     """
-    for name, said in meta["files"].items():
+    for name, entry in meta["files"].items():
         path = folder / name
-        if said["bytes"] <= _CHECKED_AT_OPEN_BYTES:
+        if entry["bytes"] <= _CHECKED_AT_OPEN_BYTES:
             continue
         try:
-            yield from _checked_blocks(path, said)
+            yield from _checked_blocks(path, entry)
         except OSError as error:
             raise BadEmbeddings(
                 f"{path} cannot be read ({error}); restore the file, or import or train the embeddings again"
             ) from error
 
 
-def _checked_blocks(path: Path, said: Mapping[str, Any]) -> Iterator[int]:
+def _checked_blocks(path: Path, entry: Mapping[str, Any]) -> Iterator[int]:
     with path.open("rb") as file:
         try:
-            yield from check_blocks(file.fileno(), said["bytes"], said["blocks"])
+            yield from check_blocks(file.fileno(), entry["bytes"], entry["blocks"])
         except WrongBlock as error:
             raise BadEmbeddings(
                 f"{path} is damaged: {error}; restore the file, or import or train the embeddings again"

@@ -35,7 +35,7 @@ MAX_QUERY_TOKENS = 64
 
 # More than `MAX_QUERY_TOKENS` have in any language.
 _MAX_CHARACTERS = 2_000
-_MAX_KEPT = 1_024  # 1.5 kB each, and the text
+_MAX_CACHED = 1_024  # 1.5 kB each, and the text
 _MAX_THREADS = 4
 
 Vector = NDArray[np.float32]
@@ -62,10 +62,10 @@ class QueryModel:
     max_tokens: int = MAX_QUERY_TOKENS
 
     @classmethod
-    def from_meta(cls, said: Any) -> QueryModel:
+    def from_meta(cls, entry: Any) -> QueryModel:
         """Raises BadEmbeddings where it is not what `meta` gives."""
         try:
-            model = cls(**said)
+            model = cls(**entry)
         except TypeError:
             model = None
         if model is None or not model._is_proper:
@@ -172,7 +172,7 @@ class QueryEncoder:
         self._means, self._map = dict(zip(model.languages, means, strict=True)), map
         self._load = load
         self._lock, self._opening = threading.Lock(), threading.Lock()
-        self._kept: LRUCache[tuple[str, str], Future[Vector | None]] = LRUCache(_MAX_KEPT)
+        self._cached: LRUCache[tuple[str, str], Future[Vector | None]] = LRUCache(_MAX_CACHED)
         self._pool: ThreadPoolExecutor | None = None
         self._session: OnnxSession | None = None
         self._process = 0
@@ -188,16 +188,16 @@ class QueryEncoder:
         self._opened()
 
     @classmethod
-    def open(cls, folder: Path, said: Any, dim: int) -> QueryEncoder:
+    def open(cls, folder: Path, entry: Any, dim: int) -> QueryEncoder:
         """An encoder of a store; its model is loaded with the first query.
 
         Args:
-            said: what `meta.json` says of it.
+            entry: its entry in `meta.json`.
 
         Raises:
             BadEmbeddings: that is not what it should be, or its vectors do not have as many dimensions as the store.
         """
-        model = QueryModel.from_meta(said)
+        model = QueryModel.from_meta(entry)
         means = _numbers(folder / model.file(MEANS))
         map = _numbers(folder / model.file(MAP)) if model.is_mapped else None
         encoder_dim = dim if map is None else len(map)
@@ -227,20 +227,20 @@ class QueryEncoder:
         key = language, text[:_MAX_CHARACTERS]
         with self._lock:
             self._after_fork()
-            found = self._kept.get(key)
+            found = self._cached.get(key)
             if found is None:
                 if self._pool is None:
                     self._pool = ThreadPoolExecutor(
                         min(_MAX_THREADS, os.cpu_count() or 1), thread_name_prefix="sinkrank-query-encoder"
                     )
-                found = self._kept[key] = self._pool.submit(self._encoded, *key)
+                found = self._cached[key] = self._pool.submit(self._encoded, *key)
             return found
 
     def _after_fork(self) -> None:
         """Neither threads nor what they were about to compute are in a forked process."""
         if self._process != os.getpid():
             self._process = os.getpid()
-            self._kept.clear()
+            self._cached.clear()
             self._pool = self._session = None
 
     def _encoded(self, language: str, text: str) -> Vector | None:
@@ -254,7 +254,7 @@ class QueryEncoder:
         except Exception as error:  # onnxruntime's errors share no base
             _log.warning("a query was not encoded, so %s does not count in its order: %s", self.model.name, error)
             with self._lock:
-                self._kept.pop((language, text), None)  # the next search with it tries again
+                self._cached.pop((language, text), None)  # the next search with it tries again
             return None
         norm = float(np.linalg.norm(vector))
         return (vector / norm).astype(np.float32) if np.isfinite(norm) and norm > 0 else None

@@ -53,14 +53,14 @@ class Spellings:
     Attributes:
         entries: as `spelling_entries` makes them.
         starts: (2^16 + 1,) int64, where the entries begin for each value of the leading 16 bits, and where they end.
-        structure: both for C.
+        struct: both for C.
     """
 
     def __init__(self, vocabulary: Vocabulary, entries: NDArray[np.uint64]) -> None:
         self._vocabulary = vocabulary
         leading = np.arange(1 << _LEADING_BITS, dtype=np.uint64) << np.uint64(_TRAILING_BITS)
         self.entries, self.starts = entries, np.append(entries.searchsorted(leading), len(entries))
-        self.structure = native.Spellings(address(self.entries), address(self.starts), len(self.entries))
+        self.struct = native.SpellingsStruct(address(self.entries), address(self.starts), len(self.entries))
         self._offsets = {language: _language_offset(language) for language in vocabulary.languages}
 
     @classmethod
@@ -94,7 +94,7 @@ class Spellings:
         most = _USUALLY_MOST
         while True:
             found = np.empty(most, np.int32)
-            structures = byref(self.structure), byref(self._vocabulary.structure)
+            structures = byref(self.struct), byref(self._vocabulary.struct)
             signed = int(offset.astype(np.int64))
             n = native.near_terms(*structures, place, signed, encoded, len(encoded), address(found), most)
             if n <= most:

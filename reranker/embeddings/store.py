@@ -238,7 +238,7 @@ class Embeddings:
         norms = np.sqrt(np.einsum("ij,ij->i", means, means, dtype=np.float64))
         is_something = norms > _VANISHING_NORM
         means[is_something] /= norms[is_something, np.newaxis].astype(np.float32)
-        return [mean if kept else None for mean, kept in zip(means, is_something.tolist(), strict=True)]
+        return [mean if is_one else None for mean, is_one in zip(means, is_something.tolist(), strict=True)]
 
     @cached_property
     def reader(self) -> TextReader:
@@ -254,8 +254,10 @@ class Embeddings:
         for language, n_documents in self.meta["n_documents"].items():
             term_ids = self.vocabulary.term_ids(language)
             counts: NDArray[np.int32] = np.asarray(frequencies)[term_ids]
-            kept = counts > 0
-            languages[language] = DocumentFrequencies(n_documents, term_ids[kept].astype(np.int32), counts[kept])
+            is_counted = counts > 0
+            languages[language] = DocumentFrequencies(
+                n_documents, term_ids[is_counted].astype(np.int32), counts[is_counted]
+            )
         return IdfTable(languages)
 
     @cached_property
@@ -283,11 +285,11 @@ class Embeddings:
         if term_id is None:
             raise UnknownWords(self._unknown_word(term, [language]))
         cosines = self._cosines(self.vectors[term_id])
-        wanted = np.ones(self.n_terms, dtype=bool)
+        is_candidate = np.ones(self.n_terms, dtype=bool)
         if target_language is not None:
-            wanted = self.vocabulary.places == self.languages.index(target_language)
-        wanted[term_id] = False
-        ids = np.flatnonzero(wanted)
+            is_candidate = self.vocabulary.places == self.languages.index(target_language)
+        is_candidate[term_id] = False
+        ids = np.flatnonzero(is_candidate)
         if 0 < n < len(ids):
             # Keep all terms that tie with the n-th; the sort below orders them.
             least = np.partition(cosines[ids], len(ids) - n)[len(ids) - n]

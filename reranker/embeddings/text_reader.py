@@ -63,17 +63,17 @@ class TextReader:
         all_languages = self._with(languages)
         given = _Texts.of(texts)
         most = min(given.n_bytes, 2 * MAX_TOKENS * len(texts))
-        words = _Words(most + all_languages.n_stop_words, given.n_bytes)
+        words = _WordBuffers(most + all_languages.n_stop_words, given.n_bytes)
         numbers = np.array([all_languages.numbers[language] for language in languages], np.int32)
         is_covered = np.empty(len(texts), np.uint8)
         offsets, tokens = np.empty(len(texts) + 1, np.int64), np.empty(most, np.int32)
         reader = self._reader(all_languages)
         n_asked = native.read_texts(
             ctypes.byref(reader),
-            ctypes.byref(given.structure),
+            ctypes.byref(given.struct),
             address(numbers),
             MAX_TOKENS,
-            ctypes.byref(words.structure),
+            ctypes.byref(words.struct),
             address(is_covered),
             address(offsets),
             address(tokens),
@@ -90,16 +90,16 @@ class TextReader:
         n_texts, n_languages = len(texts), len(self._vocabulary.languages)
         n_rules = 1 + max(self._languages.rules)
         given = _Texts.of(texts)
-        words = _Words(n_rules * min(given.n_bytes, most * n_texts), n_rules * given.n_bytes)
+        words = _WordBuffers(n_rules * min(given.n_bytes, most * n_texts), n_rules * given.n_bytes)
         terms = np.empty((words.most, n_languages), np.int32)
         tokens, n_tokens = np.empty((n_rules, n_texts, most), np.int32), np.empty((n_rules, n_texts), np.int32)
         is_covered, n_known = np.empty(n_texts, np.uint8), np.zeros((n_texts, n_languages), np.int32)
         reader = self._reader(self._languages)
         native.find_first_words(
             ctypes.byref(reader),
-            ctypes.byref(given.structure),
+            ctypes.byref(given.struct),
             most,
-            ctypes.byref(words.structure),
+            ctypes.byref(words.struct),
             address(terms),
             address(tokens),
             address(n_tokens),
@@ -117,10 +117,10 @@ class TextReader:
                 self._languages = _Languages(self._vocabulary, self._stand_ins, tuple(codes))
         return self._languages
 
-    def _reader(self, languages: _Languages) -> native.Reader:
-        spellings = native.Spellings() if self._spellings is None else self._spellings.structure
+    def _reader(self, languages: _Languages) -> native.ReaderStruct:
+        spellings = native.SpellingsStruct() if self._spellings is None else self._spellings.struct
         n_places = len(self._vocabulary.languages)
-        return native.Reader(self._vocabulary.structure, spellings, ctypes.addressof(languages.structures), n_places)
+        return native.ReaderStruct(self._vocabulary.struct, spellings, ctypes.addressof(languages.structs), n_places)
 
 
 class ReadTexts(NamedTuple):
@@ -153,7 +153,7 @@ class ReadTexts(NamedTuple):
         hashes = np.empty(n_tokens, np.uint32)
         seen, numbers = np.zeros(len(self.words), np.int32), np.empty(most * (1 + longest) + 1, np.uint64)
         arrays = (offsets, term_ids, counts, n_unknown, hash_offsets, hashes)
-        bags = native.Bags(*[address(each) for each in arrays])
+        bags = native.BagsStruct(*[address(each) for each in arrays])
         native.count_bags(
             address(self.words),
             n_texts,
@@ -168,7 +168,7 @@ class ReadTexts(NamedTuple):
             ctypes.byref(bags),
         )
         ends, hash_ends = offsets.tolist(), hash_offsets.tolist()
-        # Copied, as a bag that is kept would keep all others.
+        # Copied, as one cached bag would keep the memory of all.
         return [
             BagOfWords(
                 term_ids[ends[k] : ends[k + 1]].copy(),
@@ -197,7 +197,7 @@ class FirstWords(NamedTuple):
     terms: NDArray[np.int32]
     tokens: NDArray[np.int32]
     n_tokens: NDArray[np.int32]
-    words: _Words
+    words: _WordBuffers
 
     def term_ids(self, text: int, language: int) -> NDArray[np.int32]:
         """What each word of a text is in a language, by their numbers: a term, `native.STOP_WORD` or `native.NONE`."""
@@ -217,7 +217,7 @@ class FirstWords(NamedTuple):
 class _Texts(NamedTuple):
     """Texts in UTF-8, end to end."""
 
-    structure: native.Texts
+    struct: native.TextsStruct
     n_bytes: int
     arrays: tuple[bytes, NDArray[np.int64]]
 
@@ -228,11 +228,11 @@ class _Texts(NamedTuple):
         offsets = np.zeros(len(texts) + 1, np.int64)
         np.cumsum(list(map(len, encoded)), out=offsets[1:])
         start = ctypes.cast(ctypes.c_char_p(joined), ctypes.c_void_p)
-        return cls(native.Texts(start, address(offsets), len(texts)), len(joined), (joined, offsets))
+        return cls(native.TextsStruct(start, address(offsets), len(texts)), len(joined), (joined, offsets))
 
 
-class _Words:
-    """Room for the distinct words of texts.
+class _WordBuffers:
+    """Memory for the distinct words of texts, and these words.
 
     Args:
         most: words.
@@ -243,11 +243,11 @@ class _Words:
         self.most = most
         self._words, self._slots = np.empty(most, native.WORD), np.empty(max(8 * most, native.FIRST_SLOTS), np.uint32)
         self._letters = np.empty(4 * n_bytes + 16, np.uint8)
-        self.structure = native.Words(address(self._words), 0, address(self._slots), 0, address(self._letters), 0)
+        self.struct = native.WordsStruct(address(self._words), 0, address(self._slots), 0, address(self._letters), 0)
 
     @property
     def found(self) -> NDArray[Any]:
-        return self._words[: self.structure.n_words]
+        return self._words[: self.struct.n_words]
 
     def text(self, place: int) -> str:
         word = self._words[place]
@@ -275,44 +275,44 @@ class _Languages:
     def __init__(self, vocabulary: Vocabulary, stand_ins: StandIns, codes: Sequence[str]) -> None:
         self.codes = codes
         self.numbers = {code: number for number, code in enumerate(codes)}
-        self._arrays: list[Any] = []  # to which the structures point
-        self.structures = (native.Language * len(codes))(
+        self._arrays: list[Any] = []  # to which the structs point
+        self.structs = (native.LanguageStruct * len(codes))(
             *(self._structure(code, vocabulary.languages, stand_ins) for code in codes)
         )
-        self.n_stop_words = sum(one.stop_words.n_terms for one in self.structures)
-        firsts = [one.same_rules for one in self.structures[: len(vocabulary.languages)]]
+        self.n_stop_words = sum(one.stop_words.n_terms for one in self.structs)
+        firsts = [one.same_rules for one in self.structs[: len(vocabulary.languages)]]
         self.rules = [sorted(set(firsts)).index(first) for first in firsts]
 
-    def _structure(self, code: str, own: Sequence[str], stand_ins: StandIns) -> native.Language:
+    def _structure(self, code: str, own: Sequence[str], stand_ins: StandIns) -> native.LanguageStruct:
         rules = normalization_of(code)
         replaced, seed = _replaced(rules), language_seed(code)
         changes = [crc32(bytes(n), seed) ^ crc32(bytes(n)) for n in range(native.SHORT + 1)]
-        structure = native.Language(
-            replaced=self._kept(replaced),
+        structure = native.LanguageStruct(
+            replaced=self._address(replaced),
             n_replaced=len(replaced),
             rules=_flags(code),
-            stop_words=_stop_words(code).structure,
+            stop_words=_stop_words(code).struct,
             has_bare_stop_words=code in BARE_STOP_WORDS,
             place=own.index(code) if code in own else -1,
             same_rules=next(number for number, one in enumerate(self.codes) if _flags(one) == _flags(code)),
-            changes=self._kept(np.array(changes, np.uint32)),
+            changes=self._address(np.array(changes, np.uint32)),
             seed=seed,
         )
-        search = stand_ins.search(code)
+        look_ups = stand_ins.look_ups(code)
         if stand_ins.replaces_known:
             structure.stand_ins = native.ALWAYS_ASKED_FOR
             return structure
-        others = np.array([own.index(other) for other in search.same_spelling], np.int32)
-        structure.stand_ins = native.ELSE_ASKED_FOR if search.has_parts else native.FOUND_HERE
-        structure.others, structure.n_others = self._kept(others), len(others)
-        structure.has_nearest = search.takes_nearest and structure.place >= 0
+        others = np.array([own.index(other) for other in look_ups.same_spelling], np.int32)
+        structure.stand_ins = native.ELSE_ASKED_FOR if look_ups.has_parts else native.FOUND_HERE
+        structure.others, structure.n_others = self._address(others), len(others)
+        structure.has_nearest = look_ups.takes_nearest and structure.place >= 0
         if structure.has_nearest:
             structure.spelling_offset = int(stand_ins.spellings.offset(code))
-        signs = np.frombuffer("".join(f"{sign}\0" for sign in search.signs).encode(), np.uint8)
-        structure.signs, structure.n_sign_bytes = self._kept(signs), len(signs)
+        signs = np.frombuffer("".join(f"{sign}\0" for sign in look_ups.signs).encode(), np.uint8)
+        structure.signs, structure.n_sign_bytes = self._address(signs), len(signs)
         return structure
 
-    def _kept(self, array: NDArray[Any]) -> int:
+    def _address(self, array: NDArray[Any]) -> int:
         self._arrays.append(array)
         return address(array)
 

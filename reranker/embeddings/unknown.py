@@ -48,7 +48,7 @@ def check_rule(name: str) -> UnknownWordsRule:
     return name
 
 
-class Search(NamedTuple):
+class LookUps(NamedTuple):
     """How a rule that replaces no known token finds the terms of the others.
 
     Attributes:
@@ -86,13 +86,13 @@ class StandIns:
         self._largest_first = [vocabulary.languages[place] for place in np.argsort(-n_terms, kind="stable")]
         self._mapped = frozenset(mapped)
 
-    def search(self, language: str) -> Search:
+    def look_ups(self, language: str) -> LookUps:
         """How `find` works for a language."""
         same_spelling = () if self.rule in ("skip", "nearest") else self._same_spelling(language)
         compounds = self._compounds.get(language) if self.rule == "parts" else None
         if compounds is None:
-            return Search(same_spelling, self.takes_nearest)
-        return Search(same_spelling, self.takes_nearest, True, compounds.signs)
+            return LookUps(same_spelling, self.takes_nearest)
+        return LookUps(same_spelling, self.takes_nearest, True, compounds.signs)
 
     @property
     def takes_nearest(self) -> bool:

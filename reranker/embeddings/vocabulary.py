@@ -93,7 +93,7 @@ class Vocabulary:
         languages: the language codes, in the order of the store.
         places: (n_terms,) uint8, the position in `languages` of each term's language.
         arrays: term_bytes, term_offsets, places and slots.
-        structure: these arrays for C.
+        struct: these arrays for C.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Vocabulary:
         self.arrays = np.asarray(term_bytes), np.asarray(term_offsets), np.asarray(places), np.asarray(slots)
         # Indexing a memoryview takes a third of the time of indexing an array, and returns Python integers.
         self._bytes, self._offsets, self._places, self._slots = (each.data for each in self.arrays)
-        self.structure = native.Vocabulary(*[address(each) for each in self.arrays], len(slots), len(places))
+        self.struct = native.VocabularyStruct(*[address(each) for each in self.arrays], len(slots), len(places))
 
     @classmethod
     def open(cls, folder: Path, languages: Sequence[str], n_terms: int, n_term_bytes: int) -> Vocabulary:

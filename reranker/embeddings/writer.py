@@ -128,13 +128,13 @@ class EmbeddingsWriter:
                 f"not ({len(terms)}, {self._dim}); all embeddings of a store have the same dimension"
             )
         rows = self._normalised(language, terms, vectors)
-        kept = np.array([self._vocabulary.add(language, term) for term in terms], dtype=bool)
-        self.n_duplicates += int(len(terms) - kept.sum())
-        block = rows if kept.all() else rows[kept]
+        is_new = np.array([self._vocabulary.add(language, term) for term in terms], dtype=bool)
+        self.n_duplicates += int(len(terms) - is_new.sum())
+        block = rows if is_new.all() else rows[is_new]
         self._open_file().write(block.data)
         self._hasher.update(block.data)
         if document_frequencies is not None:
-            self._frequencies.append(np.asarray(document_frequencies, dtype=np.int32)[kept])
+            self._frequencies.append(np.asarray(document_frequencies, dtype=np.int32)[is_new])
         return len(block)
 
     def _normalised(self, language: str, terms: Sequence[str], vectors: NDArray[Any]) -> NDArray[np.float32]:

@@ -76,10 +76,10 @@ def compile_library(
 
 
 def _is_new_enough(name: str) -> bool:
-    shown = subprocess.run([name, "-dM", "-E", "-x", "c", os.devnull], capture_output=True, text=True, check=False)
+    macros = subprocess.run([name, "-dM", "-E", "-x", "c", os.devnull], capture_output=True, text=True, check=False)
     is_clang, gcc = (
-        "#define __clang__" in shown.stdout,
-        re.search(r"^#define __GNUC__ (\d+)", shown.stdout, re.MULTILINE),
+        "#define __clang__" in macros.stdout,
+        re.search(r"^#define __GNUC__ (\d+)", macros.stdout, re.MULTILINE),
     )
     return is_clang or (gcc is not None and int(gcc[1]) >= _OLDEST_GCC)
 

@@ -58,11 +58,11 @@ def address(array: NDArray[Any]) -> int:
 
 def _level() -> str:
     here = LEVELS[declare("instruction_level", "", "i")()]
-    wanted = os.environ.get("NATIVE_LEVEL") or here
+    level = os.environ.get("NATIVE_LEVEL") or here
     known = LEVELS[: LEVELS.index(here) + 1]
-    if wanted not in known:
-        raise ImportError(f"NATIVE_LEVEL is {wanted!r}; this processor has {', '.join(known)}")
-    return wanted
+    if level not in known:
+        raise ImportError(f"NATIVE_LEVEL is {level!r}; this processor has {', '.join(known)}")
+    return level
 
 
 LEVEL = _level()

@@ -21,7 +21,7 @@ _HEADER = struct.Struct("<BIH")
 _MOST = 65_535
 _UINT32, _UINT16 = np.dtype("<u4"), np.dtype("<u2")
 
-# Distinct unknown tokens of one text whose hashes are kept, 4 bytes each: a page has a few tens, a log file any number.
+# Distinct unknown tokens of a text whose hashes its bag holds, 4 bytes each: a page has tens, a log file any number.
 MAX_UNKNOWN_HASHES = 2_000
 
 

@@ -163,12 +163,14 @@ class IdfTable:
                 weights[own] = counts[own]
                 totals[place] = _sum(weights[own])
         weights /= np.repeat(totals, lengths)
-        kept = weights > 0
-        if kept.all():
+        has_weight = weights > 0
+        if has_weight.all():
             return WeightedBags(term_ids, weights, offsets, distinct)
         if distinct is not None:
-            distinct = DistinctTerms(distinct.term_ids, distinct.places[kept])
-        return WeightedBags(term_ids[kept], weights[kept], np.concatenate([[0], np.cumsum(kept)])[offsets], distinct)
+            distinct = DistinctTerms(distinct.term_ids, distinct.places[has_weight])
+        return WeightedBags(
+            term_ids[has_weight], weights[has_weight], np.concatenate([[0], np.cumsum(has_weight)])[offsets], distinct
+        )
 
     def with_language(self, language: str, frequencies: DocumentFrequencies) -> IdfTable:
         """A copy of the table with one language's frequencies added or replaced."""
@@ -202,5 +204,9 @@ def _normalized(bag: BagOfWords, weights: NDArray[np.float64]) -> WeightedBag:
         total = _sum(weights)
     if len(weights):
         weights /= total
-    kept = weights > 0
-    return WeightedBag(bag.term_ids, weights) if kept.all() else WeightedBag(bag.term_ids[kept], weights[kept])
+    has_weight = weights > 0
+    return (
+        WeightedBag(bag.term_ids, weights)
+        if has_weight.all()
+        else WeightedBag(bag.term_ids[has_weight], weights[has_weight])
+    )

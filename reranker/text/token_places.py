@@ -45,14 +45,14 @@ def _origins(text: str, language: str) -> tuple[list[int] | range, list[int] | r
     if text.isascii():
         return range(len(text)), range(1, len(text) + 1)
     clusters = (_CATALAN_CLUSTER if language == "ca" else _CLUSTER).findall(text)
-    kept: dict[str, int] = {}
+    lengths: dict[str, int] = {}
     for cluster in clusters:
-        if cluster not in kept:
-            kept[cluster] = len(normalize_term(cluster, language))
+        if cluster not in lengths:
+            lengths[cluster] = len(normalize_term(cluster, language))
     starts: list[int] = []
     ends: list[int] = []
     for cluster, end in zip(clusters, accumulate(map(len, clusters)), strict=True):
-        n = kept[cluster]
+        n = lengths[cluster]
         start = end - len(cluster)
         if n == len(cluster):
             starts += range(start, end)

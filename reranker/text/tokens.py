@@ -177,10 +177,10 @@ def _cut(tokens: list[str], max_tokens: int) -> tuple[list[str], bool]:
             break
         end += 1
     surplus = set(numbers[max_tokens:])
-    kept = tokens[:end]
+    found = tokens[:end]
     if surplus:
-        kept = [token for place, token in enumerate(kept) if place not in surplus]
-    return kept, len(tokens) >= end
+        found = [token for place, token in enumerate(found) if place not in surplus]
+    return found, len(tokens) >= end
 
 
 def _found(text: str, language: str) -> list[str]:

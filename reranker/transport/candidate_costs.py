@@ -94,8 +94,8 @@ class CandidateCosts:
 def pieces(offsets: NDArray[np.int64], places: Places, n_threads: int) -> list[tuple[int, int]]:
     """Splits the candidates at some places into pieces of about the same number of words."""
     words = np.concatenate([[0], np.cumsum(np.diff(offsets)[places])])
-    wanted = np.linspace(0, words[-1], n_threads * PIECES_PER_THREAD + 1)[1:-1]
-    cuts = np.unique(np.concatenate([[0], np.searchsorted(words, wanted).clip(0, len(places)), [len(places)]]))
+    targets = np.linspace(0, words[-1], n_threads * PIECES_PER_THREAD + 1)[1:-1]
+    cuts = np.unique(np.concatenate([[0], np.searchsorted(words, targets).clip(0, len(places)), [len(places)]]))
     return [(int(start), int(end)) for start, end in pairwise(cuts)]
 
 

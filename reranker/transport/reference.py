@@ -27,12 +27,12 @@ Matrix = NDArray[np.float64]
 
 def solve(
     problem: Problem,
-    wanted: Sequence[tuple[str, Parameters]],
+    components: Sequence[tuple[str, Parameters]],
     n_threads: int = 1,
     shares: Sequence[float] | None = None,
 ) -> list[Distances]:
     """As `reranker.transport.solve.solve`; `n_threads` and `shares` have no effect."""
-    return [_distances(problem, method, parameters) for method, parameters in wanted]
+    return [_distances(problem, method, parameters) for method, parameters in components]
 
 
 def _distances(problem: Problem, method: str, parameters: Parameters) -> Distances:

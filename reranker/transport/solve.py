@@ -32,12 +32,13 @@ SMALLEST = {"float32": 1e-31, "float64": 1e-292}
 # Methods that iterate on scalings.
 _SCALED = ("sinkhorn", "relaxed")
 
-Wanted = tuple[str, Parameters]
+Component = tuple[str, Parameters]
+"""A method with its parameters, which alone or with others makes up a distance (`methods.parts`)."""
 # Distances, marginal errors and iterations: (n_methods, n_candidates), or (n_candidates,) of one method.
 _Found = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]
 
 
-class _Whole(NamedTuple):
+class _SingleCall(NamedTuple):
     """What `solve_whole` takes of methods that share one kernel, and of `nbow` where that is the first of them.
 
     Attributes:
@@ -53,69 +54,69 @@ class _Whole(NamedTuple):
 
 
 def solve(
-    problem: Problem, wanted: Sequence[Wanted], n_threads: int = 1, shares: Sequence[float] | None = None
+    problem: Problem, components: Sequence[Component], n_threads: int = 1, shares: Sequence[float] | None = None
 ) -> list[Distances]:
     """The distances of all candidates by each part of a method (`methods.parts`), from the same tables of costs.
 
     Args:
         shares: of each part in the method's distance. With them the parts may come mixed, as one.
     """
-    mixed = None if shares is None else _mixed_at_once(problem, wanted, n_threads, shares)
+    mixed = None if shares is None else _mixed_at_once(problem, components, n_threads, shares)
     if mixed is not None:
         return [mixed]
-    method, parameters = wanted[-1]
+    method, parameters = components[-1]
     if method == "nbow":
         values = np.full(len(problem.candidates), np.inf)
         nbow.fill(problem, None, n_threads, values)
         return [closed_form(values, method, "float32")]
-    return solve_from(CandidateCosts(problem, table_precision(method, parameters), n_threads), wanted)
+    return solve_from(CandidateCosts(problem, table_precision(method, parameters), n_threads), components)
 
 
 def solve_from(
-    costs: CandidateCosts, wanted: Sequence[Wanted], places: Places | None = None, *, in_log_domain: bool = False
+    costs: CandidateCosts, components: Sequence[Component], places: Places | None = None, *, in_log_domain: bool = False
 ) -> list[Distances]:
     """The distances of the candidates at some places (None: all), part after part: no cost is computed twice.
 
     Args:
-        wanted: `rwmd`, `emd`, `sinkhorn`, `relaxed`, or `nbow`, which needs no costs.
+        components: `rwmd`, `emd`, `sinkhorn`, `relaxed`, or `nbow`, which needs no costs.
         in_log_domain: whatever epsilon is.
     """
     problem, n_threads, asked = costs.problem, costs.n_threads, places
     places = np.arange(len(problem.candidates)) if places is None else np.asarray(places, dtype=np.int64)
     arithmetic = "log" if in_log_domain else costs.precision
-    values, errors, iterations = _nothing_found(len(wanted), len(places))
+    values, errors, iterations = _nothing_found(len(components), len(places))
     by_cost = []
-    for rows in _solved_together(wanted, arithmetic):
-        if wanted[rows.start][0] == "nbow":
+    for rows in _solved_together(components, arithmetic):
+        if components[rows.start][0] == "nbow":
             nbow.fill(problem, asked, n_threads, values[rows.start])
         else:
             by_cost.append(rows)
     for part, own, where in costs.parts_of(places) if by_cost else ():
         for rows in by_cost:
-            found = _solve_part(costs, part, own, wanted[rows], arithmetic)
+            found = _solve_part(costs, part, own, components[rows], arithmetic)
             values[rows, where], errors[rows, where], iterations[rows, where] = found
     if not values.min(initial=np.inf) >= 0:  # what float32 or float64 could not hold, or -1e-17 by rounding
-        _solve_lost(problem, places, wanted, n_threads, values, errors, iterations)
+        _solve_lost(problem, places, components, n_threads, values, errors, iterations)
         np.maximum(values, 0, out=values)
-    converged = errors < wanted[-1][1].converged_below()
+    converged = errors < components[-1][1].converged_below()
     return [
         Distances(values[row], each[0], converged[row], errors[row], _arithmetic(arithmetic, *each), iterations[row])
-        for row, each in enumerate(wanted)
+        for row, each in enumerate(components)
     ]
 
 
 @lru_cache(64)
-def _whole(wanted: tuple[Wanted, ...]) -> _Whole | None:
+def _single_call(components: tuple[Component, ...]) -> _SingleCall | None:
     """None where `solve_whole` is not for these methods."""
-    has_nbow = wanted[0][0] == "nbow"
-    by_cost, (method, parameters) = wanted[has_nbow:], wanted[-1]
+    has_nbow = components[0][0] == "nbow"
+    by_cost, (method, parameters) = components[has_nbow:], components[-1]
     if table_precision(method, parameters) != "float32" or not all(name in _SCALED for name, _ in by_cost):
         return None
-    if len(_solved_together(wanted, "float32")) > 1 + has_nbow or not by_cost:
+    if len(_solved_together(components, "float32")) > 1 + has_nbow or not by_cost:
         return None
     solves = np.array([[own.power(name), own.n_iterations, name == "sinkhorn"] for name, own in by_cost])
     is_euclidean, scale = parameters.ground_cost == "euclidean", -1 / parameters.epsilon
-    return _Whole(has_nbow, solves, is_euclidean, scale, parameters.over_relaxed, parameters.stop_below("float32"))
+    return _SingleCall(has_nbow, solves, is_euclidean, scale, parameters.over_relaxed, parameters.stop_below("float32"))
 
 
 def is_short(problem: Problem, n_threads: int) -> bool:
@@ -132,25 +133,25 @@ def is_short(problem: Problem, n_threads: int) -> bool:
 
 
 def _mixed_at_once(
-    problem: Problem, wanted: Sequence[Wanted], n_threads: int, shares: Sequence[float]
+    problem: Problem, components: Sequence[Component], n_threads: int, shares: Sequence[float]
 ) -> Distances | None:
     """The methods mixed, all candidates in one compiled call; None where that is not for them, and where float32 does
     not suffice."""
-    whole = _whole(tuple(wanted))
-    if whole is None or not is_short(problem, n_threads):
+    call = _single_call(tuple(components))
+    if call is None or not is_short(problem, n_threads):
         return None
     query, bags, distinct = problem.query, problem.candidates, problem.distinct
-    means = nbow.candidate_means(problem, n_threads) if whole.has_nbow else None
+    means = nbow.candidate_means(problem, n_threads) if call.has_nbow else None
     values, errors, iterations = np.empty(len(bags)), np.empty(len(bags)), np.empty(len(bags), np.int32)
     status = loops.solve_whole(
         problem.embeddings, query.term_ids, query.weights, width(len(query)), distinct.term_ids, distinct.places,
-        bags.offsets, bags.weights, means, whole.solves, np.array(shares, np.float64), whole.is_euclidean, CLOSE_COST,
-        len(query) <= MOST_SHORT_WORDS, whole.scale, whole.over_relaxed, whole.stop_below, SMALLEST["float32"],
+        bags.offsets, bags.weights, means, call.solves, np.array(shares, np.float64), call.is_euclidean, CLOSE_COST,
+        len(query) <= MOST_SHORT_WORDS, call.scale, call.over_relaxed, call.stop_below, SMALLEST["float32"],
         values, errors, iterations,
     )  # fmt: skip
     if status >= 0:
         check_terms(distinct.term_ids[status : status + 1], problem.embeddings)
-    method, parameters = wanted[-1]
+    method, parameters = components[-1]
     converged = errors < parameters.converged_below()
     return None if status == loops.OUT_OF_RANGE else Distances(values, method, converged, errors, "float32", iterations)
 
@@ -162,27 +163,27 @@ def table_precision(method: str, parameters: Parameters) -> str:
     return "float64" if method in _SCALED and scaling_precision(parameters.epsilon) != "float32" else "float32"
 
 
-def _arithmetic(wanted: str, method: str, parameters: Parameters) -> str:
+def _arithmetic(precision: str, method: str, parameters: Parameters) -> str:
     """How a method is computed from tables of a precision: "float32", "float64" or "log"."""
     if method == "nbow":
         return "float32"
-    if wanted == "float64" and method not in ("rwmd", "emd") and parameters.epsilon < FLOAT64_FROM_EPSILON:
+    if precision == "float64" and method not in ("rwmd", "emd") and parameters.epsilon < FLOAT64_FROM_EPSILON:
         return "log"
-    return wanted
+    return precision
 
 
-def _solved_together(wanted: Sequence[Wanted], arithmetic: str) -> list[slice]:
+def _solved_together(components: Sequence[Component], arithmetic: str) -> list[slice]:
     """Runs of methods that are solved from one kernel, exp(-cost / epsilon); every other method by itself."""
     runs: list[slice] = []
-    for row, (method, parameters) in enumerate(wanted):
-        if runs and _shares_kernel(wanted[row - 1], (method, parameters), arithmetic):
+    for row, (method, parameters) in enumerate(components):
+        if runs and _shares_kernel(components[row - 1], (method, parameters), arithmetic):
             runs[-1] = slice(runs[-1].start, row + 1)
         else:
             runs.append(slice(row, row + 1))
     return runs
 
 
-def _shares_kernel(one: Wanted, other: Wanted, arithmetic: str) -> bool:
+def _shares_kernel(one: Component, other: Component, arithmetic: str) -> bool:
     if not all(method in _SCALED and _arithmetic(arithmetic, method, found) != "log" for method, found in (one, other)):
         return False
     first, second = (
@@ -191,9 +192,11 @@ def _shares_kernel(one: Wanted, other: Wanted, arithmetic: str) -> bool:
     return first == second
 
 
-def _solve_part(costs: CandidateCosts, part: Part, places: Places, wanted: Sequence[Wanted], arithmetic: str) -> _Found:
-    """What `_solved_together` puts together; the arrays are (len(wanted), len(places))."""
-    method, parameters = wanted[0]
+def _solve_part(
+    costs: CandidateCosts, part: Part, places: Places, components: Sequence[Component], arithmetic: str
+) -> _Found:
+    """What `_solved_together` puts together; the arrays are (len(components), len(places))."""
+    method, parameters = components[0]
     cost = costs.table(part, parameters.ground_cost)
     if method == "rwmd":
         return _nearest_words(costs, part, places, cost)
@@ -204,7 +207,7 @@ def _solve_part(costs: CandidateCosts, part: Part, places: Places, wanted: Seque
         )
     if _arithmetic(arithmetic, method, parameters) == "log":
         return _solve_log(costs, part, places, cost, method, parameters)
-    return _solve_scaled(costs, part, places, cost, wanted)
+    return _solve_scaled(costs, part, places, cost, components)
 
 
 def _nearest_words(costs: CandidateCosts, part: Part, places: Places, cost: NDArray[np.floating]) -> _Found:
@@ -224,17 +227,17 @@ def _nearest_words(costs: CandidateCosts, part: Part, places: Places, cost: NDAr
 
 
 def _solve_scaled(
-    costs: CandidateCosts, part: Part, places: Places, cost: NDArray[np.floating], wanted: Sequence[Wanted]
+    costs: CandidateCosts, part: Part, places: Places, cost: NDArray[np.floating], components: Sequence[Component]
 ) -> _Found:
-    values, errors, iterations = _nothing_found(len(wanted), len(places))
-    query, bags, parameters = costs.problem.query, part.bags, wanted[0][1]
-    starts = np.empty((len(wanted), len(query)), costs.dtype)
-    for row, (method, _) in enumerate(wanted):
+    values, errors, iterations = _nothing_found(len(components), len(places))
+    query, bags, parameters = costs.problem.query, part.bags, components[0][1]
+    starts = np.empty((len(components), len(query)), costs.dtype)
+    for row, (method, _) in enumerate(components):
         starts[row] = _start(method, query.weights)
     a, b = query.weights.astype(costs.dtype), bags.weights.astype(costs.dtype)
     settings = (
-        np.array([own.power(method) for method, own in wanted]),
-        np.array([own.n_iterations for _, own in wanted], np.int64),
+        np.array([own.power(method) for method, own in components]),
+        np.array([own.n_iterations for _, own in components], np.int64),
         parameters.over_relaxed,
         parameters.stop_below(costs.precision),
         SMALLEST[costs.precision],
@@ -285,14 +288,14 @@ def _start(method: str, query_weights: NDArray[np.float64]) -> NDArray[np.float6
 def _solve_lost(
     problem: Problem,
     places: Places,
-    wanted: Sequence[Wanted],
+    components: Sequence[Component],
     n_threads: int,
     values: NDArray[np.float64],
     errors: NDArray[np.float64],
     iterations: NDArray[np.int32],
 ) -> None:
-    """Solves in the log domain what came out as NaN; the arrays are (len(wanted), len(places))."""
-    for row, each in enumerate(wanted):
+    """Solves in the log domain what came out as NaN; the arrays are (len(components), len(places))."""
+    for row, each in enumerate(components):
         lost = np.flatnonzero(np.isnan(values[row]))
         if len(lost):
             costs = CandidateCosts(problem.part(places[lost]), "float64", n_threads)

@@ -9,10 +9,10 @@ import numpy as np
 from reranker.native.library import declare
 
 UNDOTTED_I, LETTER_APOSTROPHE, JOINED_L = 1, 2, 4
-"""Flags of `Language.rules`."""
+"""Flags of `LanguageStruct.rules`."""
 
 FOUND_HERE, ELSE_ASKED_FOR, ALWAYS_ASKED_FOR = 0, 1, 2
-"""Of `Language.stand_ins`."""
+"""Of `LanguageStruct.stand_ins`."""
 
 ASKED = -3
 """The number of the first word that Python is asked for; -4 of the second one."""
@@ -21,10 +21,10 @@ NONE, STOP_WORD = -1, -2
 """What a word is, if not a term."""
 
 SHORT = 64
-"""Bytes of a word, of `Language.changes`."""
+"""Bytes of a word, of `LanguageStruct.changes`."""
 
 FIRST_SLOTS = 4096
-"""Of `Words`."""
+"""Of `WordsStruct`."""
 
 WORD = np.dtype(
     [
@@ -42,7 +42,7 @@ REPLACED = np.dtype([("letter", "<i4"), ("first", "<i4"), ("second", "<i4")])
 _Address, _Integer = ctypes.c_void_p, ctypes.c_int64
 
 
-class Vocabulary(ctypes.Structure):
+class VocabularyStruct(ctypes.Structure):
     """As of `vocabulary.h`."""
 
     _fields_ = (
@@ -55,20 +55,20 @@ class Vocabulary(ctypes.Structure):
     )
 
 
-class Spellings(ctypes.Structure):
+class SpellingsStruct(ctypes.Structure):
     """As of `spelling.h`."""
 
     _fields_ = (("entries", _Address), ("starts", _Address), ("n_entries", _Integer))
 
 
-class Language(ctypes.Structure):
+class LanguageStruct(ctypes.Structure):
     """As of `read_texts.c`; its rules are the first three."""
 
     _fields_ = (
         ("replaced", _Address),
         ("n_replaced", _Integer),
         ("rules", _Integer),
-        ("stop_words", Vocabulary),
+        ("stop_words", VocabularyStruct),
         ("has_bare_stop_words", _Integer),
         ("place", _Integer),
         ("same_rules", _Integer),
@@ -84,19 +84,24 @@ class Language(ctypes.Structure):
     )
 
 
-class Reader(ctypes.Structure):
+class ReaderStruct(ctypes.Structure):
     """As of `read_texts.c`."""
 
-    _fields_ = (("terms", Vocabulary), ("spellings", Spellings), ("languages", _Address), ("n_places", _Integer))
+    _fields_ = (
+        ("terms", VocabularyStruct),
+        ("spellings", SpellingsStruct),
+        ("languages", _Address),
+        ("n_places", _Integer),
+    )
 
 
-class Texts(ctypes.Structure):
+class TextsStruct(ctypes.Structure):
     """As of `read_texts.c`."""
 
     _fields_ = (("bytes", _Address), ("offsets", _Address), ("n_texts", _Integer))
 
 
-class Words(ctypes.Structure):
+class WordsStruct(ctypes.Structure):
     """As of `words.h`."""
 
     _fields_ = (
@@ -109,7 +114,7 @@ class Words(ctypes.Structure):
     )
 
 
-class Bags(ctypes.Structure):
+class BagsStruct(ctypes.Structure):
     """As of `read_texts.c`."""
 
     _fields_ = (

@@ -79,15 +79,15 @@ static inline struct letter letter_of(uint32_t code) {
 static inline bool is_hangul(uint32_t code) { return code >= HANGUL_FIRST && code <= HANGUL_LAST; }
 
 static inline bool compose(uint32_t letter, uint32_t mark) {
-    const uint32_t wanted = letter << 16 | mark;
+    const uint32_t pair = letter << 16 | mark;
     size_t first = 0, n = sizeof compositions / sizeof *compositions;
     if (letter > 0xffff) return false;
     while (n) {
         const size_t half = n / 2;
-        if (compositions[first + half] < wanted) first += half + 1, n -= half + 1;
+        if (compositions[first + half] < pair) first += half + 1, n -= half + 1;
         else n = half;
     }
-    return first < sizeof compositions / sizeof *compositions && compositions[first] == wanted;
+    return first < sizeof compositions / sizeof *compositions && compositions[first] == pair;
 }
 
 /* Whether NFC changes a mark or what stands before it, so that it shows: the mark would be put before the one there, or

@@ -48,7 +48,7 @@ static int fill_mean(const float *embeddings, int64_t dim, const int32_t *term_i
  *
  *   counter (1,): where the next thread is to begin
  *   embeddings (n_rows, dim); term_ids, weights (n_words,): each word's row and weight; offsets (n_bags + 1,)
- *   bags (k,): those that are wanted; means (k, dim)
+ *   bags (k,): those to compute; means (k, dim)
  *   unsound (1,): set to a place among the bags whose mean is not finite */
 EXPORT int OF_KIND(fill_bag_means)(int64_t *counter, const float *embeddings, int64_t dim, const int32_t *term_ids,
                                    const double *weights, const int64_t *offsets, const int64_t *bags, int64_t n_bags,

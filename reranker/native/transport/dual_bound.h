@@ -48,7 +48,7 @@ static double dual_value(const double *cost, int64_t width, const int32_t *index
 /* Writes a lower bound of `emd` of some documents.
  *
  *   cost (n_terms, width); index (n_words,): the row of each document word; offsets (n_all + 1,)
- *   documents (n_documents,): those that are wanted; a (n,), b (n_words,): weights
+ *   documents (n_documents,): those to solve; a (n,), b (n_words,): weights
  *   bounds (n_documents,): left as they are where a document has no word or no bound is found */
 EXPORT int OF_KIND(dual_bounds)(const double *cost, int64_t width, const int32_t *index, const int64_t *offsets,
                                 const int64_t *documents, int64_t n_documents, const double *a, int64_t n,

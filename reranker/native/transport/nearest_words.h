@@ -16,7 +16,7 @@ INLINE void keep_least(const real *row, real subtracted, int64_t width, real *le
 /* Writes sum_i a_i min_j C_ij and sum_j b_j min_i C_ij (Kusner et al. 2015, 4).
  *
  *   cost (n_terms, width); index (n_words,): the row of each document word; offsets (n_all + 1,)
- *   documents (n_documents,): those that are wanted; a (n,), b (n_words,): weights
+ *   documents (n_documents,): those to solve; a (n,), b (n_words,): weights
  *   from_query, to_document (n_documents,): left as they are where a document has no word */
 EXPORT int OF_KIND(nearest_words)(const real *cost, int64_t width, const int32_t *index, const int64_t *offsets,
                                   const int64_t *documents, int64_t n_documents, const double *a, int64_t n,

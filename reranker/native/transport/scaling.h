@@ -85,7 +85,7 @@ INLINE int iterate(struct tile *t, const struct rule *rule, const int is_short) 
  *   is_short: whether the document's words lie side by side in the registers, and not the query's
  *   cost (n_terms, width), finite also beyond column n; factor: -1 / epsilon
  *   index (n_words,): the row of each document word; offsets: where each document begins, and the last ends
- *   documents (n_documents,): those that are wanted
+ *   documents (n_documents,): those to solve
  *   a (n,), b (n_words,): weights of the query's and the documents' words
  *   starts (n_solves, n): the first scalings; powers, n_most (n_solves,)
  *   values, errors, iterations (n_solves, n_documents): left as they are where a document has no word */

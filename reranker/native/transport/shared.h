@@ -43,11 +43,11 @@ static inline int64_t smaller_of(int64_t x, int64_t y) { return x < y ? x : y; }
 static inline int64_t larger_of(int64_t x, int64_t y) { return x > y ? x : y; }
 static inline int64_t rounded_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
 
-/* Keeps the largest of what is offered; `kept` ascends. */
-static inline void offer(double *kept, int64_t n, double value) {
+/* Puts a value among the n largest so far, which ascend. */
+static inline void offer(double *largest, int64_t n, double value) {
     int64_t place = 0;
-    if (!(value > kept[0])) return;
-    for (; place + 1 < n && kept[place + 1] < value; place++) kept[place] = kept[place + 1];
-    kept[place] = value;
+    if (!(value > largest[0])) return;
+    for (; place + 1 < n && largest[place + 1] < value; place++) largest[place] = largest[place + 1];
+    largest[place] = value;
 }
 #endif
