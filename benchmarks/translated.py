@@ -214,7 +214,7 @@ def main() -> None:
             app = create_app(settings, store, embeddings)
             client = app.test_client()
             client.post(f"/{PLAIN}/_search", json={"query": {"multi_match": {"query": "print", "fields": FIELDS}}})
-            app.extensions[PROXY_EXTENSION].ranking.figures.wait(_LEARNING_S)
+            app.extensions[PROXY_EXTENSION].ranking.statistics.wait(_LEARNING_S)
             results["examples"][name] = examples(client)
             for row in results["examples"][name]:
                 print(json.dumps(row, ensure_ascii=False), flush=True)

@@ -189,13 +189,13 @@ def compare_kinds(request: SearchRequest, windows: Sequence[Window], kind: str, 
     with suppress(Fallback):
         answers = ask(request, bodies, request.calls.search_again, replaced).answers
     for number, window in enumerate(compared):
-        if number < len(answers) and is_same_window(kind, _said(window.answer), _said(answers[number])):
+        if number < len(answers) and is_same_window(kind, _parsed(window.answer), _parsed(answers[number])):
             kinds.is_same(window.search.indices, kind)
         else:
             kinds.failed(caller, window.search.indices)
 
 
-def _said(answer: EngineAnswer) -> tuple[Mapping[str, Any], Sequence[dict[str, Any]]]:
+def _parsed(answer: EngineAnswer) -> tuple[Mapping[str, Any], Sequence[dict[str, Any]]]:
     return answer.raw.parsed, answer.found
 
 

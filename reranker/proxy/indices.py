@@ -13,7 +13,7 @@ from cachetools import LRUCache
 
 from reranker.base.errors import BadInput, NotFound, NotOurIndex, SinkrankError, VersionMismatch
 from reranker.embeddings.detection import preferred_languages
-from reranker.proxy.index_figures import IndexFigures
+from reranker.proxy.index_statistics import IndexStatistics
 from reranker.proxy.search import Search
 from reranker.ranking.query import Query
 from reranker.ranking.reranker import Reranker
@@ -46,12 +46,14 @@ class Indices:
     """What is known of the searched indices; safe to share between threads.
 
     Args:
-        figures: of indices that are not ours.
+        statistics: of indices that are not ours.
     """
 
-    def __init__(self, service: Service, figures: IndexFigures, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, service: Service, statistics: IndexStatistics, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._service = service
-        self._figures = figures
+        self._statistics = statistics
         self._clock = clock
         self._foreign: dict[str, float] = {}
         self._learned: LRUCache[tuple[frozenset[str], tuple[str, ...]], Reranker] = LRUCache(_MAX_KEPT)
@@ -66,7 +68,7 @@ class Indices:
         """Of an index's documents; empty where they are not known yet."""
         if self.is_ours(index):
             return sorted(self._service.searcher.open(index).languages)
-        shares = self._figures.languages(index, read_fields)
+        shares = self._statistics.languages(index, read_fields)
         return [language for language, share in shares.items() if share >= LEAST_SHARE]
 
     def prepare(self, searches: Iterable[Search]) -> dict[Search, Weighed]:
@@ -98,12 +100,12 @@ class Indices:
         ours = [reranker for index in indices if (reranker := self._own_reranker(index)) is not None]
         if ours:
             reranker = ours[0] if len(indices) == 1 else service.reranker
-        elif (idf := self._figures.joined_idf(indices, search.read_fields)) is None:
+        elif (idf := self._statistics.joined_idf(indices, search.read_fields)) is None:
             reranker = service.reranker
         else:
             reranker = self._learned_reranker(idf, frozenset(indices), search.read_fields)
             if len(indices) == 1:
-                shares = self._figures.languages(next(iter(indices)), search.read_fields)
+                shares = self._statistics.languages(next(iter(indices)), search.read_fields)
                 languages = preferred_languages(service.embeddings, service.settings.query_language, shares)
         if prepared is not None and prepared.reranker is reranker and prepared.languages == languages:
             return prepared

@@ -24,7 +24,7 @@ from reranker.proxy.explain import explain_hit, not_reranked, refusal
 from reranker.proxy.fetch import FetchedWindows, compare_kinds, fetch
 from reranker.proxy.guard import BREAKER_FAILURES, BREAKER_REST_S, CircuitBreaker, Guard, NotNow, Slot
 from reranker.proxy.hit_texts import HitTexts
-from reranker.proxy.index_figures import IndexFigures, SampledStore
+from reranker.proxy.index_statistics import IndexStatistics, SampledStore
 from reranker.proxy.indices import Indices, Weighed
 from reranker.proxy.page import Page, fetch_pages
 from reranker.proxy.rank import RankedWindow, WindowRanker
@@ -59,7 +59,7 @@ _log = logging.getLogger(__name__)
 class ProxyRanking:
     """What orders hits and translates queries: it needs embeddings."""
 
-    figures: IndexFigures
+    statistics: IndexStatistics
     indices: Indices
     ranker: WindowRanker
     translator: SearchTranslator
@@ -69,10 +69,10 @@ class ProxyRanking:
         """Raises NoEmbeddings."""
         embeddings = service.embeddings
         store = service.store if service.settings.proxy_learn_weights else None
-        figures = IndexFigures(store if isinstance(store, SampledStore) else None, embeddings)
-        indices = Indices(service, figures)
+        statistics = IndexStatistics(store if isinstance(store, SampledStore) else None, embeddings)
+        indices = Indices(service, statistics)
         texts = HitTexts(embeddings, indices.is_ours, service.texts)
-        return cls(figures, indices, WindowRanker(indices, texts), SearchTranslator(service, indices))
+        return cls(statistics, indices, WindowRanker(indices, texts), SearchTranslator(service, indices))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Proxy:
 
     @cached_property
     def ranking(self) -> ProxyRanking:
-        """Made as soon as there are embeddings. If two threads make it at once, both serve and one is kept.
+        """Made as soon as there are embeddings. If two threads make it at once, both serve and one stays.
 
         Raises NoEmbeddings."""
         return ProxyRanking.build(self._service)

@@ -199,12 +199,12 @@ class Search:
     def changed_body(self, changed: Mapping[str, Any], dropped: Sequence[str]) -> bytes:
         """The caller's body with other members in place of his, and without some."""
         ours = () if self.body.without_ours is None else ("ext",)
-        kept = write_object(self.body.text, self.body.raw, drop={*changed, *dropped, *ours})
+        rest = write_object(self.body.text, self.body.raw, drop={*changed, *dropped, *ours})
         try:
             added = orjson.dumps(changed).decode()
         except TypeError:  # half a surrogate pair, or a number beyond 64 bits
             added = json.dumps(changed, ensure_ascii=False)
-        return json_bytes(added if kept == "{}" else f"{kept[:-1]},{added[1:]}")
+        return json_bytes(added if rest == "{}" else f"{rest[:-1]},{added[1:]}")
 
     @property
     def as_it_came(self) -> bytes:

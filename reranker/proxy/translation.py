@@ -1,7 +1,7 @@
 """Decides when a search is asked in translation, and into which languages.
 
-The languages of our own indices are known, those of others are learned in the background (`index_figures`). Until then
-a search that finds nothing is tried in all languages of the embeddings.
+The languages of our own indices are known, those of others are learned in the background (`index_statistics`). Until
+then a search that finds nothing is tried in all languages of the embeddings.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ _ENOUGH_CACHED = 0.4
 
 # What only the page needs; the window is asked for without it.
 PAGE_ONLY = ("_source", "docvalue_fields", "fields", "highlight", "script_fields", "stored_fields", "version")
-# What only the window needs: it decides which hits there are and what is said of all of them.
+# What only the window needs: it decides which hits there are, and counts them.
 WINDOW_ONLY = ("aggregations", "aggs", "min_score", "suggest", "terminate_after", "track_total_hits")
 _BOTH = (
     *("from", "indices_boost", "post_filter", "query", "runtime_mappings", "seq_no_primary_term", "size", "sort"),
@@ -80,7 +80,7 @@ _CHOOSE_SHARDS = ("routing", "preference")
 # Within the body: `hybrid` cannot stand within another query; inner hits need the document that they are in; a
 # completion's options are documents; the page's filter would be highlighted as well.
 _WHOLE_ONLY = frozenset(["hybrid", "inner_hits", "completion", "require_field_match"])
-# They take what they show of a hit from the query.
+# What a hit shows of them depends on the query.
 _SHOWS_QUERY = frozenset(["_name", "percolate"])
 _MAX_DEPTH = 40
 # Members of an answer; others are made by pipelines and plugins, perhaps of the hits' contents.
@@ -119,8 +119,8 @@ def read_window_plan(
         body.keys() <= _MEMBERS and parameters.keys() <= _PARAMETERS and named.keys() <= _HEADER
     ):
         return WindowPlan()
-    said = {name: body[name] for name in ("query", "highlight", "post_filter", "suggest") if name in body}
-    found = _names(said)
+    parts = {name: body[name] for name in ("query", "highlight", "post_filter", "suggest") if name in body}
+    found = _names(parts)
     if found is None or found & _WHOLE_ONLY:
         return WindowPlan()
     needs_query = "highlight" in body or bool(found & _SHOWS_QUERY)

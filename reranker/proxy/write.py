@@ -64,9 +64,9 @@ def _written(line: Page | AsItCame, added_ms: float) -> str:
     window, ranking, changes = line.ranked.window, line.ranked.ranking, {}
     answer = window.answer
     assert answer.hits is not None  # noqa: S101 - there would be no page
-    shown = [_hit(line.ranked, *one) for one in line.hits]
+    written = [_hit(line.ranked, *one) for one in line.hits]
     outer: RawObject = answer.raw.parsed["hits"]
-    of_hits = {"hits": write_array(answer.text, answer.hits, shown)}
+    of_hits = {"hits": write_array(answer.text, answer.hits, written)}
     if (window.search.page.is_behind or ranking is not None) and outer.parsed.get("max_score") is not None:
         # Behind the window the first hit of all pages is not at hand, so its score is not known.
         of_hits["max_score"] = "null" if ranking is None else float_text(ranking.documents[0].score)
@@ -82,17 +82,17 @@ def _written(line: Page | AsItCame, added_ms: float) -> str:
 def _hit(ranked: RankedWindow, place: Place, text: str, document: RawObject) -> str:
     """A hit of the page, from a whole window or from the page that was fetched."""
     window, search = ranked.window, ranked.window.search
-    said = {} if place.score is None else {"_score": float_text(place.score)}
+    changes = {} if place.score is None else {"_score": float_text(place.score)}
     added = {DETAILS_KEY: _details(ranked, place)} if search.with_details else {}
     if window.kind is None:
-        return _as_asked(text, document, search, said, added)
+        return _as_asked(text, document, search, changes, added)
     # The page was asked by other clauses: what the engine thought of the hit stands in the window.
     for name in ("_score", "sort"):
-        if name in window.answer.found[place.index] and name not in said:
-            said[name] = _member_text(window.answer, place, name)
+        if name in window.answer.found[place.index] and name not in changes:
+            changes[name] = _member_text(window.answer, place, name)
     if "_source" in document.parsed:
-        said["_source"] = document.parsed["_source"]  # the text of what is left of it
-    return write_object(text, document, search.added_keys, said, added)
+        changes["_source"] = document.parsed["_source"]  # the text of what is left of it
+    return write_object(text, document, search.added_keys, changes, added)
 
 
 def _member_text(answer: EngineAnswer, place: Place, name: str) -> str:
@@ -135,7 +135,7 @@ def _details(window: RankedWindow, place: Place) -> str:
         how["score_parts"] = ranked.parts
         how["score_sources"] = ranked.sources(search.query.embeddings, window.found.doc_ids.__getitem__)
     if window.window.translation is not None:
-        how["translations"] = _shown(window.window.translation.groups)
+        how["translations"] = _by_language(window.window.translation.groups)
     score = _member_text(window.window.answer, place, "_score")
     return (
         f'{{"rank":{place.rank},"first_stage_rank":{place.first_stage_rank},"first_stage_score":{score},'
@@ -143,7 +143,7 @@ def _details(window: RankedWindow, place: Place) -> str:
     )
 
 
-def _shown(translations: Translations) -> dict[str, Any]:
+def _by_language(translations: Translations) -> dict[str, Any]:
     """By language, query word and its translations their weights."""
     return {
         language: {
@@ -164,8 +164,8 @@ def _suggestions(text: str, suggest: Member, search: Search) -> str:
         for entry in entries.elements:
             read: RawObject = entry.parsed
             options: RawArray = read.parsed["options"]
-            shown = [_as_asked(text, option.parsed, search) for option in options.elements]
-            changed = {"options": write_array(text, options, shown)}
+            written = [_as_asked(text, option.parsed, search) for option in options.elements]
+            changed = {"options": write_array(text, options, written)}
             pieces.append(write_object(text, read, replace=changed))
         changes[suggester.key] = write_array(text, entries, pieces)
     return write_object(text, raw, replace=changes)

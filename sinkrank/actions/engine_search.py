@@ -74,7 +74,7 @@ class EngineSearch:
         if self._settings.method != "none" and not self._has_learned:
             self._has_learned = True
             self._ask({**self._body(text), "size": 1})
-            self._proxy.ranking.figures.wait(_LEARNING_S)
+            self._proxy.ranking.statistics.wait(_LEARNING_S)
 
     def search(
         self, text: str, language: str | None, languages: Sequence[str] | None, offset: int, size: int

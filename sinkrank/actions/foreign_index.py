@@ -8,7 +8,7 @@ from typing import Any
 
 from reranker.base.errors import SinkrankError
 from reranker.embeddings import Embeddings
-from reranker.proxy.index_figures import MIN_DOCUMENTS, SAMPLE_DOCUMENTS, SampleFigures, sample_figures
+from reranker.proxy.index_statistics import MIN_DOCUMENTS, SAMPLE_DOCUMENTS, SampleStatistics, sample_statistics
 from reranker.query_dsl.source_texts import named_strings, source_text
 from reranker.service.settings import Settings
 from reranker.service.settings_sources import where_to_set
@@ -36,7 +36,7 @@ def look_at(settings: Settings, store: EngineStore, index: str, embeddings: Embe
         return False, "not made by Sinkrank; it has no readable document; add documents, then run this again"
     fields = settings.proxy_text_fields
     sources = [hit["_source"] for hit in hits if isinstance(hit.get("_source"), Mapping)]
-    figures = sample_figures((source_text(source, fields) for source in sources), embeddings)
+    figures = sample_statistics((source_text(source, fields) for source in sources), embeddings)
     letters = _letters_by_field(sources)
     texts = {
         name
@@ -79,7 +79,7 @@ def _fields_read(letters: Counter[str], fields: Sequence[str], texts: set[str]) 
         yield f"letters by field: {', '.join(displayed)}{more}"
 
 
-def _words(figures: SampleFigures) -> Iterator[str]:
+def _words(figures: SampleStatistics) -> Iterator[str]:
     if figures.n_documents:
         shares = ", ".join(f"{code} {share:.0%}" for code, share in figures.languages.items() if share >= _LEAST_SHARE)
         yield f"languages {shares}"
@@ -87,7 +87,7 @@ def _words(figures: SampleFigures) -> Iterator[str]:
 
 
 def _advice(
-    figures: SampleFigures,
+    figures: SampleStatistics,
     letters: Counter[str],
     fields: Sequence[str],
     texts: set[str],

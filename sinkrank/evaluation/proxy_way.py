@@ -85,7 +85,7 @@ class ProxySearches:
         if way.method != "none" and not self._has_learned:
             # A running service has already learned the index's word frequencies.
             self._search(way, queries[0])
-            self._proxy.ranking.figures.wait(_LEARNING_S)
+            self._proxy.ranking.statistics.wait(_LEARNING_S)
             self._has_learned = True
         ranking = {}
         for done, query in enumerate(queries, start=1):

@@ -247,7 +247,7 @@ def proxied(engine: Engine, index: str, home: Path, body: dict[str, Any]) -> lis
     app = create_app(Settings(home=home / ".sinkrank", store=engine.url, proxy_budget_ms=60_000), store, tiny(home))
     for _ in range(2):
         answer = app.test_client().post(f"/{index}/_search", json=body)
-        app.extensions[PROXY_EXTENSION].ranking.figures.wait(60)
+        app.extensions[PROXY_EXTENSION].ranking.statistics.wait(60)
     store.close()
     assert answer.headers["X-Rerank-Status"] == "applied"
     hits: list[dict[str, Any]] = answer.get_json()["hits"]["hits"]

@@ -58,7 +58,7 @@ def test_an_explanation_agrees_with_the_details_of_the_proxys_search(
     """The page of the search, its highlights and fields make no difference."""
     search = {**text_search(), "size": 3, "_source": False, "highlight": {"fields": {"name": {}}}, "from": 2}
     client.post(f"/{pets}/_search", json=search)
-    app.extensions["sinkrank-proxy"].ranking.figures.wait(60)  # the weights of words are learned meanwhile
+    app.extensions["sinkrank-proxy"].ranking.statistics.wait(60)  # the weights of words are learned meanwhile
     hits = client.post(f"/{pets}/_search", json=search).get_json()["hits"]["hits"]
     assert len(hits) == 3
     for hit in hits:

@@ -141,7 +141,7 @@ def learned(client: FlaskClient, *languages: str) -> None:
     """As if a sample of the index had been read."""
     proxy: Proxy = client.application.extensions[PROXY_EXTENSION]
     shares = {language: 1 / len(languages) for language in languages}
-    proxy.ranking.figures.languages = lambda index, fields=(): shares  # type: ignore[method-assign]
+    proxy.ranking.statistics.languages = lambda index, fields=(): shares  # type: ignore[method-assign]
 
 
 @pytest.mark.parametrize(

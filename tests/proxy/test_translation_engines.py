@@ -87,7 +87,7 @@ def test_a_query_in_another_language_finds_its_text_among_the_first_three(
     assert wanted not in ids(direct)[:3]
     proxy: Proxy = app.extensions[PROXY_EXTENSION]
     post(http, f"{url}/{english}/_search", body)
-    assert proxy.ranking.figures.wait(30)  # now the languages of the index are known
+    assert proxy.ranking.statistics.wait(30)  # now the languages of the index are known
     answer = post(http, f"{url}/{english}/_search", body)
     assert answer.headers["X-Rerank-Reason"] == "translated"
     assert wanted in ids(answer)[:3]

@@ -1,7 +1,7 @@
 """Learns the document frequencies and languages of indices that are not ours, from a sample of their documents.
 
 A search never waits for it: it takes what is known, and a thread in the background learns what is not, one index at a
-time. The sample is read with the service's own credentials. Only counts of words are kept.
+time. The sample is read with the service's own credentials. Only counts of words are stored.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ MIN_DOCUMENTS = 50
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SampleFigures:
-    """Figures of a sample of documents.
+class SampleStatistics:
+    """Statistics of a sample of documents.
 
     Attributes:
         frequencies: by the language that the documents are read in; those without a word are not counted.
@@ -63,7 +63,7 @@ class SampleFigures:
         return IdfTable({code: each for code, each in self.frequencies.items() if each.n_documents >= MIN_DOCUMENTS})
 
 
-def sample_figures(texts: Iterable[str], embeddings: Embeddings) -> SampleFigures:
+def sample_statistics(texts: Iterable[str], embeddings: Embeddings) -> SampleStatistics:
     """Reads each text as the proxy reads a hit's, and counts.
 
     Args:
@@ -80,13 +80,13 @@ def sample_figures(texts: Iterable[str], embeddings: Embeddings) -> SampleFigure
             counters.setdefault(language, FrequencyCounter()).add(bag)
             n_tokens += n_words
             n_unknown += bag.n_unknown
-    return SampleFigures({code: counter.result() for code, counter in counters.items()}, n_tokens, n_unknown)
+    return SampleStatistics({code: counter.result() for code, counter in counters.items()}, n_tokens, n_unknown)
 
 
-def joined_figures(parts: Sequence[SampleFigures]) -> SampleFigures:
-    """The figures of several samples together."""
+def joined_statistics(parts: Sequence[SampleStatistics]) -> SampleStatistics:
+    """The statistics of several samples together."""
     languages = dict.fromkeys(code for part in parts for code in part.frequencies)
-    return SampleFigures(
+    return SampleStatistics(
         {code: _joined([part.frequencies[code] for part in parts if code in part.frequencies]) for code in languages},
         sum(part.n_tokens for part in parts),
         sum(part.n_unknown for part in parts),
@@ -110,7 +110,7 @@ MAX_AGE_S = 3_600.0
 _FIRST_RETRY_S = 60.0
 # Of an index and its fields some 200 KB, for 20,000 distinct words.
 _MAX_KNOWN = 200
-# A search through an alias meets hits of a few indices; joining their figures takes some milliseconds.
+# A search through an alias meets hits of a few indices; joining their statistics takes some milliseconds.
 _MAX_JOINED = 10
 _MAX_JOINTS = 50
 # Each takes a second or so; what does not fit in is asked for again by the next search.
@@ -132,13 +132,13 @@ class SampledStore(Protocol):
 class _Known:
     """What was learned, None for nothing, and when it is to be learned anew."""
 
-    figures: SampleFigures | None
+    statistics: SampleStatistics | None
     due_at: float
     n_failures: int = 0
 
 
-class IndexFigures:
-    """Figures by index and text fields; safe to share between threads.
+class IndexStatistics:
+    """Statistics by index and text fields; safe to share between threads.
 
     Args:
         store: None learns nothing.
@@ -157,7 +157,7 @@ class IndexFigures:
         self._clock = clock
         self._start = start or _in_background
         self._known: OrderedDict[_Key, _Known] = OrderedDict()
-        self._joined: LRUCache[tuple[SampleFigures, ...], IdfTable] = LRUCache(_MAX_JOINTS)
+        self._joined: LRUCache[tuple[SampleStatistics, ...], IdfTable] = LRUCache(_MAX_JOINTS)
         self._waiting: dict[_Key, None] = {}
         self._is_learning = False
         self._changed = threading.Condition()
@@ -175,24 +175,24 @@ class IndexFigures:
         """The same of several indices together; None where one is not known, or there are more than ten."""
         if len(indices) > _MAX_JOINED:
             return None
-        found = [self.figures(index, fields) for index in sorted(indices)]
-        parts = tuple(figures for figures in found if figures is not None)
+        found = [self.statistics(index, fields) for index in sorted(indices)]
+        parts = tuple(statistics for statistics in found if statistics is not None)
         if not parts or len(parts) < len(found):
             return None
         with self._changed:
             joined = self._joined.get(parts)
         if joined is None:
-            joined = joined_figures(parts).idf
+            joined = joined_statistics(parts).idf
             with self._changed:
                 self._joined[parts] = joined
         return IdfTable({**self._embeddings.idf.languages, **joined.languages}) if joined.languages else None
 
     def languages(self, index: str, fields: Sequence[str] = ()) -> Mapping[str, float]:
         """The share of the index's documents by language, the largest first; empty where nothing is known."""
-        figures = self.figures(index, fields)
-        return {} if figures is None else figures.languages
+        statistics = self.statistics(index, fields)
+        return {} if statistics is None else statistics.languages
 
-    def figures(self, index: str, fields: Sequence[str] = ()) -> SampleFigures | None:
+    def statistics(self, index: str, fields: Sequence[str] = ()) -> SampleStatistics | None:
         """What is known at this moment; None for nothing. What is not known or old is learned in the background."""
         if self._store is None or not is_any_index_name(index):
             return None
@@ -204,7 +204,7 @@ class IndexFigures:
             must_start = (known is None or self._clock() >= known.due_at) and self._ask(key)
         if must_start:
             self._begin()
-        return None if known is None else known.figures
+        return None if known is None else known.statistics
 
     def wait(self, seconds: float) -> bool:
         """Waits until nothing is being learned; whether that came in time."""
@@ -247,23 +247,23 @@ class IndexFigures:
     def _learn(self, key: _Key, before: _Known | None) -> _Known:
         index, fields = key
         try:
-            figures = self._sampled(index, fields)
+            statistics = self._sampled(index, fields)
         except Exception as error:  # whatever it is, searches go on without
             reason = str(error) if isinstance(error, SinkrankError) else f"{type(error).__name__}: {error}"
             level = logging.INFO if isinstance(error, NotFound) else logging.WARNING
             _log.log(level, "the word frequencies of index %r cannot be learned: %s", index, " ".join(reason.split()))
             n_failures = 1 if before is None else before.n_failures + 1
             wait_s = min(MAX_AGE_S, _FIRST_RETRY_S * 2 ** min(n_failures - 1, 16))
-            kept = None if before is None or isinstance(error, NotFound) else before.figures
-            return _Known(kept, self._clock() + wait_s, n_failures)
-        _log.info("learned the word frequencies of index %r from %d documents", index, figures.n_documents)
-        return _Known(figures, self._clock() + MAX_AGE_S)
+            cached = None if before is None or isinstance(error, NotFound) else before.statistics
+            return _Known(cached, self._clock() + wait_s, n_failures)
+        _log.info("learned the word frequencies of index %r from %d documents", index, statistics.n_documents)
+        return _Known(statistics, self._clock() + MAX_AGE_S)
 
-    def _sampled(self, index: str, fields: tuple[str, ...]) -> SampleFigures:
+    def _sampled(self, index: str, fields: tuple[str, ...]) -> SampleStatistics:
         assert self._store is not None  # noqa: S101 - nothing is in line without one
         hits = self._store.sample(index, fields, SAMPLE_DOCUMENTS)
-        return sample_figures((source_text(hit.get("_source"), fields) for hit in hits), self._embeddings)
+        return sample_statistics((source_text(hit.get("_source"), fields) for hit in hits), self._embeddings)
 
 
 def _in_background(work: Callable[[], None]) -> None:
-    threading.Thread(target=work, name="proxy-figures", daemon=True).start()
+    threading.Thread(target=work, name="proxy-statistics", daemon=True).start()

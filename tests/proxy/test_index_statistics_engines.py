@@ -10,7 +10,7 @@ import urllib3
 
 from reranker.embeddings import Embeddings
 from reranker.proxy import Proxy
-from reranker.proxy.index_figures import IndexFigures
+from reranker.proxy.index_statistics import IndexStatistics
 from reranker.stores import open_store
 from reranker.stores.engine.store import EngineStore
 from reranker.text.bags import WeightedBags
@@ -48,12 +48,12 @@ def test_rare_words_weigh_more_once_the_index_is_known(
     http: urllib3.PoolManager, url: str, proxy: Proxy, cats: str
 ) -> None:
     assert found(http, url, cats) == ["cat", "bread"]  # by counts alone: two words of three are "cat"
-    assert proxy.ranking.figures.wait(30)
-    assert proxy.ranking.figures.languages(cats) == {"en": 1.0}
+    assert proxy.ranking.statistics.wait(30)
+    assert proxy.ranking.statistics.languages(cats) == {"en": 1.0}
     assert found(http, url, cats) == ["bread", "cat"]
     # In other fields the words are others.
     assert found(http, url, cats, text_fields=["text"]) == ["cat", "bread"]
-    assert proxy.ranking.figures.wait(30)
+    assert proxy.ranking.statistics.wait(30)
     assert found(http, url, cats, text_fields=["text"]) == ["bread", "cat"]
 
 
@@ -69,7 +69,7 @@ def test_hits_that_come_again_are_not_weighed_again(
     weigh_all = IdfTable.weigh_all
     monkeypatch.setattr(IdfTable, "weigh_all", noted)
     first = found(http, url, cats, method="auto")
-    assert proxy.ranking.figures.wait(30)
+    assert proxy.ranking.statistics.wait(30)
     learned = found(http, url, cats, method="auto")
     assert first != learned
     assert sum(weighed) == 4
@@ -84,7 +84,7 @@ def test_hits_of_several_indices_are_weighed_by_all_of_them(
     make_index(http, engine.url, other, {}, [{"text": "bread", "n": 1}, *[{"text": "cat"}] * 99])
     try:
         assert found(http, url, f"{cats}*")[0] == "cat"
-        assert proxy.ranking.figures.wait(30)
+        assert proxy.ranking.statistics.wait(30)
         assert found(http, url, f"{cats}*")[-1] == "cat"
     finally:
         http.request("DELETE", f"{engine.url}/{other}")
@@ -93,8 +93,8 @@ def test_hits_of_several_indices_are_weighed_by_all_of_them(
 def test_an_index_of_ours_is_not_sampled(http: urllib3.PoolManager, url: str, proxy: Proxy, ours: str) -> None:
     body = {"query": {"match_all": {}}, "ext": {"rerank": {"query_context": {"query_text": "chat"}}}}
     assert post(http, f"{url}/{ours}/_search", body).headers["X-Rerank-Status"] == "applied"
-    assert proxy.ranking.figures.wait(0)
-    assert proxy.ranking.figures._known == {}
+    assert proxy.ranking.statistics.wait(0)
+    assert proxy.ranking.statistics._known == {}
 
 
 def test_an_index_that_is_deleted_is_forgotten(
@@ -103,15 +103,15 @@ def test_an_index_that_is_deleted_is_forgotten(
     now = [0.0]
     store = open_store(engine.url)
     assert isinstance(store, EngineStore)
-    figures = IndexFigures(store, embeddings, lambda: now[0], lambda work: work())
+    statistics = IndexStatistics(store, embeddings, lambda: now[0], lambda work: work())
     for _ in range(2):
-        table = figures.idf(cats)
+        table = statistics.idf(cats)
     assert table is not None
     assert table.languages["en"].n_documents == 60
     http.request("DELETE", f"{engine.url}/{cats}")
     now[0] += 3_600
-    figures.idf(cats)
-    assert figures.idf(cats) is None
+    statistics.idf(cats)
+    assert statistics.idf(cats) is None
     store.close()
 
 
@@ -122,33 +122,33 @@ def test_an_index_without_sources_is_weighed_as_before(
     make_index(http, engine.url, index_name, {"text": {"type": "text"}}, documents, _source={"enabled": False})
     store = open_store(engine.url)
     assert isinstance(store, EngineStore)
-    figures = IndexFigures(store, embeddings, start=lambda work: work())
-    figures.idf(index_name)
-    assert figures.idf(index_name) is None
-    known = figures.figures(index_name)
+    statistics = IndexStatistics(store, embeddings, start=lambda work: work())
+    statistics.idf(index_name)
+    assert statistics.idf(index_name) is None
+    known = statistics.statistics(index_name)
     assert known is not None
     assert known.n_documents == 0
     store.close()
 
 
-def test_indices_have_figures_of_their_own(
+def test_indices_have_statistics_of_their_own(
     http: urllib3.PoolManager, engine: Engine, embeddings: Embeddings, index_name: str
 ) -> None:
     names = {f"{index_name}-{word}": word for word in ("cat", "chat", "water")}
     store = open_store(engine.url)
     assert isinstance(store, EngineStore)
-    figures = IndexFigures(store, embeddings)
+    statistics = IndexStatistics(store, embeddings)
     for name, word in names.items():
         make_index(http, engine.url, name, {}, [{"text": word}] * 60)
-        figures.idf(name)
-    assert figures.wait(30)
+        statistics.idf(name)
+    assert statistics.wait(30)
     terms = {
         names[name]: {
             (language, tuple(frequencies.term_ids.tolist()), tuple(frequencies.counts.tolist()))
             for language, frequencies in table.languages.items()
         }
         for name in names
-        if (table := figures.idf(name)) is not None
+        if (table := statistics.idf(name)) is not None
     }
     assert terms == {"cat": {("en", (0,), (60,))}, "chat": {("fr", (5,), (60,))}, "water": {("en", (2,), (60,))}}
     store.close()
@@ -174,7 +174,7 @@ def test_the_sample_is_asked_for_with_the_services_own_rights_and_not_the_caller
     monkeypatch.setattr(EngineStore, "sample", sampling)
     monkeypatch.setattr(Upstream, "ask", asking)
     post(http, f"{url}/{cats}/_search", QUERY, Authorization="Basic Y2FsbGVyOnNlY3JldA==")
-    assert proxy.ranking.figures.wait(30)
+    assert proxy.ranking.statistics.wait(30)
     assert sampled == [(cats, (), 1_000)]
     assert any(f"/{cats}/_search" in one for one in asked)
     assert "Y2FsbGVyOnNlY3JldA==" not in "".join(asked)

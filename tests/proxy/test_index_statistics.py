@@ -16,7 +16,7 @@ from reranker.api.app import create_app
 from reranker.base.errors import NotFound, StoreUnavailable
 from reranker.embeddings import Embeddings
 from reranker.proxy import PROXY_EXTENSION
-from reranker.proxy.index_figures import IndexFigures, joined_figures, sample_figures
+from reranker.proxy.index_statistics import IndexStatistics, joined_statistics, sample_statistics
 from reranker.service.settings import Settings
 from reranker.stores import open_store
 from tests.support.fake_engine import FakeEngine, Received, ok
@@ -63,12 +63,12 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def figures(store: FakeStore, embeddings: Embeddings, clock: Clock) -> IndexFigures:
-    return IndexFigures(store, embeddings, clock, at_once)
+def statistics(store: FakeStore, embeddings: Embeddings, clock: Clock) -> IndexStatistics:
+    return IndexStatistics(store, embeddings, clock, at_once)
 
 
 def test_a_sample_is_counted_by_language(embeddings: Embeddings) -> None:
-    found = sample_figures(TEXTS, embeddings)
+    found = sample_statistics(TEXTS, embeddings)
     assert found.n_documents == 60
     assert found.languages == {"en": 50 / 60, "fr": 10 / 60}
     assert found.unknown_share == 20 / (60 + 60 + 10)
@@ -79,8 +79,8 @@ def test_a_sample_is_counted_by_language(embeddings: Embeddings) -> None:
 
 
 def test_samples_are_joined_by_summing_their_counts(embeddings: Embeddings) -> None:
-    parts = [sample_figures(texts, embeddings) for texts in (TEXTS, ["cat car"] * 25, ["chat pain"] * 45)]
-    found = joined_figures(parts)
+    parts = [sample_statistics(texts, embeddings) for texts in (TEXTS, ["cat car"] * 25, ["chat pain"] * 45)]
+    found = joined_statistics(parts)
     assert found.languages == {"en": 75 / 130, "fr": 55 / 130}
     assert found.unknown_share == 20 / (130 + 50 + 90)
     # 55 French documents are enough, though each sample had too few.
@@ -91,21 +91,21 @@ def test_samples_are_joined_by_summing_their_counts(embeddings: Embeddings) -> N
     assert frequencies == {"en": (75, {CAT: 75, DOG: 30, BREAD: 20, 4: 25}), "fr": (55, {5: 55, 8: 45})}
 
 
-def test_hits_of_several_indices_take_the_figures_of_all_once_all_are_known(
-    figures: IndexFigures, store: FakeStore
+def test_hits_of_several_indices_take_the_statistics_of_all_once_all_are_known(
+    statistics: IndexStatistics, store: FakeStore
 ) -> None:
-    assert figures.joined_idf(["b", "a"]) is None
-    table = figures.joined_idf({"a", "b"})
+    assert statistics.joined_idf(["b", "a"]) is None
+    table = statistics.joined_idf({"a", "b"})
     assert table is not None
     assert table.languages["en"].n_documents == 100
     store.error = StoreUnavailable("forbidden")
-    assert figures.joined_idf(["a", "c"]) is None
-    assert figures.joined_idf(["a", "c"]) is None
-    assert figures.joined_idf([f"index-{number}" for number in range(11)]) is None
+    assert statistics.joined_idf(["a", "c"]) is None
+    assert statistics.joined_idf(["a", "c"]) is None
+    assert statistics.joined_idf([f"index-{number}" for number in range(11)]) is None
 
 
 def test_an_empty_sample_says_nothing(embeddings: Embeddings) -> None:
-    found = sample_figures([], embeddings)
+    found = sample_statistics([], embeddings)
     assert (found.n_documents, found.languages, found.unknown_share) == (0, {}, 0.0)
 
 
@@ -113,54 +113,54 @@ def test_a_search_takes_what_is_known_and_the_rest_is_learned_after_it(
     store: FakeStore, embeddings: Embeddings
 ) -> None:
     started: list[Callable[[], None]] = []
-    figures = IndexFigures(store, embeddings, start=started.append)
-    assert figures.idf("pages") is None
-    assert figures.languages("pages") == {}
+    statistics = IndexStatistics(store, embeddings, start=started.append)
+    assert statistics.idf("pages") is None
+    assert statistics.languages("pages") == {}
     assert len(started) == 1
     assert not store.asked
     started[0]()
-    table = figures.idf("pages")
+    table = statistics.idf("pages")
     assert table is not None
     assert table.languages["en"].n_documents == 50
-    assert figures.languages("pages") == {"en": 50 / 60, "fr": 10 / 60}
+    assert statistics.languages("pages") == {"en": 50 / 60, "fr": 10 / 60}
     assert store.asked == [("pages", ())]
 
 
-def test_figures_are_kept_by_index_and_fields(figures: IndexFigures, store: FakeStore) -> None:
+def test_statistics_are_kept_by_index_and_fields(statistics: IndexStatistics, store: FakeStore) -> None:
     for _ in range(2):
-        figures.idf("pages")
-        figures.idf("pages", ("text",))
-        figures.idf("pages", ("title",))
-        figures.idf("others")
+        statistics.idf("pages")
+        statistics.idf("pages", ("text",))
+        statistics.idf("pages", ("title",))
+        statistics.idf("others")
     assert store.asked == [("pages", ()), ("pages", ("text",)), ("pages", ("title",)), ("others", ())]
-    assert figures.idf("pages", ("title",)) is None  # no document has a title
+    assert statistics.idf("pages", ("title",)) is None  # no document has a title
 
 
-def test_figures_are_learned_anew_after_an_hour_and_used_meanwhile(
+def test_statistics_are_learned_anew_after_an_hour_and_used_meanwhile(
     store: FakeStore, embeddings: Embeddings, clock: Clock
 ) -> None:
     started: list[Callable[[], None]] = []
-    figures = IndexFigures(store, embeddings, clock, started.append)
-    figures.languages("pages")
+    statistics = IndexStatistics(store, embeddings, clock, started.append)
+    statistics.languages("pages")
     started.pop()()
     store.texts = ["chat"] * 60
     clock.now += 3_599
-    assert "en" in figures.languages("pages")
+    assert "en" in statistics.languages("pages")
     assert not started
     clock.now += 1
-    assert "en" in figures.languages("pages")
+    assert "en" in statistics.languages("pages")
     started.pop()()
-    assert figures.languages("pages") == {"fr": 1.0}
+    assert statistics.languages("pages") == {"fr": 1.0}
 
 
 def test_after_a_failure_it_waits_longer_each_time(
-    figures: IndexFigures, store: FakeStore, clock: Clock, caplog: pytest.LogCaptureFixture
+    statistics: IndexStatistics, store: FakeStore, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     store.error = StoreUnavailable("the engine\nis overloaded")
     tried_at = []
     for _ in range(2_000):
         n_before = len(store.asked)
-        assert figures.idf("pages") is None
+        assert statistics.idf("pages") is None
         if len(store.asked) > n_before:
             tried_at.append(clock.now - 1_000)
         clock.now += 10
@@ -170,52 +170,54 @@ def test_after_a_failure_it_waits_longer_each_time(
 
 
 def test_a_failure_leaves_what_was_learned_and_a_deleted_index_does_not(
-    figures: IndexFigures, store: FakeStore, clock: Clock
+    statistics: IndexStatistics, store: FakeStore, clock: Clock
 ) -> None:
-    assert figures.idf("pages") is None  # a search takes what was known when it came
-    assert figures.idf("pages") is not None
+    assert statistics.idf("pages") is None  # a search takes what was known when it came
+    assert statistics.idf("pages") is not None
     store.error = StoreUnavailable("down")
     clock.now += 3_600
-    figures.idf("pages")
-    assert figures.idf("pages") is not None
+    statistics.idf("pages")
+    assert statistics.idf("pages") is not None
     store.error = NotFound("no such index")
     clock.now += 3_600
-    figures.idf("pages")
-    assert figures.idf("pages") is None
+    statistics.idf("pages")
+    assert statistics.idf("pages") is None
 
 
-def test_a_mistake_of_ours_is_a_failure_too(figures: IndexFigures, store: FakeStore) -> None:
+def test_a_mistake_of_ours_is_a_failure_too(statistics: IndexStatistics, store: FakeStore) -> None:
     store.error = KeyError("hits")
-    assert figures.idf("pages") is None
+    assert statistics.idf("pages") is None
     store.error = None
-    assert figures.wait(0)
-    figures.idf("others")
-    assert figures.idf("others") is not None
+    assert statistics.wait(0)
+    statistics.idf("others")
+    assert statistics.idf("others") is not None
 
 
-def test_the_least_recently_used_indices_are_forgotten(figures: IndexFigures, store: FakeStore) -> None:
+def test_the_least_recently_used_indices_are_forgotten(statistics: IndexStatistics, store: FakeStore) -> None:
     store.texts = ["cat"]
     for number in range(250):
-        figures.languages(f"index-{number}")
-        figures.languages("index-0")
-    assert len(figures._known) == 200
+        statistics.languages(f"index-{number}")
+        statistics.languages("index-0")
+    assert len(statistics._known) == 200
     n_asked = len(store.asked)
-    assert figures.languages("index-0") == {"en": 1.0}
+    assert statistics.languages("index-0") == {"en": 1.0}
     assert len(store.asked) == n_asked
-    assert figures.languages("index-1") == {}
+    assert statistics.languages("index-1") == {}
 
 
 @pytest.mark.parametrize("name", ["", "_all", "a,b", "logs-*", "../pages", "-pages"])
-def test_lists_and_patterns_of_indices_are_not_learned(figures: IndexFigures, store: FakeStore, name: str) -> None:
-    assert figures.languages(name) == {}
+def test_lists_and_patterns_of_indices_are_not_learned(
+    statistics: IndexStatistics, store: FakeStore, name: str
+) -> None:
+    assert statistics.languages(name) == {}
     assert not store.asked
 
 
 def test_no_more_than_fifty_indices_wait(store: FakeStore, embeddings: Embeddings) -> None:
     started: list[Callable[[], None]] = []
-    figures = IndexFigures(store, embeddings, start=started.append)
+    statistics = IndexStatistics(store, embeddings, start=started.append)
     for number in range(80):
-        figures.languages(f"index-{number}")
+        statistics.languages(f"index-{number}")
     assert len(started) == 1  # one thread for all of them
     started.pop()()
     assert [index for index, _ in store.asked] == [f"index-{number}" for number in range(50)]
@@ -229,21 +231,21 @@ def test_a_search_does_not_wait_for_a_slow_engine(embeddings: Embeddings) -> Non
             go_on.wait(30)
             return super().sample(index, fields, n_documents)
 
-    figures = IndexFigures(Slow(), embeddings)
-    assert figures.idf("pages") is None
-    assert not figures.wait(0)
+    statistics = IndexStatistics(Slow(), embeddings)
+    assert statistics.idf("pages") is None
+    assert not statistics.wait(0)
     go_on.set()
-    assert figures.wait(30)
-    assert figures.idf("pages") is not None
+    assert statistics.wait(30)
+    assert statistics.idf("pages") is not None
 
 
 def test_where_no_thread_can_be_started_a_search_goes_on(store: FakeStore, embeddings: Embeddings) -> None:
     def refuse(_: Callable[[], None]) -> None:
         raise RuntimeError("can't start new thread")
 
-    figures = IndexFigures(store, embeddings, start=refuse)
-    assert figures.idf("pages") is None
-    assert figures.wait(0)
+    statistics = IndexStatistics(store, embeddings, start=refuse)
+    assert statistics.idf("pages") is None
+    assert statistics.wait(0)
 
 
 @pytest.mark.parametrize(("learns", "n_asked"), [(True, 1), (False, 0)])
@@ -251,9 +253,9 @@ def test_it_can_be_switched_off(embeddings: Embeddings, tmp_path: Path, learns: 
     store = FakeStore()
     settings = Settings(home=tmp_path, store="opensearch://127.0.0.1:1", proxy_learn_weights=learns)
     app = create_app(settings, store, embeddings)  # type: ignore[arg-type]
-    figures = app.extensions[PROXY_EXTENSION].ranking.figures
-    figures.idf("pages")
-    assert figures.wait(30)
+    statistics = app.extensions[PROXY_EXTENSION].ranking.statistics
+    statistics.idf("pages")
+    assert statistics.wait(30)
     assert len(store.asked) == n_asked
 
 
@@ -276,7 +278,7 @@ def test_an_engine_that_refuses_the_sample_leaves_searches_as_they_are(
         response = app.test_client().post("/pages/_search", json={"query": {"match": {"text": "cat"}}})
         assert response.headers["X-Rerank-Status"] == "applied"
         assert [hit["_id"] for hit in response.get_json()["hits"]["hits"]] == ["cat", "bread"]
-        assert app.extensions[PROXY_EXTENSION].ranking.figures.wait(30)
+        assert app.extensions[PROXY_EXTENSION].ranking.statistics.wait(30)
     # Asked once: the second search came within the minute after the failure.
     assert caplog.text.count("the word frequencies of index 'pages' cannot be learned") == 1
     store.close()
