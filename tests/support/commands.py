@@ -50,6 +50,9 @@ def enter(folder: Path, patch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith("SINKRANK_"):
             patch.delenv(name)
+    # A busy machine is slow.
+    patch.setenv("SINKRANK_STORE_TIMEOUT_S", "300")
+    patch.setenv("SINKRANK_PROXY_BUDGET_MS", "60000")
     patch.chdir(folder)
 
 
