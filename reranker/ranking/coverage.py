@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,13 +34,10 @@ def covered_share(
         first_stage: (n,) scores of the candidates, higher is better; NaN for those that it has none of.
         frequencies: as `QueryStems.idf` takes them.
     """
-    by_score = np.argsort(-first_stage, kind="stable")  # NaN comes last
-    own = [
-        place
-        for place in by_score.tolist()
-        if candidates[place][1] == language and first_stage[place] == first_stage[place]
-    ]
-    best = [candidates[place][0] for place in own[:N_BEST]]
+    has_score = np.count_nonzero(~np.isnan(first_stage))  # NaN comes last
+    by_score = np.argsort(-first_stage, kind="stable")[:has_score].tolist()
+    own = (candidates[place][0] for place in by_score if candidates[place][1] == language)
+    best = list(islice(own, N_BEST))
     if not best or not tokens:
         return 0.0
     query = QueryStems(tokens, language, embeddings)
