@@ -83,7 +83,7 @@ class Indices:
             reranker, languages = last
             with suppress(Exception):  # whatever it is, the ranking meets it again
                 query = reranker.weigh_again(search.query, search.language, languages)
-                _ = query.checked  # with its weights: they are cached
+                _ = query.checked, query.stems  # with its weights: they are cached
                 prepared[search] = Weighed(reranker, languages, query)
         return prepared
 

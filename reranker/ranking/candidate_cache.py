@@ -77,8 +77,7 @@ class CandidateCache:
 
     def _of(self, query: WeightedBag, candidates: Sequence[tuple[BagOfWords, str]], n_threads: int) -> list[_Cached]:
         """What is cached of each candidate, after computing what is missing."""
-        get = self._cached.get
-        found = [get(bag) for bag, _ in candidates]
+        found = list(map(self._cached.get, [bag for bag, _ in candidates]))
         missing = [
             place
             for place, (one, (_, language)) in enumerate(zip(found, candidates, strict=True))

@@ -10,6 +10,7 @@ from reranker.base.errors import BadInput, EmptyQuery, UnknownWords
 from reranker.embeddings import Embeddings
 from reranker.embeddings.detection import guess_and_tie
 from reranker.embeddings.query_encoder import QueryEncoding
+from reranker.ranking.query_stems import QueryStems
 from reranker.ranking.unknown_terms import unknown_share
 from reranker.text.bags import WeightedBag
 from reranker.text.idf import IdfTable
@@ -59,6 +60,11 @@ class Query:
         """
         check_weighed_query(self.weighted, self.embeddings.vectors)
         return self.weighted
+
+    @cached_property
+    def stems(self) -> QueryStems:
+        """Of its tokens."""
+        return QueryStems(self.tokens, self.language, self.embeddings)
 
     @property
     def n_words(self) -> int:

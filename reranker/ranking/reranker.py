@@ -199,7 +199,7 @@ class Reranker:
         if translated is not None:
             first_stage = np.where(translated, np.nan, first_stage)
         frequencies = self.idf.languages.get(query.language)
-        return covered_share(query.tokens, query.language, candidates, first_stage, self.embeddings, frequencies)
+        return covered_share(query, candidates, first_stage, frequencies)
 
     def lexical_scores(
         self, query: Query, candidates: Sequence[tuple[BagOfWords, str]], method: str = "auto"

@@ -31,7 +31,8 @@ def covered(
     order = np.argsort(ids)
     frequencies = DocumentFrequencies(100, np.array(ids, np.int32)[order], np.array([4, 49], np.int32)[order])
     candidates = [(embeddings.bag(text, language), language) for text in texts]
-    return covered_share(query, "en", candidates, np.array(scores), embeddings, frequencies)
+    read = Reranker(embeddings).query_with_unknown_words(" ".join(query), "en")
+    return covered_share(read, candidates, np.array(scores), frequencies)
 
 
 def test_it_is_the_mean_over_the_hits_of_the_words_that_each_holds_by_idf(embeddings: Embeddings) -> None:
