@@ -57,7 +57,7 @@ difference in other evidence does not move a hit past the first one."""
 # Where the first stage's best hits hold all of the query, its share is at least this, and ours in between (`Shares`
 # above: the default where they hold little). Chosen on nine collections in five languages (papers/results/order.md).
 COVERED_SHARE = 0.65
-_LEAST_COVERED = 0.25
+_LEAST_COVERED = 0.4
 
 # Of a document in another language than the query's, whose first stage is by translations of the query's words. Chosen
 # on the development half of the LibreOffice help and on German and Greek questions (papers/results/order.md).
@@ -83,7 +83,7 @@ def translated_share(n_query_words: int) -> float:
 def covered_first_stage(share: float, covered: float) -> float:
     """The share of the first stage where its best hits hold a part of the query (`coverage.covered_share`), 0 to 1.
 
-    >>> [round(covered_first_stage(0.25, covered), 2) for covered in (0.25, 0.625, 1.0)]
+    >>> [round(covered_first_stage(0.25, covered), 2) for covered in (0.4, 0.7, 1.0)]
     [0.25, 0.45, 0.65]
     """
     way = max(covered - _LEAST_COVERED, 0.0) / (1.0 - _LEAST_COVERED)

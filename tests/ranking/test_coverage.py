@@ -60,7 +60,7 @@ def test_hits_without_a_score_or_in_another_language_say_nothing(embeddings: Emb
 
 @pytest.mark.parametrize(
     ("share", "held", "expected"),
-    [(0.25, 0.0, 0.25), (0.25, 0.25, 0.25), (0.25, 0.625, 0.45), (0.25, 1.0, 0.65), (0.8, 1.0, 0.8)],
+    [(0.25, 0.0, 0.25), (0.25, 0.4, 0.25), (0.25, 0.7, 0.45), (0.25, 1.0, 0.65), (0.8, 1.0, 0.8)],
 )
 def test_the_first_stage_counts_more_the_more_of_the_query_its_hits_hold(
     share: float, held: float, expected: float
