@@ -129,14 +129,14 @@ async function scrolled(client) {
 
 async function openSearchPointInTime(client) {
   const { pit_id: id } = unwrapped(await client.createPit({ index: INDEX, keep_alive: "1m" }));
-  const found = unwrapped(await client.search({ body: { query: BY_TEXT, pit: { id } } }));
+  const found = unwrapped(await client.search({ body: { query: { match_all: {} }, pit: { id } } }));
   await client.deletePit({ body: { pit_id: [id] } });
   return found;
 }
 
 async function elasticsearchPointInTime(client) {
   const { id } = await client.openPointInTime({ index: INDEX, keep_alive: "1m" });
-  const found = await client.search({ query: BY_TEXT, pit: { id } });
+  const found = await client.search({ query: { match_all: {} }, pit: { id } });
   await client.closePointInTime({ id });
   return found;
 }
