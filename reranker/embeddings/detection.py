@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +21,6 @@ _MAX_TOKENS = 100
 _MAX_LETTERS = 2_000
 # Looking for the nearest spelling and for parts takes some 100 microseconds for each word and language.
 _MAX_INFLECTED_TOKENS = 8
-
-_term_ids: WeakKeyDictionary[Embeddings, dict[str, NDArray[np.int64]]] = WeakKeyDictionary()
 
 
 def guess_language(text: str, embeddings: Embeddings, preferred: Sequence[str] = ()) -> str:
@@ -134,7 +131,7 @@ def _break_tie(words: _FirstWords, embeddings: Embeddings, preferred: Sequence[s
     for language in preferred:
         if language in best:
             return language, True
-    return min(best, key=lambda language: _rarity(term_ids[language], _terms_of(language, embeddings))), True
+    return min(best, key=lambda language: _rarity(term_ids[language], embeddings.vocabulary.term_ids(language))), True
 
 
 def _most(numbers: Mapping[str, int]) -> list[str]:
@@ -158,13 +155,6 @@ def _rarity(term_ids: NDArray[np.int32], vocabulary: NDArray[np.int64]) -> float
     """
     n_before = vocabulary.searchsorted(term_ids[term_ids >= 0]).sum()
     return int(np.count_nonzero(term_ids == NONE)) + float(n_before) / len(vocabulary)
-
-
-def _terms_of(language: str, embeddings: Embeddings) -> NDArray[np.int64]:
-    by_language = _term_ids.setdefault(embeddings, {})
-    if language not in by_language:
-        by_language[language] = embeddings.vocabulary.term_ids(language)
-    return by_language[language]
 
 
 def preferred_languages(

@@ -107,6 +107,7 @@ class Vocabulary:
         self.languages = tuple(languages)
         self.places = places
         self._codes = {language: (place, language_seed(language)) for place, language in enumerate(languages)}
+        self._term_ids: dict[str, NDArray[np.int64]] = {}
         self._shift = 32 - (len(slots).bit_length() - 1)
         self.arrays = np.asarray(term_bytes), np.asarray(term_offsets), np.asarray(places), np.asarray(slots)
         # Indexing a memoryview takes a third of the time of indexing an array, and returns Python integers.
@@ -169,10 +170,14 @@ class Vocabulary:
         return self.languages[self._places[term_id]], bytes(self._bytes[start:end]).decode()
 
     def term_ids(self, language: str) -> NDArray[np.int64]:
-        """The ids of a language's terms, the most frequent first; empty if the store does not contain the language."""
+        """The ids of a language's terms, the most frequent first, which are found once; not to be changed. Empty if the
+        store does not contain the language."""
         if language not in self._codes:
             return np.empty(0, dtype=np.int64)
-        return np.flatnonzero(self.places == self._codes[language][0])
+        if language not in self._term_ids:
+            self._term_ids[language] = np.flatnonzero(self.places == self._codes[language][0])
+            self._term_ids[language].flags.writeable = False
+        return self._term_ids[language]
 
     def terms(self, language: str) -> Iterator[tuple[int, str]]:
         """The (term id, term) of one language, the most frequent first."""

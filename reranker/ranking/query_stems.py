@@ -29,7 +29,7 @@ class QueryStems:
 
     def __init__(self, tokens: Sequence[str], language: str, embeddings: Embeddings) -> None:
         self._stem_keys = embeddings.stem_keys
-        self._vocabulary = embeddings.vocabulary.term_ids(language)
+        self._vocabulary, self._language = embeddings.vocabulary, language
         found = {token: embeddings.stand_ins(language, token) for token in tokens}
         self.term_ids = np.array([term_id for each in found.values() for term_id in each], dtype=np.int32)
         key_of_term = dict(zip(self.term_ids.tolist(), self._stem_keys.of_terms(self.term_ids).tolist(), strict=True))
@@ -76,7 +76,7 @@ class QueryStems:
         forms = np.unique(np.concatenate([held, self.term_ids]))
         places, _ = self._places_of(forms)
         if frequencies is None:
-            return _zipf_idf(forms, places, len(self), self._vocabulary)
+            return _zipf_idf(forms, places, len(self), self._vocabulary.term_ids(self._language))
         counted = np.bincount(places, frequencies.of(forms), len(self)).astype(np.float64)
         return _idf(counted, np.count_nonzero(counts, axis=0), frequencies.n_documents)
 
