@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.embeddings import Embeddings
-from reranker.ranking.query_stems import QueryStems
+from reranker.ranking.query import Query
 from reranker.text.bags import BagOfWords
 from reranker.text.idf import DocumentFrequencies
 
@@ -18,10 +17,8 @@ B = 0.75
 
 
 def lexical_scores(
-    tokens: Sequence[str],
-    language: str,
+    query: Query,
     candidates: Sequence[tuple[BagOfWords, str]],
-    embeddings: Embeddings,
     frequencies: DocumentFrequencies | None,
 ) -> NDArray[np.float64] | None:
     """BM25 of each candidate (n,), 0 or more; NaN for one in another language than the query's. None where it tells no
@@ -33,20 +30,19 @@ def lexical_scores(
     language.
 
     Args:
-        tokens: of the query, normalised, with repetitions.
         candidates: bags, each with its language.
         frequencies: of the documents in the query's language. Where there are none, Zipf's law estimates the idf from
             the place of a term in the vocabulary, which begins with the most frequent terms.
     """
-    is_own = np.array([code == language for _, code in candidates], dtype=bool)
-    bags = [bag for bag, code in candidates if code == language]
-    if not bags or not tokens:
+    is_own = np.array([code == query.language for _, code in candidates], dtype=bool)
+    bags = [bag for bag, code in candidates if code == query.language]
+    if not bags or not query.tokens:
         return None
-    query = QueryStems(tokens, language, embeddings)
-    tf, held = query.counts_in(bags)
-    idf = query.idf(tf, held, frequencies)
+    stems = query.stems
+    tf, held = stems.counts_in(bags)
+    idf = stems.idf(tf, held, frequencies)
     lengths = np.array([bag.counts.sum() + bag.n_unknown for bag in bags], dtype=np.float64)
-    own = _saturated(tf, lengths) @ (idf * query.n_times)
+    own = _saturated(tf, lengths) @ (idf * stems.n_times)
     if not own.any():
         return None
     scores = np.full(len(candidates), np.nan)

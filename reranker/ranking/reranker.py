@@ -209,7 +209,7 @@ class Reranker:
         if method != CORRECTED_METHOD:
             return None
         frequencies = self.idf.languages.get(query.language)
-        return lexical_scores(query.tokens, query.language, candidates, self.embeddings, frequencies)
+        return lexical_scores(query, candidates, frequencies)
 
     def rerank(
         self,

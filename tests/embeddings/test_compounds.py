@@ -13,6 +13,7 @@ from reranker.ranking.word_places import word_places
 from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from reranker.translation import Translator
+from tests.support.queries import query_of
 from tests.support.tiny import write_embeddings, write_words
 
 TEXTS = {
@@ -203,8 +204,8 @@ def test_lexical_scores_of_a_compound_are_those_of_its_parts(placed):
     candidates = [(placed.bag(text, "de"), "de") for text in ("Bildschirmhelligkeit", "Bildschirm", "Katze")]
     ids = [placed.term_id("de", word) for word in PLACES["de"]]
     frequencies = DocumentFrequencies(50, np.array(ids, np.int32), np.array([5, 2, 9], np.int32))
-    compound = lexical_scores(["bildschirmhelligkeit"], "de", candidates, placed, frequencies)
-    apart = lexical_scores(["bildschirm", "helligkeit"], "de", candidates, placed, frequencies)
+    compound = lexical_scores(query_of(["bildschirmhelligkeit"], "de", placed), candidates, frequencies)
+    apart = lexical_scores(query_of(["bildschirm", "helligkeit"], "de", placed), candidates, frequencies)
     assert compound.tolist() == apart.tolist()
     assert compound[0] > compound[1] > compound[2] == 0
 

@@ -16,6 +16,7 @@ from reranker.ranking.lexical import lexical_scores
 from reranker.text.bags import BagOfWords
 from reranker.text.idf import DocumentFrequencies
 from reranker.text.tokens import tokenize
+from tests.support.queries import query_of
 
 # Frequent terms first, as stores have them. The stems are: cat, run, hous, walk, chat.
 ENGLISH = ["cat", "running", "house", "walks", "runs", "walked", "cats", "houses"]
@@ -64,7 +65,7 @@ def stems_of(text: str) -> list[str]:
 )
 def test_scores_are_those_of_bm25s(embeddings: Embeddings, query: str) -> None:
     bags = bags_of(embeddings, TEXTS)
-    found = lexical_scores(tokenize(query, "en"), "en", bags, embeddings, counted(bags))
+    found = lexical_scores(query_of(tokenize(query, "en"), "en", embeddings), bags, counted(bags))
     independent = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
     # Padded to the real length with a word that no query holds: repetitions of an unknown word count for the length.
     padded = [[*stems_of(text), *["padding"] * (len(tokenize(text, "en")) - len(stems_of(text)))] for text in TEXTS]
@@ -78,7 +79,9 @@ def test_scores_are_those_of_bm25s(embeddings: Embeddings, query: str) -> None:
 def test_one_score_by_hand(embeddings: Embeddings) -> None:
     bags = bags_of(embeddings, ["cat cats house", "house"])
     found = lexical_scores(
-        ["cat"], "en", bags, embeddings, DocumentFrequencies(10, np.array([0, 6], np.int32), np.array([3, 1], np.int32))
+        query_of(["cat"], "en", embeddings),
+        bags,
+        DocumentFrequencies(10, np.array([0, 6], np.int32), np.array([3, 1], np.int32)),
     )
     # df 3 + 1 of 10 documents; tf 2; 3 words where the mean is 2.
     assert found == pytest.approx([math.log(1 + 6.5 / 4.5) * 2 / (2 + 1.2 * (0.25 + 0.75 * 3 / 2)), 0.0])
@@ -88,26 +91,26 @@ def test_no_word_is_rarer_than_in_the_candidates_at_hand(embeddings: Embeddings)
     """The table counted other texts: it has no cat, and four candidates of five have one."""
     bags = bags_of(embeddings, ["cat", "cat", "cats", "cat", "house"])
     frequencies = DocumentFrequencies(100, np.array([2], np.int32), np.array([4], np.int32))
-    found = lexical_scores(["cat", "house"], "en", bags, embeddings, frequencies)
+    found = lexical_scores(query_of(["cat", "house"], "en", embeddings), bags, frequencies)
     assert found is not None
     assert found[0] == pytest.approx(found[4])  # both df 4
 
 
 def test_candidates_in_other_languages_have_no_score(embeddings: Embeddings) -> None:
     bags = [*bags_of(embeddings, ["cat house", "walks"]), *bags_of(embeddings, ["chat maison cat"], "fr")]
-    found = lexical_scores(["cat"], "en", bags, embeddings, counted(bags[:2]))
+    found = lexical_scores(query_of(["cat"], "en", embeddings), bags, counted(bags[:2]))
     assert found is not None
     assert np.isnan(found).tolist() == [False, False, True]
-    alone = lexical_scores(["cat"], "en", bags[:2], embeddings, counted(bags[:2]))
+    alone = lexical_scores(query_of(["cat"], "en", embeddings), bags[:2], counted(bags[:2]))
     assert found[:2] == pytest.approx(alone)  # nor do they change the mean length
 
 
 def test_there_are_no_scores_where_none_tells_candidates_apart(embeddings: Embeddings) -> None:
     english = bags_of(embeddings, ["cat", "house"])
-    assert lexical_scores(["cat"], "en", [], embeddings, counted(english)) is None
-    assert lexical_scores([], "en", english, embeddings, counted(english)) is None
-    assert lexical_scores(["walks"], "en", english, embeddings, counted(english)) is None
-    assert lexical_scores(["chat"], "fr", english, embeddings, None) is None
+    assert lexical_scores(query_of(["cat"], "en", embeddings), [], counted(english)) is None
+    assert lexical_scores(query_of([], "en", embeddings), english, counted(english)) is None
+    assert lexical_scores(query_of(["walks"], "en", embeddings), english, counted(english)) is None
+    assert lexical_scores(query_of(["chat"], "fr", embeddings), english, None) is None
 
 
 def test_without_document_frequencies_rarer_words_of_the_vocabulary_count_more(tmp_path: Path) -> None:
@@ -119,7 +122,7 @@ def test_without_document_frequencies_rarer_words_of_the_vocabulary_count_more(t
     embeddings = Embeddings.open(tmp_path / "embeddings", unknown_words="skip")
     of_rank = [terms[rank - 1] for rank in (9, 20, 50)]
     bags = bags_of(embeddings, [*of_rank, "xyzzy"], "sw")
-    found = lexical_scores([*of_rank, "xyzzy"], "sw", bags, embeddings, None)
+    found = lexical_scores(query_of([*of_rank, "xyzzy"], "sw", embeddings), bags, None)
     # A word without an embedding is rarer than the last of the 100.
     idf = np.array([0.0, math.log(2), math.log(5), math.log(10.1)])
     assert found == pytest.approx(idf / (1 + 1.2))
@@ -128,7 +131,7 @@ def test_without_document_frequencies_rarer_words_of_the_vocabulary_count_more(t
 def test_a_bag_that_was_packed_without_hashes_holds_no_unknown_word(embeddings: Embeddings) -> None:
     bags = bags_of(embeddings, ["cat xyzzy", "cat xyzzy house"])
     bags[0] = (replace(bags[0][0], unknown_hashes=None), "en")
-    found = lexical_scores(["xyzzy"], "en", bags, embeddings, counted(bags))
+    found = lexical_scores(query_of(["xyzzy"], "en", embeddings), bags, counted(bags))
     assert found is not None
     assert found[0] == 0 < found[1]
 
@@ -136,6 +139,6 @@ def test_a_bag_that_was_packed_without_hashes_holds_no_unknown_word(embeddings: 
 def test_overlong_words_are_not_stemmed(embeddings: Embeddings) -> None:
     long = "running" * 20_000
     bags = bags_of(embeddings, [long, "cat"])
-    found = lexical_scores([long], "en", bags, embeddings, counted(bags))
+    found = lexical_scores(query_of([long], "en", embeddings), bags, counted(bags))
     assert found is not None
     assert found[0] > found[1] == 0
