@@ -19,6 +19,7 @@ from typing import Any, Self
 from filelock import FileLock, Timeout
 
 from reranker.base.errors import BadInput, StoreUnavailable
+from reranker.base.whole_files import write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class Checkpoint:
                 ) from error
             except OSError as error:
                 raise self._unwritable(error) from error
-            with suppress(ValueError):  # a full disk or a kill cut it: the run starts again
+            with suppress(ValueError):  # it is new or damaged: the run starts again
                 state = json.loads(content)
                 self.owner, self.target = state["owner"], state["target"]
             self._save()
@@ -113,7 +114,7 @@ class Checkpoint:
         if self._path is None:
             return
         try:
-            self._path.write_text(json.dumps({"owner": self.owner, "target": self.target}), encoding="utf-8")
+            write_whole(self._path, json.dumps({"owner": self.owner, "target": self.target}).encode())
         except OSError as error:
             raise self._unwritable(error) from error
 

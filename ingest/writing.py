@@ -89,7 +89,7 @@ class Writing:
         self._sample = sample
         self._progress = progress
         self._total = n_rows
-        self._is_continued = is_continued
+        self._earlier = store.open(target) if is_continued and target is not None else None
         self._waiting: deque[_Waiting] = deque()
         self._n_on_their_way = 0
         self.settled = Settled()
@@ -140,10 +140,10 @@ class Writing:
 
     def _are_there(self, encoded_rows: Sequence[EncodedRow]) -> list[bool]:
         """Whether the index has the document of each row."""
-        if not self._is_continued or self._target is None:
+        if self._earlier is None:
             return [False] * len(encoded_rows)
         doc_ids = [encoded.doc_id for encoded in encoded_rows if encoded.reason is None and encoded.doc_id is not None]
-        found = self._store.open(self._target).documents(doc_ids)
+        found = self._earlier.documents(doc_ids)
         return [encoded.reason is None and encoded.doc_id in found for encoded in encoded_rows]
 
     def _settle_document(self, result: WriteResult) -> None:
