@@ -23,6 +23,9 @@ from reranker.translation.nearest_terms import nearest_terms
 # Of each word, beside itself (papers/results/order.md).
 N_TRANSLATIONS = 8
 
+# Of a cosine in float32.
+_ROUNDING = 1e-6
+
 # An entry holds some ten short words: some 2 kB.
 _MAX_CACHED_WORDS = 10_000
 
@@ -150,8 +153,9 @@ class Translator:
 
 
 def _weights(cosines: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(k, n) weights of translations from their cosines, the nearest first in each row; 0 for cosines up to 0."""
-    found = np.clip(cosines, 0.0, 1.0)
+    """(k, n) weights of translations from their cosines, the nearest first in each row; 0 for cosines up to 0, and for
+    those above it by rounding alone, which is another for a word that is translated beside others."""
+    found = np.where(cosines > _ROUNDING, np.minimum(cosines, 1.0), 0.0)
     nearest = found[:, :1]
     weights: NDArray[np.float64] = np.divide(found**4, nearest**2, out=np.zeros_like(found), where=nearest > 0)
     return weights

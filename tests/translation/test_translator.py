@@ -36,6 +36,13 @@ def test_a_word_is_translated_by_its_nearest_words_weighted_by_their_cosines(tra
     assert weights == pytest.approx([1.0, 0.96**2, 0.936**4 / 0.96**2], rel=1e-5)
 
 
+def test_a_word_at_right_angles_is_no_translation_whatever_else_is_translated(translate):
+    # dog (0.8, 0.6) and water (-0.6, 0.8); rounded, their product is 0 or 2e-9.
+    for text in ("dog", "dog chat", "water dog chat bread"):
+        (terms,) = ([each.term for each in group.translations] for group in translate(text) if group.token == "dog")
+        assert terms == ["dog", "cat"]
+
+
 def test_a_word_that_both_languages_have_is_there_once_with_weight_1(tmp_path):
     rows = {"en": {"chat": (0.0, 1.0), "cat": (1.0, 0.0)}, "fr": {"chat": (0.6, 0.8)}}
     with EmbeddingsWriter(tmp_path / "two", dim=2, source="test") as writer:
@@ -73,10 +80,8 @@ def test_a_language_that_the_embeddings_do_not_hold_is_an_error_that_names_those
         translate("chat", language="de")
 
 
-def test_translations_are_kept_for_the_next_query(embeddings, monkeypatch):
+def test_translations_are_kept_for_the_next_query(embeddings):
     translator, query = Translator(embeddings), Reranker(embeddings).query("chat eau", "fr")
-    first = translator.groups(query, "en")
-    monkeypatch.setattr("reranker.translation.translator.nearest_terms", None)
-    assert translator.groups(query, "en") == first
-    monkeypatch.undo()
-    assert translator.groups(query, "fr") != first
+    first, again = (translator.groups(query, "en")[0].translations[1] for _ in range(2))
+    assert again is first
+    assert translator.groups(query, "fr") != translator.groups(query, "en")
