@@ -102,19 +102,6 @@ def test_an_index_that_is_dropped_leaves_no_claim(
     store.release(other, "one")
 
 
-def test_claims_on_other_indices_are_apart_and_promotion_ends_none(
-    store: WritableStore, index: str, new_index: Callable[[], str]
-) -> None:
-    other = new_index()
-    store.claim(index, "one", 60)
-    store.claim(other, "other", 60)
-    store.promote(index, store.stage(index, DESCRIPTION))
-    with pytest.raises(BadInput, match="another run"):
-        store.claim(index, "other", 60)
-    store.drop(index)
-    store.release(other, "other")
-
-
 def test_of_many_at_once_one_gets_it(store: WritableStore, index: str) -> None:
     got: list[str] = []
     together = threading.Barrier(8)

@@ -27,7 +27,6 @@ from reranker.upstream.addresses import EngineAddress, read_address
 from reranker.upstream.nodes import Upstream
 from tests.stores.fake_engine import serve
 from tests.stores.samples import ALL, DESCRIPTION, MAPPING, make_document, query, write_documents
-from tests.support.fake_engine import fake_engine, ok
 from tests.support.tls_server import certificates
 
 __all__ = ["certificates"]
@@ -249,22 +248,6 @@ def test_a_document_that_is_refused_for_long_gets_in_at_the_last_try() -> None:
     results, requests = written(["1", "2"], *[{"1": 429}] * (n_tries - 1), {})
     assert results == [WriteResult("1"), WriteResult("2")]
     assert requests == [["1", "2"], *[["1"]] * (n_tries - 1)]
-
-
-def test_an_answer_that_is_cut_anywhere_in_its_head_is_unavailable() -> None:
-    whole = ok(b'{"hits":{"hits":[]}}')
-    head = whole.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
-    with fake_engine() as node:
-        address = read_address(node.url)
-        assert isinstance(address, EngineAddress)
-        client = connect(Upstream(address))
-        for n_bytes in range(len(head) + 1):
-            node.answer = lambda received, n_bytes=n_bytes: whole[:n_bytes]  # type: ignore[misc]
-            with pytest.raises(StoreUnavailable), engine_errors(node.url):
-                client.search(index="pages")
-        node.answer = lambda received: whole
-        assert client.search(index="pages") == {"hits": {"hits": []}}
-        client.close()
 
 
 def test_the_waits_grow_to_a_bound_and_never_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from reranker.stores.engine.writable import WritableEngineStore
 from reranker.upstream.node_order import REST_S, NodeOrder
 from reranker.upstream.rights import SERVICE, Rights
 from tests.stores.fake_engine import FakeEngine, serve
-from tests.stores.samples import ALL, MAPPING, make_document, query, write_documents
+from tests.stores.samples import ALL, MAPPING, query
 from tests.support.listening import closed_port
 
 NO_HITS = {"hits": {"hits": []}}
@@ -78,28 +78,6 @@ def search(index: IndexReader, rights: Rights = SERVICE) -> None:
     assert index.knn(query(1, 0, 0, 0), 5, ALL, rights) == []
 
 
-def test_the_first_node_is_asked_as_long_as_it_takes_connections(two: tuple[WritableEngineStore, Node, Node]) -> None:
-    store, first, second = two
-    index = store.open("docs")
-    for _ in range(3):
-        search(index)
-    assert len(first.asked) == 5  # its version and the mapping too
-    assert second.asked == []
-
-
-def test_with_the_first_node_away_the_next_does_all(caplog: pytest.LogCaptureFixture) -> None:
-    second, port = Node(), closed_port()
-    with serve(second.answer) as fake, opened(port, fake) as store:
-        index = store.open("docs")
-        for _ in range(3):
-            search(index)
-        written = write_documents(store, "docs", [make_document("a")])
-        assert [one.error for one in written] == [None]
-    assert [record.getMessage() for record in caplog.records if "takes no connection" in record.getMessage()] == [
-        f"the engine at opensearch://127.0.0.1:{port} takes no connection"
-    ]
-
-
 @contextmanager
 def request_within(slots: Slots) -> Iterator[None]:
     set_current_request(RequestContext("one", waiting=slots.waiting))
@@ -144,46 +122,6 @@ def test_the_next_node_is_asked_with_the_callers_credentials(why: str) -> None:
         first.statuses = [503]
         search(index, Rights({"authorization": "Basic Y2FsbGVyOnB3"}))
     assert [headers["authorization"] for headers in other.headers] == ["Basic Y2FsbGVyOnB3"]
-
-
-def test_where_no_node_takes_a_connection_the_error_names_them_all() -> None:
-    with (
-        opened(closed_port(), closed_port()) as store,
-        pytest.raises(StoreUnavailable, match=r"127.0.0.1:\d+,127.0.0.1:\d+"),
-    ):
-        store.open("docs")
-
-
-@pytest.mark.parametrize("has_another", [False, True])
-def test_a_search_on_a_connection_that_breaks_is_sent_to_the_same_node_where_no_other_takes_it(
-    has_another: bool,
-) -> None:
-    node = Node()
-    with serve(node.answer) as fake, opened(fake, *([closed_port()] if has_another else [])) as store:
-        index = store.open("docs")
-        search(index)
-        node.asked.clear()
-        node.statuses = [0]
-        search(index)
-    assert node.asked == ["POST /docs/_search"] * 2
-
-
-# A killed node breaks each connection that was kept.
-@pytest.mark.parametrize(("status", "told"), [(0, "broke"), (502, "502"), (503, "503"), (504, "504")])
-def test_a_search_that_a_node_cannot_answer_now_goes_to_the_next_one_once(
-    two: tuple[WritableEngineStore, Node, Node], status: int, told: str
-) -> None:
-    store, first, second = two
-    index = store.open("docs")
-    search(index)
-    first.asked.clear()
-    first.statuses = [status, status]
-    search(index)
-    assert (first.asked, second.asked) == (["POST /docs/_search"], ["POST /docs/_search"])
-    second.statuses = [status]
-    with pytest.raises(StoreUnavailable, match=told):
-        search(index)
-    assert len(second.asked) == 2
 
 
 def test_a_claim_on_a_connection_that_breaks_is_not_sent_again(two: tuple[WritableEngineStore, Node, Node]) -> None:

@@ -66,12 +66,6 @@ def test_a_new_index_is_listed_described_and_empty(store: WritableStore, index: 
     assert store.open(index).idf().languages == {}
 
 
-def test_a_description_of_other_versions_comes_back_as_it_was(store: WritableStore, index: str) -> None:
-    made = IndexDescription(embeddings_version="ä/1", dim=300, mapping_version=7, tokenizer_version=9)
-    make_index(store, index, made)
-    assert store.open(index).description == made
-
-
 @pytest.mark.parametrize("name", ["", "Upper", "_own", "a/b", "..", "a,b", "*", "x" * 200])
 def test_a_name_that_no_index_can_have_is_bad_input_everywhere(read_only: ReadOnly, name: str) -> None:
     store = read_only.store
