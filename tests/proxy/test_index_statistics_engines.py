@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 import urllib3
 
-from reranker.embeddings import Embeddings
 from reranker.proxy import Proxy
-from reranker.proxy.index_statistics import IndexStatistics
-from reranker.stores import open_store
 from reranker.stores.engine.store import EngineStore
-from reranker.text.bags import WeightedBags
-from reranker.text.idf import IdfTable
 from reranker.upstream.nodes import Upstream
 from tests.support.calls import hits, make_index, post
 from tests.support.engines.sources import Engine
@@ -57,26 +51,6 @@ def test_rare_words_weigh_more_once_the_index_is_known(
     assert found(http, url, cats, text_fields=["text"]) == ["bread", "cat"]
 
 
-def test_hits_that_come_again_are_not_weighed_again(
-    http: urllib3.PoolManager, url: str, proxy: Proxy, cats: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    weighed = []
-
-    def noted(idf: IdfTable, bags: Sequence[Any], *more: Any) -> WeightedBags:
-        weighed.append(len(bags))
-        return weigh_all(idf, bags, *more)
-
-    weigh_all = IdfTable.weigh_all
-    monkeypatch.setattr(IdfTable, "weigh_all", noted)
-    first = found(http, url, cats, method="auto")
-    assert proxy.ranking.statistics.wait(30)
-    learned = found(http, url, cats, method="auto")
-    assert first != learned
-    assert sum(weighed) == 4
-    assert found(http, url, cats, method="auto") == learned
-    assert sum(weighed) == 4
-
-
 def test_hits_of_several_indices_are_weighed_by_all_of_them(
     http: urllib3.PoolManager, engine: Engine, url: str, proxy: Proxy, cats: str
 ) -> None:
@@ -95,65 +69,6 @@ def test_an_index_of_ours_is_not_sampled(http: urllib3.PoolManager, url: str, pr
     assert post(http, f"{url}/{ours}/_search", body).headers["X-Rerank-Status"] == "applied"
     assert proxy.ranking.statistics.wait(0)
     assert proxy.ranking.statistics._known == {}
-
-
-def test_an_index_that_is_deleted_is_forgotten(
-    http: urllib3.PoolManager, engine: Engine, embeddings: Embeddings, cats: str
-) -> None:
-    now = [0.0]
-    store = open_store(engine.url)
-    assert isinstance(store, EngineStore)
-    statistics = IndexStatistics(store, embeddings, lambda: now[0], lambda work: work())
-    for _ in range(2):
-        table = statistics.idf(cats)
-    assert table is not None
-    assert table.languages["en"].n_documents == 60
-    http.request("DELETE", f"{engine.url}/{cats}")
-    now[0] += 3_600
-    statistics.idf(cats)
-    assert statistics.idf(cats) is None
-    store.close()
-
-
-def test_an_index_without_sources_is_weighed_as_before(
-    http: urllib3.PoolManager, engine: Engine, embeddings: Embeddings, index_name: str
-) -> None:
-    documents = [{"text": "cat"}] * 60
-    make_index(http, engine.url, index_name, {"text": {"type": "text"}}, documents, _source={"enabled": False})
-    store = open_store(engine.url)
-    assert isinstance(store, EngineStore)
-    statistics = IndexStatistics(store, embeddings, start=lambda work: work())
-    statistics.idf(index_name)
-    assert statistics.idf(index_name) is None
-    known = statistics.statistics(index_name)
-    assert known is not None
-    assert known.n_documents == 0
-    store.close()
-
-
-def test_indices_have_statistics_of_their_own(
-    http: urllib3.PoolManager, engine: Engine, embeddings: Embeddings, index_name: str
-) -> None:
-    names = {f"{index_name}-{word}": word for word in ("cat", "chat", "water")}
-    store = open_store(engine.url)
-    assert isinstance(store, EngineStore)
-    statistics = IndexStatistics(store, embeddings)
-    for name, word in names.items():
-        make_index(http, engine.url, name, {}, [{"text": word}] * 60)
-        statistics.idf(name)
-    assert statistics.wait(30)
-    terms = {
-        names[name]: {
-            (language, tuple(frequencies.term_ids.tolist()), tuple(frequencies.counts.tolist()))
-            for language, frequencies in table.languages.items()
-        }
-        for name in names
-        if (table := statistics.idf(name)) is not None
-    }
-    assert terms == {"cat": {("en", (0,), (60,))}, "chat": {("fr", (5,), (60,))}, "water": {("en", (2,), (60,))}}
-    store.close()
-    for name in names:
-        http.request("DELETE", f"{engine.url}/{name}")
 
 
 def test_the_sample_is_asked_for_with_the_services_own_rights_and_not_the_callers(

@@ -70,16 +70,6 @@ def test_a_line_is_answered_as_its_search_alone(http: urllib3.PoolManager, url: 
     assert words(line) == BY_CHAT[1:5]
 
 
-def test_the_status_says_how_many_went_which_way(http: urllib3.PoolManager, url: str, foreign: str) -> None:
-    sorted_ = {"query": {"match": {"parts.body": "dog"}}, "sort": ["n"]}
-    answer = multi_search(http, f"{url}/{foreign}/_msearch", {}, {**EVERY, "ext": chat()}, {}, sorted_, {}, sorted_)
-    assert (answer.headers["X-Rerank-Status"], answer.headers["X-Rerank-Reason"]) == ("applied", "applied=1, sorted=2")
-    answer = multi_search(http, f"{url}/{foreign}/_msearch", {}, sorted_)
-    assert (answer.headers["X-Rerank-Status"], answer.headers["X-Rerank-Reason"]) == ("skipped", "sorted")
-    answer = multi_search(http, f"{url}/{foreign}/_msearch", {}, {**EVERY, "ext": chat()})
-    assert (answer.headers["X-Rerank-Status"], "X-Rerank-Reason" in answer.headers) == ("applied", False)
-
-
 def test_a_broken_section_is_refused_with_its_line(http: urllib3.PoolManager, url: str, foreign: str) -> None:
     answer = multi_search(http, f"{url}/{foreign}/_msearch", {}, EVERY, {}, {**EVERY, "ext": chat(window_size=0)})
     assert answer.status == 400

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
-import urllib3
 from flask.testing import FlaskClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,8 +14,7 @@ from hypothesis import strategies as st
 from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
-from tests.support.calls import chat, hits, make_index, post
-from tests.support.engines.sources import Engine
+from tests.support.calls import chat
 from tests.support.fake_engine import Received, fake_engine, ok
 from tests.support.tiny import POSITIONS
 
@@ -79,26 +76,3 @@ def test_pages_hold_each_hit_once_and_agree(
     assert sorted(whole) == sorted(str(n) for n in range(len(texts)))
     assert whole[window:] == [str(n) for n in range(len(texts))][window:]
     assert walk(ask, window, page_sizes, len(texts)) == whole
-
-
-@pytest.mark.any_engine
-@pytest.mark.engine
-def test_pages_of_a_real_engine_agree(
-    http: urllib3.PoolManager, engine: Engine, url: str, index_name: str, tmp_path: Path
-) -> None:
-    documents = [{"body": f"{TEXTS[n % len(TEXTS)]} {'qqq ' * (n % 5 + 1)}"} for n in range(60)]
-    make_index(http, engine.url, index_name, {"body": {"type": "text"}}, documents)
-
-    def ask(offset: int, size: int, window: int) -> list[str]:
-        # With ties in the engine's own scores, which it breaks in the same way each time.
-        body = {"query": {"match": {"body": "qqq"}}, "from": offset, "size": size, "ext": chat(window_size=window)}
-        return [hit["_id"] for hit in hits(post(http, f"{url}/{index_name}/_search", body))]
-
-    @settings(max_examples=15, deadline=None)
-    @given(window=st.integers(1, 70), page_sizes=sizes)
-    def agree(window: int, page_sizes: list[int]) -> None:
-        whole = ask(0, len(documents), window)
-        assert sorted(whole, key=int) == [str(n) for n in range(len(documents))]
-        assert walk(ask, window, page_sizes, len(documents)) == whole
-
-    agree()

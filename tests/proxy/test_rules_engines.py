@@ -280,16 +280,6 @@ def test_details_are_given_where_they_are_asked_for(
     assert all("_rerank" not in hit for hit in plain)
 
 
-def test_templates_and_other_searches_pass(http: urllib3.PoolManager, engine: Engine, url: str, index: str) -> None:
-    body = {"source": {"query": {"match": {"body": "{{words}}"}}}, "params": {"words": "cat dog"}}
-    for path in (f"{index}/_search/template", f"{index}/_count", f"{index}/_validate/query", "_async_search"):
-        direct, answer = (
-            post(http, f"{where}/{path}?filter_path=hits,count,valid,error", body) for where in (engine.url, url)
-        )
-        assert (answer.status, answer.data) == (direct.status, direct.data)
-        assert "X-Rerank-Status" not in answer.headers
-
-
 def test_what_is_written_as_it_came_is_not_written_anew(
     http: urllib3.PoolManager, engine: Engine, url: str, index_name: str
 ) -> None:

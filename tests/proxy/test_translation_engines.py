@@ -18,7 +18,7 @@ from reranker.service.settings import Settings
 from reranker.stores import open_store
 from sinkrank.demo import load_parallel_texts
 from sinkrank.demo.trained import train_on
-from tests.support.calls import hits, make_index, multi_search, post
+from tests.support.calls import hits, make_index, post
 from tests.support.engines.sources import Engine
 from tests.support.service import serving
 
@@ -128,42 +128,11 @@ def test_every_kind_of_text_query_is_translated(
     assert "garden" in ids(answer)[:3]
 
 
-def test_the_query_of_the_url_is_translated(http: urllib3.PoolManager, url: str, english: str) -> None:
-    answer = http.request("GET", f"{url}/{english}/_search?q=Pflanzen&df=text&size=3")
-    assert answer.headers.get("X-Rerank-Reason") == "translated", answer.data
-    assert "garden" in ids(answer)
-
-
 def test_the_translated_words_are_highlighted(http: urllib3.PoolManager, url: str, english: str) -> None:
     body = {"query": {"match": {"text": "Pflanzen"}}, "highlight": {"fields": {"text": {}}}}
     answer = post(http, f"{url}/{english}/_search", body)
     marked = " ".join(fragment for hit in hits(answer) for fragment in hit["highlight"]["text"])
     assert "<em>plant" in marked
-
-
-def test_pages_go_through_one_order(http: urllib3.PoolManager, url: str, english: str) -> None:
-    whole = ids(post(http, f"{url}/{english}/_search", {"query": {"match": {"text": "Pflanzen Garten"}}, "size": 10}))
-    assert len(whole) > 2
-    for window in ({}, {"ext": {"rerank": {"window_size": 2}}}):
-        pages: list[str] = []
-        for start in range(len(whole)):
-            body = {"query": {"match": {"text": "Pflanzen Garten"}}, "from": start, "size": 1, **window}
-            pages += ids(post(http, f"{url}/{english}/_search", body))
-        assert sorted(pages) == sorted(whole)
-
-
-def test_a_multi_search_is_translated_line_by_line(http: urllib3.PoolManager, url: str, english: str) -> None:
-    lines = [
-        {"index": english},
-        {"query": {"match": {"text": "Pflanzen"}}},
-        {"index": english},
-        {"query": {"match": {"text": "plants"}}},
-        {"index": english},
-        {"query": {"match": {"text": "zzzz"}}},
-    ]
-    answer = multi_search(http, f"{url}/_msearch", *lines)
-    assert answer.headers["X-Rerank-Reason"] == "applied=1, translated=1, unknown_words=1"
-    assert "garden" in ids(answer.json()["responses"][0])[:3]
 
 
 def test_a_long_query_in_many_fields_is_taken_by_the_engine(http: urllib3.PoolManager, url: str, english: str) -> None:

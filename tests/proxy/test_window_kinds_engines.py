@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -58,9 +57,6 @@ class Remembering(WindowKinds):
     def kind_for(self, plan: WindowPlan, caller: bytes, names: tuple[str, ...], text: str) -> str | None:
         self.asked.append(super().kind_for(plan, caller, names, text))
         return self.asked[-1]
-
-    def rest_over(self) -> None:
-        self._resting.clear()
 
     def failed(self, caller: bytes, names: tuple[str, ...]) -> None:
         self.n_failures += 1
@@ -445,26 +441,6 @@ def test_a_page_has_of_each_document_what_the_engines_filter_leaves(both: BothWa
     assert {hit["_id"]: hit.get("_source") for hit in hits} == {hit["_id"]: hit.get("_source") for hit in expected}
 
 
-def test_a_filtered_page_keeps_the_numbers_of_the_document(both: BothWays, own_copy: str) -> None:
-    name, url = f"{own_copy}-ours", both.engine.url
-    hit = both.http.request("GET", f"{url}/{name}/_search?size=1").json()["hits"]["hits"][0]
-    members = '"metadata": {"n": 1.10, "huge": 123456789012345678901234567890}'
-    document = (
-        f"{json.dumps({key: hit['_source'][key] for key in ('bag', 'lang', 'doc_id', 'text')})[:-1]}, {members}}}"
-    )
-    headers = {"Content-Type": "application/json"}
-    place = f"{url}/{name}/_doc/{hit['_id']}?refresh=true"
-    assert both.http.request("PUT", place, body=document.encode(), headers=headers).status == 200
-    body = {"query": {"match": {"text.en": " ".join(hit["_source"]["text"]["en"].split())}}, "size": 30}
-    body["_source"] = ["metadata", "lang"]
-    assert both.compare(f"/{name}/_search", body) == STORED_BAGS
-    # OpenSearch 3 writes the documents of an index with vectors anew, 1.10 as 1.1; otherwise they stand as they came.
-    whole = both.http.request("GET", f"{url}/{name}/_doc/{hit['_id']}").data.decode()
-    (kept,) = re.findall(r'"metadata": ?\{[^}]*\}', whole)
-    assert kept == members or both.engine.name.startswith("opensearch-3")
-    assert kept in both.send(f"/{name}/_search", body).text
-
-
 def change_after_window(both: BothWays, change: Callable[[], None]) -> None:
     """Makes a change once, between the next ids-only window and its page."""
     upstream, pending = both.ids_only.upstream, [change]
@@ -649,35 +625,6 @@ def test_an_index_of_ours_that_is_made_anew_is_not_ranked_by_its_old_bags(
     answer = both.send(f"/{name}/_search", body)
     assert both.kinds.n_failures == 1
     assert without_time(answer) == without_time(both.send(f"/{name}/_search", body, is_whole=True))
-
-
-def test_searches_during_updates_have_whole_pages(both: BothWays, own_copy: str) -> None:
-    is_over = threading.Event()
-
-    def update() -> None:
-        with urllib3.PoolManager(retries=False) as http:
-            n = 0
-            while not is_over.is_set():
-                n += 1
-                document = {"t": text_of(n), "n": n}
-                place = f"{both.engine.url}/{own_copy}/_doc/{n % N_DOCUMENTS}?refresh=true"
-                http.request("DELETE", place) if n % 5 == 0 else http.request("PUT", place, json=document)
-
-    thread = threading.Thread(target=update)
-    thread.start()
-    try:
-        for _ in range(40):
-            both.kinds.rest_over()
-            answer = both.send(f"/{own_copy}/_search", search("t", "cat dog"))
-            hits = answer.get_json()["hits"]["hits"]
-            assert answer.headers["X-Rerank-Status"] == "applied"
-            assert len({hit["_id"] for hit in hits}) == len(hits) == 5
-            scores = [hit["_score"] for hit in hits]
-            assert scores == sorted(scores, reverse=True)
-            assert all({"cat", "dog"} & set(hit["_source"]["t"].split()) for hit in hits)
-    finally:
-        is_over.set()
-        thread.join(60)
 
 
 @given(

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.ranking.scores import score
+from reranker.ranking.scores import WINDOW_FLOOR, score, scores_behind
 from reranker.search.fusion import reciprocal_rank_fusion
 from reranker.text.documents import Candidate
 
@@ -46,3 +46,9 @@ def test_equal_sums_are_ordered_by_best_rank_and_then_by_id():
 
 def test_fusion_keeps_no_more_than_the_depth():
     assert len(reciprocal_rank_fusion([run("a", "b", "c")], depth=2)) == 2
+
+
+def test_hits_behind_the_window_score_less_than_any_in_it():
+    assert scores_behind(100, 101, 1) == [0.019802]  # 0.02 · 100 / 101
+    assert scores_behind(100, 101, 1)[0] < WINDOW_FLOOR
+    assert scores_behind(1, 10_000_000, 2) == [1e-06, 1e-06]  # nothing is lower, and 0 is no score
