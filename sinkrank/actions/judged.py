@@ -1,10 +1,10 @@
-"""`sinkrank evaluate --qrels … --queries …`: compares methods on judged queries, as tables and files."""
+"""`sinkrank evaluate`: compares methods on judged queries, as tables and files."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ingest.progress import Progress
     from reranker.search.searcher import Searcher
     from reranker.service.settings import Settings
+    from reranker.text.documents import Document
     from sinkrank.evaluation.comparison import ComparedRun, QueryMove, Run, Way
     from sinkrank.evaluation.judgments import JudgedQuery
 
@@ -64,12 +65,14 @@ class Searching:
     Attributes:
         way_of: the way to search by a method.
         run: runs queries in a way, and measures the results.
+        documents: draws up to so many documents of the index.
         outcomes: of searches through the proxy, the number of each outcome by the name of the way; otherwise None.
     """
 
     index: str
     way_of: Callable[[str], Way]
     run: Callable[[Way, Sequence[JudgedQuery], Progress], Run]
+    documents: Callable[[int], Iterable[Document]]
     outcomes: Mapping[str, Counter[str]] | None = None
 
 
@@ -82,28 +85,41 @@ def searching(settings: Settings, searcher: Searcher) -> Searching:
         index,
         lambda method: way_of(settings, method),
         lambda way, queries, progress: run_way(way, searcher, index, queries, progress),
+        searcher.open(index).reader.random_documents,
     )
 
 
 def compare(
     opening: AbstractContextManager[Searching],
     queries: Path | None,
-    qrels: Path,
+    qrels: Path | None,
     methods: Sequence[str],
     folder: Path | None,
     as_json: bool,
 ) -> None:
-    """Compares each method with the first stage alone. Prints, and writes a report and TREC runs into a folder."""
+    """Compares each method with the first stage alone. Prints, and writes a report and TREC runs into a folder.
+
+    Args:
+        qrels: None takes titles of the index as queries, whose document is known.
+    """
     from sinkrank.evaluation.judgments import read_judged_queries
+    from sinkrank.evaluation.known_queries import N_DOCUMENTS, known_queries, sentence
 
     names = after_first_stage(methods)
-    judged = read_judged_queries(queries, qrels)
+    judged = None if qrels is None else read_judged_queries(queries, qrels)
     with opening as searching, output.progress_bars() as progress:
+        if judged is None:
+            judged = known_queries(searching.documents(N_DOCUMENTS))
         runs = [searching.run(searching.way_of(name), judged, progress) for name in names]
     outcomes = {name: outcome for name, outcome in (searching.outcomes or {}).items() if name != "none"}
     more = {} if searching.outcomes is None else {"searches": outcomes}
-    present(searching.index, runs, judged, folder, as_json, more)
+    summed = present(searching.index, runs, judged, folder, as_json, more)
     if not as_json:
+        if qrels is None:
+            for each in summed:
+                if each.difference is not None:
+                    told = sentence(each.difference, len(judged))
+                    output.results().print(f"\n{each.run.way.name}, {told}", markup=False)
         for name, outcome in outcomes.items():
             counted = ", ".join(f"{n} {what}" for what, n in outcome.most_common())
             output.results().print(f"\nsearches by {name}: {counted}", markup=False)
@@ -116,8 +132,8 @@ def present(
     folder: Path | None,
     as_json: bool,
     more: Mapping[str, Any] = MappingProxyType({}),
-) -> None:
-    """Prints the comparison of the runs with the first one, and writes it into a folder.
+) -> Sequence[ComparedRun]:
+    """Prints the comparison of the runs with the first one, writes it into a folder, and returns it.
 
     Args:
         more: added to the report in JSON.
@@ -132,11 +148,12 @@ def present(
         output.talk().print(f"written: {folder}", markup=False)
     if as_json:
         output.print_json(report)
-        return
+        return summed
     console = output.results()
     console.print(comparison_table(summed, console.width))
     for line in _moved(runs, moves):
         console.print(line, markup=False)
+    return summed
 
 
 def comparison_table(summed: Sequence[ComparedRun], width: int) -> Group:

@@ -23,6 +23,7 @@ def opened(settings: Settings, template: Path | None) -> Iterator[Searching]:
         StoreUnavailable, WrongParameter, BadInput, NotFound: as `in_process_proxy.is_foreign` and `opened_proxy`.
     """
     from sinkrank.evaluation.comparison import Way
+    from sinkrank.evaluation.known_queries import documents_of_hits
     from sinkrank.evaluation.proxy_way import FIRST_STAGE, ProxySearches
 
     parameters = resources.parameters_of(settings)
@@ -34,6 +35,13 @@ def opened(settings: Settings, template: Path | None) -> Iterator[Searching]:
         if template is None and not in_process_proxy.is_foreign(searcher.store, settings.index):
             yield judged.searching(settings, searcher)
             return
+        engine = in_process_proxy.check_engine(settings, searcher.store)
         proxy, index, read = in_process_proxy.opened_proxy(settings, searcher.store, searcher.embeddings, template)
         searches = ProxySearches(proxy, read, index, in_process_proxy.caller_headers(settings))
-        yield judged.Searching(index, way_of, searches.run, searches.outcomes)
+        yield judged.Searching(
+            index,
+            way_of,
+            searches.run,
+            lambda n: documents_of_hits(engine.sample(index, (), n)),
+            searches.outcomes,
+        )

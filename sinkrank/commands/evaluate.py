@@ -1,4 +1,4 @@
-"""`sinkrank evaluate`: measures methods on an index with relevance judgments."""
+"""`sinkrank evaluate`: measures methods on an index."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ def evaluate(
     output_folder: options.ReportFolder = None,
     json_: options.Json = False,
 ) -> None:
-    """Compare the methods with the first stage alone on an index with relevance judgments, with tests of significance.
+    """Compare the methods with the first stage alone on an index, with tests of significance.
 
+    Without relevance judgments, titles of the index are the queries, and each is to find its document.
     An index that Sinkrank did not make is searched through the proxy.
 
     Example: [bold]sinkrank evaluate --qrels qrels.txt --queries queries.jsonl --index pages --methods auto[/bold]
     """
-    if qrels is None:
-        raise typer.BadParameter("give the judgments of your index", param_hint="--qrels")
+    if qrels is None and queries is not None:
+        raise typer.BadParameter("give the judgments of these queries", param_hint="--qrels")
     from sinkrank.actions import judged, judged_proxy
 
     _check_folder(output_folder)

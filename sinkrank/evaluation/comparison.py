@@ -12,7 +12,7 @@ from reranker.stores.base.filters import Filters
 from reranker.transport import Parameters
 from sinkrank.evaluation.judgments import JudgedQuery
 from sinkrank.evaluation.measures import MEASURES
-from sinkrank.evaluation.statistics import Interval, bootstrap_interval, holm, randomisation_p
+from sinkrank.evaluation.statistics import Interval, bootstrap_interval, highest_share, holm, randomisation_p
 
 # People notice a loss of more than this.
 MUCH_WORSE = 0.1
@@ -62,6 +62,7 @@ class Difference:
 
     Attributes:
         n_much_worse: number of queries that lose more than `MUCH_WORSE`.
+        much_worse_at_most: their share of all such queries, not exceeded with 95 % confidence.
     """
 
     mean: float
@@ -69,6 +70,7 @@ class Difference:
     n_better: int
     n_worse: int
     n_much_worse: int
+    much_worse_at_most: float
 
 
 def run_way(
@@ -124,16 +126,19 @@ def differences(runs: Sequence[Run], baseline: Run, measure: str) -> dict[str, D
         for run in others
     ]
     p_values = holm([randomisation_p(change) for change in changes])
-    return {
-        run.way.name: Difference(
-            sum(change) / len(change),
-            p,
-            sum(each > 0 for each in change),
-            sum(each < 0 for each in change),
-            sum(each < -MUCH_WORSE for each in change),
-        )
-        for run, change, p in zip(others, changes, p_values, strict=True)
-    }
+    return {run.way.name: _difference(change, p) for run, change, p in zip(others, changes, p_values, strict=True)}
+
+
+def _difference(change: Sequence[float], p_value: float) -> Difference:
+    n_much_worse = sum(each < -MUCH_WORSE for each in change)
+    return Difference(
+        sum(change) / len(change),
+        p_value,
+        sum(each > 0 for each in change),
+        sum(each < 0 for each in change),
+        n_much_worse,
+        highest_share(n_much_worse, len(change)),
+    )
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,9 @@
-"""Tests whether differences between systems are due to chance: paired randomisation, Holm's correction, bootstrap."""
+"""Tests whether differences between systems are due to chance: paired randomisation, Holm's correction, bootstrap,
+and bounds of shares."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -14,6 +16,8 @@ SEED = 2018
 # Differences times resamples in one batch, some 100 MB.
 _BATCH_VALUES = 4_000_000
 _CONFIDENCE = 0.95
+# To the digits of a float.
+_HALVINGS = 50
 # Sums of the same numbers in another order differ by rounding.
 _ROUNDING = 100 * np.finfo(np.float64).eps
 
@@ -86,6 +90,29 @@ def holm(p_values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, p_values[place] * (len(p_values) - rank)))
         adjusted[place] = highest
     return adjusted
+
+
+def highest_share(n_found: int, n: int) -> float:
+    """Returns the share of all cases that is not exceeded with 95 % confidence, where `n_found` of `n` are such cases
+    (Clopper and Pearson 1934, one-sided).
+
+    It is the share by which `n_found` or fewer of `n` have a chance of 5 %.
+
+    Args:
+        n_found: 0 to n; n is at least 1.
+
+    >>> round(highest_share(0, 300), 4)  # the rule of three: some 3 / n
+    0.0099
+    """
+    if n_found >= n:
+        return 1.0
+    ways = [math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) for k in range(n_found + 1)]
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        share = (low + high) / 2
+        logs = (way + k * math.log(share) + (n - k) * math.log1p(-share) for k, way in enumerate(ways))
+        low, high = (share, high) if sum(map(math.exp, logs)) > 1.0 - _CONFIDENCE else (low, share)
+    return high
 
 
 def bootstrap_interval(sums: ArrayLike, counts: ArrayLike, seed: int = SEED) -> Interval:

@@ -28,6 +28,7 @@ DOCUMENTS = [
     {"title": first, "text": f"{second} {third}", "sku": "zzz"}
     for first, second, third in itertools.product(WORDS, repeat=3)
 ]
+PAIRS = list(itertools.permutations(WORDS, 2))
 TEMPLATE = {"query": {"multi_match": {"query": "{{text}}", "fields": ["title^5", "text"]}}}
 PROPERTIES = {
     "title": {"type": "text", "fields": {"raw": {"type": "keyword"}}},
@@ -102,6 +103,18 @@ def test_a_person_reads_how_many_searches_were_reranked_and_why_others_were_not(
     assert result.stdout.endswith("searches by rwmd: 24 applied, 1 skipped unknown_words\n")
 
 
+def test_without_judgments_the_titles_of_the_index_are_the_queries(
+    run: Run, make: MakeIndex, arguments: list[str], engine: Engine
+) -> None:
+    index = make([{"title": f"{first} {second} q{n}", "text": first} for n, (first, second) in enumerate(PAIRS)])
+    report = json.loads(run("evaluate", *arguments[4:], "--index", index, "--methods", "auto", "--json").stdout)
+    assert {one["query"] for one in report["queries"]} == {f"{a} {b} q{n}" for n, (a, b) in enumerate(PAIRS)}
+    # A word of its own finds each.
+    assert report["methods"]["auto"]["difference"]["much_worse_at_most"] == pytest.approx(1 - 0.05 ** (1 / 20))
+    found = checks(run, *arguments[4:], "--index", index, exits=None)
+    assert found[f"order of {index}"]["message"].startswith("on 20 titles or first sentences of its documents: better ")
+
+
 def test_an_engine_with_indices_of_others_alone_is_said_to_hold_none_that_sinkrank_made(
     run: Run, make: MakeIndex, engine: Engine
 ) -> None:
@@ -132,9 +145,8 @@ def test_what_cannot_be_is_said(
     assert told in run("evaluate", *arguments, "--index", make(), *more, exits=code).stderr
 
 
-def test_a_template_without_an_index_or_without_judgments(run: Run, arguments: list[str]) -> None:
+def test_a_template_without_an_index(run: Run, arguments: list[str]) -> None:
     assert "--index NAME" in run("evaluate", *arguments, "--template", "template.json", exits=2).stderr
-    assert "--qrels" in run("evaluate", "--template", "template.json", exits=2).stderr
 
 
 def test_an_index_without_text_fields_needs_a_template(run: Run, make: MakeIndex, arguments: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""`sinkrank evaluate --qrels` and `sinkrank tune` on a small index."""
+"""`sinkrank evaluate` and `sinkrank tune` on a small index."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sinkrank.evaluation.comparison import Run, Way
 from sinkrank.evaluation.measures import MEASURES
 from sinkrank.evaluation.tuning import Tuning
 from tests.support.commands import Run as RunCommand
+from tests.support.commands import write_rows
 
 pytestmark = pytest.mark.usefixtures("indexed")
 
@@ -51,6 +52,36 @@ def test_ratings_in_csv_need_no_file_of_queries(run: RunCommand, tmp_path: Path)
     report = json.loads(run("evaluate", "--qrels", str(tmp_path / "ratings.csv"), "--methods", "auto", "--json").stdout)
     assert [(one["query_id"], one["query"]) for one in report["queries"]] == [("1", "chat"), ("2", "chien")]
     assert report["methods"]["auto"]["means"]["MRR"] == 1.0  # chat alone before chat with chien
+
+
+@pytest.fixture
+def titled(run: RunCommand, tmp_path: Path) -> str:
+    """An index of 25 documents, each of which alone has a word of its title."""
+    rows = [{"id": f"{n}", "language": "en", "title": f"cat q{n}", "text": "dog"} for n in range(25)]
+    run("ingest", str(write_rows(tmp_path / "titled.jsonl", rows)), "--index", "titled")
+    return "titled"
+
+
+def test_without_judgments_each_title_is_to_find_its_document(
+    run: RunCommand, titled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SINKRANK_FIRST_STAGE", "bm25")  # kNN takes them for the same
+    options = ["--index", titled, "--methods", "auto"]
+    report = json.loads(run("evaluate", *options, "--json").stdout)
+    assert {one["query"] for one in report["queries"]} == {f"cat q{n}" for n in range(25)}
+    difference = report["methods"]["auto"]["difference"]
+    assert (difference["n_better"], difference["n_worse"]) == (0, 0)
+    assert difference["much_worse_at_most"] == pytest.approx(1 - 0.05 ** (1 / 25))
+    # 1 - .05^(1/25) is .1129.
+    told = "on 25 titles or first sentences of its documents: better 0, worse 0; with 95 % confidence at most 11.3%"
+    assert f"auto, {told}" in run("evaluate", *options).stdout
+    checks = json.loads(run("doctor", "--index", titled, "--json").stdout)["checks"]
+    assert [check["message"][: len(told)] for check in checks if check["name"] == "order of titled"] == [told]
+
+
+def test_queries_without_judgments_and_too_few_titles_are_refused(run: RunCommand, files: list[str]) -> None:
+    assert "give the judgments of these queries" in run("evaluate", *files[:2], exits=2).stderr
+    assert "1 documents have a title" in run("evaluate", "--index", "documents", exits=1).stderr
 
 
 def test_tune_needs_judgments(run: RunCommand) -> None:

@@ -10,6 +10,7 @@ from math import log2
 from pathlib import Path
 
 import pytest
+from scipy import stats
 
 from reranker import Parameters
 from reranker.base.errors import BadInput, NotFound
@@ -163,7 +164,9 @@ def test_a_difference_is_tested_query_by_query_and_corrected() -> None:
 def test_queries_that_lose_more_than_a_tenth_are_counted() -> None:
     first = made("none", [0.5, 0.5, 0.5, 0.5])
     worse = made("auto", [0.39, 0.41, 0.0, 0.9])  # by 0.11, 0.09 and 0.5
-    assert differences([first, worse], first, "nDCG@10")["auto"].n_much_worse == 2
+    found = differences([first, worse], first, "nDCG@10")["auto"]
+    assert found.n_much_worse == 2
+    assert found.much_worse_at_most == pytest.approx(stats.beta.ppf(0.95, 3, 2))  # 2 of 4
 
 
 def test_moves_name_the_rank_of_each_judged_document(searcher: Searcher) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sinkrank.evaluation.statistics import bootstrap_interval, holm, randomisation_p
+from sinkrank.evaluation.statistics import bootstrap_interval, highest_share, holm, randomisation_p
 
 
 @pytest.mark.parametrize("pairs", [[1.0, 2.0, 3.0, 4.0], [1.0, 0.0, 2.0, 0.0, 3.0, 4.0]], ids=["four", "and zeros"])
@@ -98,3 +98,18 @@ def test_sums_and_counts_must_be_of_the_same_units() -> None:
         bootstrap_interval([1.0, 2.0], [1])
     with pytest.raises(ValueError, match="0 observations"):
         bootstrap_interval([1.0, 2.0], [1, 0])
+
+
+@pytest.mark.parametrize(
+    ("n_found", "n", "share"),
+    [
+        (0, 300, 1 - 0.05 ** (1 / 300)),  # (1 - p)^300 = .05
+        (1, 2, 0.95**0.5),  # 1 - p² = .05
+        (2, 2, 1.0),
+        (0, 1, 0.95),
+        (6, 300, stats.beta.ppf(0.95, 7, 294)),
+        (150, 2_000, stats.beta.ppf(0.95, 151, 1_850)),
+    ],
+)
+def test_the_highest_share_is_that_of_clopper_and_pearson(n_found: int, n: int, share: float) -> None:
+    assert highest_share(n_found, n) == pytest.approx(share, rel=1e-9)
