@@ -113,14 +113,6 @@ def test_a_hit_opens_into_its_transport(open_page: OpenPage, address: str) -> No
     assert f"{explained['distance']:.4f}" in page.locator(".sums").inner_text()
 
 
-def test_near_words_have_another_colour_than_far_ones(open_page: OpenPage) -> None:
-    page = open_page("?query=cat&method=sinkhorn&hit=d11")
-    colour = "band => getComputedStyle(band).stroke"
-    near = page.locator(".band[data-document='cat']").evaluate(colour)
-    far = page.locator(".band[data-document='water']").evaluate(colour)
-    assert near != far
-
-
 def test_the_words_of_the_document_are_shaded_by_their_mass(open_page: OpenPage, address: str) -> None:
     page = open_page("?query=cat+water&method=sinkhorn&hit=d11")
     expect(page.locator(".document mark").first).to_be_visible()
@@ -349,13 +341,6 @@ def test_the_querys_words_and_their_nearest_are_marked_and_the_title_is_not_repe
     expect(hit.locator(".snippet mark.same")).to_have_text(["cat", "sleeps"])
 
 
-def test_languages_are_named(open_page: OpenPage) -> None:
-    page = open_page()
-    expect(page.get_by_label("Query language").locator("option")).to_have_text(
-        ["detected", "English (en)", "French (fr)"]
-    )
-
-
 def broken_rules(page: Page) -> list[tuple[str, str]]:
     """(rule, element) of what axe finds."""
     found = Axe().run(page).response["violations"]
@@ -407,18 +392,6 @@ def test_on_a_narrow_screen_either_order_is_one_press_away_wherever_one_is(open_
     wide = open_page("?query=cat+water")
     expect(wide.locator("#before li").first).to_be_visible()
     expect(wide.locator("#orders")).to_be_hidden()
-
-
-def test_numbers_stay_on_one_line_on_a_narrow_screen(open_page: OpenPage) -> None:
-    page = open_page("?query=cat+water&hit=d11&first_stage=bm25", viewport={"width": 360, "height": 740})
-    expect(page.locator(".parts .number").first).to_be_visible()
-    lines = """cells => cells.map((cell) => {
-      const range = document.createRange();
-      range.selectNodeContents(cell);
-      return range.getClientRects().length;
-    })"""
-    assert set(page.locator("dialog .number").evaluate_all(lines)) == {1}
-    assert set(page.locator(".parts th").evaluate_all(lines)) == {1}
 
 
 @pytest.mark.parametrize("place", [".title", ".snippet"])

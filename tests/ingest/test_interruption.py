@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,15 +17,13 @@ import urllib3
 from reranker.base import retries
 from reranker.base.errors import BadInput
 from reranker.base.retries import Backoff
-from reranker.stores import open_store
 from reranker.stores.base.protocol import WritableStore
-from tests.ingest.faulty_proxy import Fault, faulty_proxy
+from tests.ingest.faulty_proxy import Fault
 from tests.ingest.runs import (
     N_DOCUMENTS,
     N_REJECTS,
     Runs,
     Stopping,
-    dropped,
     start,
     through_faults,
     write_rows,
@@ -112,27 +110,6 @@ def test_a_run_against_a_node_that_fails_now_and_then_ends_with_exactly_the_docu
         assert len(set(proxy.faults)) > 1
         assert (summary.indexed, summary.rejected) == (N_DOCUMENTS, N_REJECTS)
         runs.assert_whole(store, index)
-
-
-@pytest.mark.engine
-def test_a_node_that_stays_away_ends_the_run_and_the_next_one_goes_on_there(
-    engine: Engine, runs: Runs, new_index: Callable[[], str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(retries, "ENGINE", Backoff(8, 0.001))
-    index = new_index()
-    with dropped(engine.url, index) as direct:
-        with (
-            faulty_proxy(engine.url, lambda number: "pass" if number < 3 else "cut") as proxy,
-            closing(open_store(proxy.address)) as faulty,
-        ):
-            first = runs(faulty, index)
-        assert first.failure is not None
-        assert 0 < first.indexed < N_DOCUMENTS
-        # The run is known by the store's address; the proxy's is another.
-        with faulty_proxy(engine.url, lambda number: "pass") as healthy, closing(open_store(healthy.address)) as again:
-            second = runs(again, index)
-        assert (second.failure, second.indexed) == (None, N_DOCUMENTS)
-        runs.assert_whole(direct, index)
 
 
 @pytest.mark.engine

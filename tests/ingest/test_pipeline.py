@@ -11,20 +11,17 @@ from typing import Any
 
 import pytest
 
-from ingest.documents import Layout
 from ingest.pipeline import ingest
 from ingest.summary import IngestSummary
 from reranker.base.errors import (
     BadInput,
     NotFound,
-    NotOurIndex,
     StoreUnavailable,
-    UnknownLanguage,
     VersionMismatch,
 )
 from reranker.embeddings import Embeddings
 from reranker.stores.base.description import IndexDescription
-from reranker.stores.base.protocol import IndexReader, WritableStore
+from reranker.stores.base.protocol import WritableStore
 from reranker.stores.base.writing import Writable, WriteResult
 from tests.ingest.runs import Pages, Wrapped, source
 from tests.stores.samples import make_index
@@ -159,13 +156,6 @@ def test_rejected_rows_are_kept_whole_with_file_line_and_reason(pages: Pages) ->
     assert pages.store.open("pages").fetch("1").document.text == "chat"
 
 
-def test_rejected_rows_once_mended_come_in(pages: Pages) -> None:
-    summary = pages.ingest(document("1", "chat", "fx"))
-    mended = [row["raw"].replace("fx", "fr") for row in read_rejects(summary.rejects)]
-
-    assert pages.ingest(*mended).indexed == 1
-
-
 def test_a_document_that_the_store_refuses_is_rejected_with_the_stores_reason(pages: Pages) -> None:
     refusing = Refusing(pages.store, "2")
     rows = [document("1", "chat"), document("2", "eau"), document("3", "pain")]
@@ -205,25 +195,6 @@ def test_an_index_of_other_embeddings_is_refused_but_can_be_rebuilt(pages: Pages
 
     assert pages.ingest(document("1", "chat"), rebuild=True).indexed == 1
     assert pages.store.open("pages").description.embeddings_version == pages.embeddings.version
-
-
-@pytest.mark.parametrize("rebuild", [False, True])
-def test_an_index_that_is_not_ours_is_left_alone(pages: Pages, rebuild: bool) -> None:
-    foreign = Foreign(pages.store)
-    with pytest.raises(NotOurIndex, match="not made by Sinkrank"):
-        pages.ingest(document("1", "chat"), store=foreign, rebuild=rebuild)
-    assert foreign.dropped == []
-
-
-@pytest.mark.parametrize("index", ["_all", "Pages", "a/b", ""])
-def test_a_name_that_cannot_be_an_index_is_refused(pages: Pages, index: str) -> None:
-    with pytest.raises(BadInput, match="cannot be an index"):
-        replace(pages, name=index).ingest(document("1", "chat"))
-
-
-def test_a_wrong_default_language_is_refused_before_anything_is_read(pages: Pages) -> None:
-    with pytest.raises(UnknownLanguage, match="'fx'"):
-        pages.ingest(layout=Layout(default_language="fx"))
 
 
 def test_the_reject_file_must_be_writable_and_no_input(pages: Pages) -> None:
@@ -307,17 +278,3 @@ class Silent(Wrapped):
     def write_prepared(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
         list(documents)
         return iter(())
-
-
-class Foreign(Wrapped):
-    """Holds an index that another program made."""
-
-    def __init__(self, store: WritableStore) -> None:
-        super().__init__(store)
-        self.dropped: list[str] = []
-
-    def open(self, index: str) -> IndexReader:
-        raise NotOurIndex(f"index {index!r} was not made by Sinkrank")
-
-    def drop(self, index: str) -> None:
-        self.dropped.append(index)
