@@ -140,8 +140,3 @@ def prose(page):
 def test_a_line_of_prose_is_at_most_120_columns_wide(page):
     long = [number for number, line in prose(page.read_text(encoding="utf-8")) if len(line) > 120]
     assert not long, f"{page.name}: wrap lines {long} at 120 columns"
-
-
-def test_code_tables_and_the_targets_of_links_are_no_prose():
-    page = "# Title\n\n    code\n\n| a | table |\n```sh\nls\n```\nSee [here](https://example.org).\n"
-    assert prose(page) == [(1, "# Title"), (2, ""), (4, ""), (9, "See [here].")]

@@ -77,14 +77,6 @@ def test_a_store_that_is_there_is_replaced_only_when_asked(empty_home: Path, run
     assert shown["languages"] == {"fr": 2}
 
 
-def test_a_broken_file_leaves_no_store(empty_home: Path, run: Run) -> None:
-    (empty_home / "bad.vec").write_text("2 2\ncat 1 0\ndog nan 0.6\n")
-    result = run("embeddings", "import", "en=bad.vec", exits=1)
-    assert "bad.vec" in result.stderr
-    assert "Traceback" not in result.stderr
-    assert not (empty_home / ".sinkrank" / "embeddings").exists()
-
-
 def test_a_name_with_an_equals_sign_is_a_path_where_such_a_file_is(empty_home: Path) -> None:
     assert named_file("fr=a.vec", None) == (Path("a.vec"), "fr")
     assert named_file("a.vec", "fr") == (Path("a.vec"), "fr")

@@ -12,7 +12,7 @@ import pytest
 from ingest.embeddings.catalogue import CATALOGUE, WebFile
 from reranker.embeddings import Embeddings
 from tests.support.commands import Run
-from tests.support.tls_server import TlsServer, authority, page, status, tls_server
+from tests.support.tls_server import TlsServer, authority, page, tls_server
 
 __all__ = ["authority", "tls_server"]
 
@@ -87,11 +87,3 @@ def test_a_store_that_is_there_is_not_replaced_unasked(home: Path, run: Run, ser
     result = run("embeddings", "fetch", "fasttext-aligned", "--lang", "en", exits=1)
     assert "--replace" in result.stderr or "replace" in result.stderr
     assert not server.asked
-
-
-def test_what_cannot_be_fetched_leaves_the_store_that_is_there(home: Path, run: Run, server: TlsServer) -> None:
-    server.answers["/wiki.fr.align.vec"] = status(404)
-    before = Embeddings.open(home / ".sinkrank" / "embeddings").version
-    result = run("embeddings", "fetch", "fasttext-aligned", "--lang", "en,fr", "--replace", exits=1)
-    assert "the server answers 404" in result.stderr
-    assert Embeddings.open(home / ".sinkrank" / "embeddings").version == before

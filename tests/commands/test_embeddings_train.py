@@ -161,12 +161,6 @@ def test_a_few_documents_in_another_language_are_left_out_with_a_warning(empty_h
     assert "--group-field" in result.stderr
 
 
-def test_a_file_that_is_not_there_or_of_no_known_format_is_an_error(empty_home: Path, run: Run) -> None:
-    assert "there is no file 'none.jsonl'" in run("embeddings", "train", "none.jsonl", exits=1).stderr
-    (empty_home / "a.bin").write_bytes(b"\x00")
-    assert "does not say its format" in run("embeddings", "train", "a.bin", exits=1).stderr
-
-
 @pytest.mark.any_engine
 @pytest.mark.engine
 def test_the_documents_may_be_those_of_an_index(

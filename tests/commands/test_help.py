@@ -58,9 +58,3 @@ def test_each_line_of_a_paragraph_is_full_before_the_next_begins(command: tuple[
         lines = [line.strip() for line in paragraph.splitlines()]
         for line, following in pairwise(lines):
             assert len(line) + 1 + len(following.split()[0]) > 78, paragraph
-
-
-def test_every_command_is_looked_at() -> None:
-    assert ("ingest", "files") in COMMANDS
-    assert ("embeddings", "prepare") in COMMANDS
-    assert len(COMMANDS) > 20

@@ -120,14 +120,6 @@ def test_a_filter_of_another_form_is_wrong_use(run: Run, condition: str, said: s
     assert said in run("search", "cat", "--filter", "year=2001", "--filter", condition, exits=2).stderr
 
 
-def test_pages_go_through_the_hits_without_a_gap(run: Run) -> None:
-    pages = [
-        json.loads(run("search", "cat", "--lang", "en", "--from", str(start), "--size", "2", "--json").stdout)["hits"]
-        for start in (0, 2)
-    ]
-    assert [hit["rank"] for page in pages for hit in page] == [1, 2, 3, 4]
-
-
 def test_bm25_finds_a_word_without_an_embedding_and_says_which_it_was(run: Run, indexed: Path) -> None:
     (indexed / "more.jsonl").write_text('{"id": "fr/zebre", "language": "fr", "text": "zèbre"}\n')
     run("ingest", "more.jsonl")
@@ -268,22 +260,6 @@ def test_a_document_without_known_words_has_nothing_to_explain(run: Run, indexed
     result = run("explain", "cat", "fr/zebre", "--lang", "en", exits=1)
 
     assert "the document has no word with an embedding" in result.stderr
-
-
-def test_an_index_of_other_embeddings_is_refused_with_the_command_that_rebuilds_it(run: Run, indexed: Path) -> None:
-    (indexed / "tiny.vec").write_text("1 2\ncat 1 0\n")
-    (indexed / ".sinkrank" / "embeddings").rename(indexed / "old")
-    from reranker.embeddings import EmbeddingsWriter
-
-    with EmbeddingsWriter(indexed / ".sinkrank" / "embeddings", dim=2, source="test") as writer:
-        import numpy as np
-
-        writer.append("en", ["cat"], np.array([[1.0, 0.0]]))
-        writer.commit()
-
-    result = run("search", "cat", "--lang", "en", exits=1)
-
-    assert "sinkrank ingest FILE --index documents --rebuild" in result.stderr
 
 
 def test_without_embeddings_it_names_the_command_that_makes_them(run: Run) -> None:

@@ -2,8 +2,6 @@
 
 import json
 import pickle
-import subprocess
-import sys
 import zlib
 from math import cos, pi, sin, sqrt
 from threading import Thread
@@ -44,11 +42,6 @@ def test_terms_have_their_rows_in_the_order_of_writing(tiny):
     assert tiny.vectors[5] == pytest.approx(POSITIONS["fr"]["chat"])
 
 
-def test_a_term_of_another_language_is_not_known(tiny):
-    assert tiny.term_id("en", "chat") is None
-    assert tiny.term_id("de", "cat") is None
-
-
 def test_rows_are_normalised(tmp_path):
     assert write(tmp_path / "s", {"cat": (3, 4)}).vectors.tolist() == [pytest.approx([0.6, 0.8])]
 
@@ -74,12 +67,6 @@ def test_a_number_takes_no_embedding_however_near_its_spelling(tiny):
     bag = tiny.bag("cat1 cat 8601 dog2dog", "en")
     assert (bag.term_ids.tolist(), bag.counts.tolist(), bag.n_unknown) == ([0], [1], 3)
     assert bag.unknown_hashes.tolist() == sorted(map(zlib.crc32, [b"cat1", b"8601", b"dog2dog"]))
-
-
-def test_a_bag_of_tokens_repeats_its_answer_from_the_cache(tiny):
-    first, second = (tiny.bag_of_tokens(["water", "cat", "nothing"], "en") for _ in range(2))
-    assert first.term_ids.tolist() == second.term_ids.tolist() == [0, 2]
-    assert first.n_unknown == second.n_unknown == 1
 
 
 def test_a_bag_of_a_language_that_is_not_held_is_empty(tiny):
@@ -265,21 +252,6 @@ def test_a_pickled_store_that_was_replaced_meanwhile_is_a_version_mismatch(tmp_p
     write(tmp_path / "s", {"cow": (1, 0)}, replace=True)
     with pytest.raises(VersionMismatch, match="start the service again"):
         pickle.loads(pickled)
-
-
-def test_two_processes_open_one_store_at_a_time(tiny):
-    code = (
-        "import sys; from pathlib import Path; from reranker.embeddings import Embeddings\n"
-        "store = Embeddings.open(Path(sys.argv[1])); print(store.term_id('fr', 'pain'), flush=True); sys.stdin.read()"
-    )
-    processes = [
-        subprocess.Popen([sys.executable, "-c", code, str(tiny.path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        for _ in range(2)
-    ]
-    assert [process.stdout.readline() for process in processes] == [b"8\n", b"8\n"]
-    for process in processes:
-        process.communicate()
-        assert process.returncode == 0
 
 
 def test_threads_share_one_store(tiny, monkeypatch):

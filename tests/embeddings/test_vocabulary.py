@@ -36,21 +36,10 @@ def test_every_term_is_found_under_its_language_and_no_other_is(tmp_path, entrie
             assert vocabulary.find(language, absent) == -1
 
 
-def test_ten_thousand_terms_are_all_found(tmp_path):
-    entries = [("en", f"term{number}") for number in range(10_000)]
-    vocabulary = reopen(tmp_path, write(tmp_path, entries))
-    assert all(vocabulary.find("en", term) == number for number, (_, term) in enumerate(entries))
-
-
 def test_no_term_is_found_under_another_language_wherever_it_hashes_to(tmp_path):
     for number in range(40):  # two terms have four slots: every fourth of these falls on the other's place
         vocabulary = reopen(tmp_path, write(tmp_path, [("en", f"term{number}"), ("fr", "chat")]))
         assert vocabulary.find("fr", f"term{number}") == -1
-
-
-def test_one_spelling_is_two_terms_in_two_languages(tmp_path):
-    vocabulary = reopen(tmp_path, write(tmp_path, [("en", "pain"), ("fr", "pain")]))
-    assert (vocabulary.find("en", "pain"), vocabulary.find("fr", "pain"), vocabulary.find("de", "pain")) == (0, 1, -1)
 
 
 def test_a_term_given_twice_is_taken_once():

@@ -16,7 +16,7 @@ from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import METHODS, Parameters, candidate_costs, distances, threads
 from reranker.transport.methods import solve_problem
 from reranker.transport.problem import checked_problem
-from reranker.transport.threads import run, together, worthwhile
+from reranker.transport.threads import run, together
 from tests.transport.conftest import bag
 
 EVERY_KERNEL = [
@@ -66,15 +66,6 @@ def test_little_memory_gives_the_same_values(table, random_bag, documents, metho
     np.testing.assert_allclose(parts.values, whole.values, atol=1e-6)
 
 
-def test_parts_hold_no_more_terms_than_allowed_and_every_word_once(table, random_bag, documents):
-    parts = candidate_costs._parts(checked_problem(random_bag(5), documents, table), 100)
-    assert len(parts) > 3
-    assert all(len(part.terms) <= 100 or len(part.bags) == 1 for part in parts)
-    assert all(len(np.unique(part.terms)) == len(part.terms) for part in parts)
-    assert sum(len(part.bags) for part in parts) == len(documents)
-    np.testing.assert_array_equal(np.concatenate([part.terms[part.index] for part in parts]), documents.term_ids)
-
-
 def test_what_is_known_of_the_candidates_serves_the_next_query_and_changes_no_distance(table, random_bag, documents):
     first, second = random_bag(5), random_bag(40)
     problem = checked_problem(first, documents, table)
@@ -94,20 +85,6 @@ def test_a_moved_query_is_checked_like_the_first(table, random_bag, documents):
         problem.with_query(WeightedBag(np.array([400], np.int32), np.ones(1)))
 
 
-def test_little_work_takes_one_thread_and_much_work_takes_all():
-    assert [worthwhile(4, n) for n in (0, 7_999_999, 8_000_000, 10**10)] == [1, 1, 2, 4]
-
-
-def test_terms_are_distinct_and_ascending_and_those_of_a_candidate_that_does_not_fit_are_left_out():
-    bags = [[130, 63, 64, 0], [63, 127, 999], [1, 2, 128], [64]]
-    term_ids, offsets = np.concatenate(bags).astype(np.int32), np.cumsum([0, *map(len, bags)])
-    last, terms, index = loops.distinct_terms(term_ids, offsets, 0, 6, 1000)
-    assert (last, terms.tolist()) == (2, [0, 63, 64, 127, 130, 999])
-    assert index.tolist() == [4, 1, 2, 0, 1, 3, 5]
-    last, terms, index = loops.distinct_terms(term_ids, offsets, 2, 1, 1000)  # one candidate at least
-    assert (last, terms.tolist(), index.tolist()) == (3, [1, 2, 128], [0, 1, 2])
-
-
 def test_distinct_terms_are_those_of_numpy(documents):
     for n_terms in (400, 500_000):
         term_ids = (documents.term_ids.astype(np.int64) * 1249 % n_terms).astype(np.int32)
@@ -116,15 +93,6 @@ def test_distinct_terms_are_those_of_numpy(documents):
         assert found[0] == len(documents)
         np.testing.assert_array_equal(found[1], terms)
         np.testing.assert_array_equal(found[2], index)
-
-
-def test_pieces_hold_every_candidate_once_and_about_the_same_number_of_words(random_bag):
-    bags = WeightedBags.join([random_bag(1 + 13 * (k % 9)) for k in range(200)])
-    pieces = candidate_costs.pieces(bags.offsets, np.arange(200), 2)
-    assert [start for start, _ in pieces[1:]] == [end for _, end in pieces[:-1]]
-    assert (pieces[0][0], pieces[-1][1]) == (0, 200)
-    words = [bags.offsets[end] - bags.offsets[start] for start, end in pieces]
-    assert max(words) <= bags.offsets[-1] / len(pieces) + 2 * 105  # the longest document is 105 words
 
 
 def test_no_more_threads_work_than_allowed():

@@ -85,20 +85,6 @@ def test_a_document_without_a_word_has_none(table, random_bag):
     assert found[1] > 0
 
 
-def test_a_part_s_tables_are_computed_once_for_all_that_is_asked_of_it(table, random_bag, monkeypatch):
-    made = []
-    compute = candidate_costs.cost_table
-    monkeypatch.setattr(candidate_costs, "cost_table", lambda *arguments: made.append(1) or compute(*arguments))
-    monkeypatch.setattr(candidate_costs, "TABLE_BYTES", 40_000)
-    documents = [random_bag(1 + 3 * (k % 11)) for k in range(50)]
-    costs = costs_of(random_bag(19), documents, table)
-    for places in costs.parts():
-        solve_from(costs, [("rwmd", Parameters())], places)
-        dual_bounds(costs, places[:2])
-        solve_from(costs, [("sinkhorn", Parameters(0.02))], places[1:])
-    assert len(made) == len(costs.parts()) > 1
-
-
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_any_places_in_any_order_have_their_own_bounds(table, random_bag, n_threads, monkeypatch):
     query, documents = random_bag(19), [random_bag(1 + 3 * (k % 11)) for k in range(50)]

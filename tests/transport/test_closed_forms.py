@@ -3,11 +3,9 @@
 import numpy as np
 import ot
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import METHODS, Parameters, distances
+from reranker.transport import METHODS, distances
 from tests.transport.conftest import bag, exact_cost
 
 CHORD_30 = 2 * np.sin(np.radians(15))
@@ -66,33 +64,6 @@ def test_closed_forms_are_converged_without_error(table, random_bag, method, imp
     found = distances(random_bag(5), WeightedBags.join([random_bag(9)]), table, method, implementation=implementation)
     assert found.converged.all()
     assert (found.marginal_error == 0).all()
-
-
-def _bags(n_terms: int) -> st.SearchStrategy[WeightedBag]:
-    """Bags of 1 to 6 distinct terms with weights of at most 1 to 20."""
-
-    def make(parts: dict[int, int]) -> WeightedBag:
-        weights = np.array(list(parts.values()), np.float64)
-        return WeightedBag(np.array(list(parts), np.int32), weights / weights.sum())
-
-    return st.dictionaries(st.integers(0, n_terms - 1), st.integers(1, 20), min_size=1, max_size=6).map(make)
-
-
-@settings(max_examples=60, deadline=None)
-@given(_bags(30), _bags(30))
-def test_rwmd_is_below_emd_and_emd_below_converged_sinkhorn(query, document):
-    rows = np.random.default_rng(5).standard_normal((30, 3)).astype(np.float32)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    documents, thorough = WeightedBags.join([document]), Parameters(epsilon=0.1, n_iterations=10_000)
-    for implementation in ("reference", "compiled"):
-        rwmd, emd, sinkhorn = (
-            distances(query, documents, rows, method, thorough, implementation=implementation)
-            for method in ("rwmd", "emd", "sinkhorn")
-        )
-        assert sinkhorn.converged.all()
-        # Marginals are within 1e-6 then, which is worth at most 2e-6.
-        assert rwmd.values[0] <= emd.values[0] + 1e-6
-        assert emd.values[0] <= sinkhorn.values[0] + 4e-6
 
 
 @pytest.mark.parametrize("method", METHODS)

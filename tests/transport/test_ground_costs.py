@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import Parameters, candidate_costs, distances, solve
+from reranker.transport import Parameters, candidate_costs, distances
 from reranker.transport.candidate_costs import CandidateCosts
 from reranker.transport.problem import checked_problem
 from reranker.transport.solve import solve_from, table_precision
@@ -17,20 +17,6 @@ WAYS = [("rwmd", 0.1), ("sinkhorn", 0.1), ("relaxed", 0.1), ("sinkhorn", 0.02), 
 def documents(random_bag):
     nothing = WeightedBag(np.empty(0, np.int32), np.empty(0))
     return WeightedBags.join([random_bag(1 + 7 * (k % 13)) for k in range(30)] + [nothing] + [random_bag(200)])
-
-
-@pytest.fixture
-def made(monkeypatch):
-    """How many terms each table of costs was made for."""
-    sizes = []
-
-    def counted(query, terms, *rest):
-        sizes.append(len(terms))
-        return make(query, terms, *rest)
-
-    make = candidate_costs.cost_table
-    monkeypatch.setattr(candidate_costs, "cost_table", counted)
-    return sizes
 
 
 @pytest.mark.parametrize("table_bytes", [10_000, 2**25])
@@ -56,25 +42,6 @@ def test_no_place_gives_no_distance(table, random_bag, documents):
     nothing = np.empty(0, np.int64)
     for method in ("sinkhorn", "rwmd", "nbow"):
         assert len(solve_from(costs, [(method, Parameters())], nothing)[0].values) == 0
-
-
-def test_costs_are_computed_once_for_all_that_is_solved(table, random_bag, documents, made):
-    costs = CandidateCosts(checked_problem(random_bag(9), documents, table))
-    solve_from(costs, [("sinkhorn", Parameters(n_iterations=5))])
-    solve_from(costs, [("sinkhorn", Parameters(epsilon=0.05))], np.array([3, 4]))
-    solve_from(costs, [("relaxed", Parameters(tau=0.0)), ("rwmd", Parameters())])
-    assert len(made) == 1
-
-
-def test_both_parts_of_auto_are_solved_from_one_table(table, random_bag, documents, made, monkeypatch):
-    monkeypatch.setattr(solve, "is_short", lambda *_: False)
-    distances(random_bag(20), documents, table, "auto")
-    assert len(made) == 1
-    monkeypatch.setattr(candidate_costs, "TABLE_BYTES", 30_000)
-    made.clear()
-    query = random_bag(20)
-    distances(query, documents, table, "auto")
-    assert len(made) == len(candidate_costs._parts(checked_problem(query, documents, table), 30_000 // (32 * 4))) > 1
 
 
 def test_rwmd_is_the_larger_cost_of_each_word_s_nearest_word(table, random_bag, documents):

@@ -13,10 +13,7 @@ from reranker.transport import (
     Parameters,
     candidate_costs,
     distances,
-    exact,
     nearest_documents,
-    problem,
-    pruning,
 )
 from tests.transport.conftest import bag, exact_cost
 
@@ -33,20 +30,6 @@ def best_of_all(query, documents, table, k, method="emd", parameters=Parameters(
 @pytest.fixture
 def documents(random_bag):
     return WeightedBags.join([random_bag(1 + 7 * (k % 13)) for k in range(240)] + [NOTHING] + [random_bag(90)])
-
-
-@pytest.fixture
-def solved(monkeypatch):
-    """How many exact transports were solved, counted where they are."""
-    counted = []
-    solve = exact.distances
-
-    def count(a, bags, places, *arguments):
-        counted.extend(range(len(places)))
-        return solve(a, bags, places, *arguments)
-
-    monkeypatch.setattr(exact, "distances", count)
-    return counted
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
@@ -113,14 +96,6 @@ def test_offsets_that_cannot_be_added_are_refused(table, random_bag, documents, 
         nearest_documents(random_bag(3), documents, table, 2, offsets=offsets)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_query_and_candidates_are_checked_and_copied_once(table, random_bag, documents, method, monkeypatch):
-    checked, check = [], problem._checked
-    monkeypatch.setattr(problem, "_checked", lambda bags, *rest: checked.append(len(bags)) or check(bags, *rest))
-    nearest_documents(random_bag(19), documents, table, 5, method)
-    assert checked == [1, len(documents)]
-
-
 def test_what_cannot_be_among_the_nearest_is_not_solved(circle):
     """One word against one word: bound and distance are the same, so little is solved but the nearest: of 700
     documents the 100 at 60° are the nearest, and the rest at 90° or more."""
@@ -129,17 +104,6 @@ def test_what_cannot_be_among_the_nearest_is_not_solved(circle):
     assert found.order.tolist() == [3]
     np.testing.assert_allclose(found.distances.values, [1.0], rtol=1e-6)  # the chord of 60°
     assert found.n_solved <= 192
-
-
-def test_the_solves_that_are_said_are_those_that_were_done(table, random_bag, documents, solved):
-    found = nearest_documents(random_bag(19), documents, table, 5, "emd")
-    assert found.n_solved == len(solved) < 40
-
-
-def test_no_bound_is_computed_where_all_are_wanted(table, random_bag, documents, monkeypatch):
-    """Each would be solved all the same, and then one by one on a single thread."""
-    monkeypatch.setattr(pruning, "nearest_by_emd", lambda *arguments: pytest.fail("bounds were computed"))
-    assert nearest_documents(random_bag(19), documents, table, len(documents), "emd", n_threads=2).n_solved == 241
 
 
 def test_few_exact_transports_are_solved_where_the_nearest_words_tell_little():

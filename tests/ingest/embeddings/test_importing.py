@@ -4,7 +4,6 @@ import gzip
 import re
 import struct
 import zipfile
-import zlib
 
 import numpy as np
 import pytest
@@ -213,22 +212,6 @@ def test_a_truncated_archive_is_refused_and_leaves_nothing(importing, tmp_path, 
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
 
-def test_an_archive_that_is_cut_short_is_refused_with_the_line_where_it_ends(importing):
-    rows = np.random.default_rng(5).standard_normal((500, 4))
-    content = "".join(f"word{chr(97 + row % 26)} {' '.join(map(str, x))}\n" for row, x in enumerate(rows)).encode()
-    n_whole_lines = []
-
-    def cut(path, content):
-        packed = gzip.compress(content)[:9000]
-        path.write_bytes(packed)
-        n_whole_lines.append(zlib.decompressobj(wbits=31).decompress(packed).count(b"\n"))
-
-    with pytest.raises(BadEmbeddings, match=r"file, line \d+: .*truncated.*fetch it again") as caught:
-        importing(content, wrap=cut)
-    assert n_whole_lines[0] > 100
-    assert f"line {n_whole_lines[0] + 1}:" in str(caught.value)
-
-
 def without_its_end(path, content):
     path.write_bytes(gzip.compress(content)[:-9])  # the checksum and the end of the last word
 
@@ -307,16 +290,6 @@ def test_an_error_in_the_second_file_leaves_nothing_of_the_first(tmp_path):
 
 def test_a_broken_word_that_is_not_wanted_harms_nobody(importing):
     assert importing(b"3 2\n42 0 0\nthe nan 1\ncat 1 1\n")[0].n_terms == 1
-
-
-def test_a_store_that_is_there_is_only_replaced_when_asked_and_only_by_a_whole_one(importing):
-    store, _ = importing(GLOVE)
-    with pytest.raises(BadInput, match="--replace"):
-        importing(GLOVE)
-    with pytest.raises(BadEmbeddings):
-        importing(b"cow 1 2\nbroken\n", replace=True)
-    assert Embeddings.open(store.path).version == store.version
-    assert held(importing(b"cow 1 2\n", replace=True)[0]) == [("en", "cow")]
 
 
 @pytest.mark.parametrize(

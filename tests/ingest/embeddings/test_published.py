@@ -23,7 +23,7 @@ from reranker.base.errors import BadEmbeddings, FetchFailed, WrongParameter
 from reranker.embeddings import Embeddings
 from tests.ingest.fetching.test_packages import tgz
 from tests.support.engines.assemble import cache_folder
-from tests.support.tls_server import TlsServer, authority, page, send, tls_server
+from tests.support.tls_server import TlsServer, authority, page, tls_server
 
 __all__ = ["authority", "tls_server"]
 
@@ -158,15 +158,6 @@ def test_of_several_files_those_that_came_stay_when_one_fails(tmp_path: Path, tl
     with pytest.raises(FetchFailed, match=r"wiki\.fr\.align\.vec could not be fetched: the server answers 404"):
         fetch_published(entry, tmp_path, ["en", "fr"])
     assert {path.name for path in tmp_path.iterdir()} == {"wiki.en.align.vec"}
-
-
-@needs_openssl
-def test_a_file_larger_than_it_may_be_is_refused(tmp_path: Path, tls_server: TlsServer) -> None:
-    tls_server.answers["/arrival/vectors/wiki.multi.en.vec"] = lambda handler: send(
-        handler, 200, {"Content-Length": "99999999999999"}
-    )
-    with pytest.raises(FetchFailed, match="99,999,999,999,999 bytes; the limit"):
-        fetch_published(moved("muse", tls_server), tmp_path, ["en"])
 
 
 @pytest.mark.parametrize(
