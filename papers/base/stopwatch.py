@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import process_time
+
+
+def cpu_seconds() -> float:
+    """CPU time (s) of all threads of this process and of its ended children."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return process_time() + children.ru_utime + children.ru_stime
 
 
 class Stopwatch:

@@ -28,6 +28,9 @@ COMPARATORS = (BM25, *ENCODERS)
 Scores = Mapping[str, Mapping[str, float]]
 """By query id, then by document id."""
 
+CandidateScores = Mapping[str, NDArray[np.float64]]
+"""Scores of a query's candidates, in their order, by query id."""
+
 
 @dataclass(frozen=True)
 class Cost:
@@ -99,6 +102,19 @@ def rank_by_encoder(
     Args:
         folder: keeps vectors; the cost is that of the first encoding.
     """
+    cosines, cost = encoder_scores(name, encoder, candidates, folder, progress)
+    alone = rank_by_scores(name, candidates, cosines)
+    return [alone, mixed_with_bm25(f"{name}+{BM25}", candidates, cosines, 0.5)], cost
+
+
+def encoder_scores(
+    name: str, encoder: Encoder, candidates: Candidates, folder: Path, progress: Progress = no_progress
+) -> tuple[CandidateScores, Cost]:
+    """Returns the cosines between the encoder's vectors of a query and of its candidates, and their cost.
+
+    Args:
+        folder: keeps vectors; the cost is that of the first encoding.
+    """
     doc_ids = list(dict.fromkeys(doc_id for docs in candidates.ranking.values() for doc_id in docs))
     n_texts = len(doc_ids) + len(candidates.queries)
 
@@ -118,13 +134,22 @@ def rank_by_encoder(
         found = [documents[doc_id] for doc_id in candidates.ranking[query.query_id]]
         with watch.running():
             cosines[query.query_id] = np.array([each @ vector for each in found], dtype=np.float64)
+    n_queries = len(candidates.queries)
+    return cosines, Cost(1000 * (query_s + watch.seconds) / n_queries, 1000 * document_s / max(1, len(doc_ids)))
+
+
+def rank_by_scores(name: str, candidates: Candidates, scores: CandidateScores) -> Run:
+    """Orders the candidates by falling score, ties in the first stage's order."""
+    return _run(name, candidates, lambda query_id, _: scores[query_id])
+
+
+def mixed_with_bm25(name: str, candidates: Candidates, scores: CandidateScores, share: float) -> Run:
+    """Orders the candidates by scores with this share, and BM25 with the rest, both scaled to 0 to 1 (`scaled`)."""
 
     def mixed(query_id: str, docs: Sequence[str]) -> NDArray[np.float64]:
-        return 0.5 * scaled(_bm25_of(candidates, query_id, docs)) + 0.5 * scaled(cosines[query_id])
+        return share * scaled(scores[query_id]) + (1 - share) * scaled(_bm25_of(candidates, query_id, docs))
 
-    runs = [_run(name, candidates, lambda query_id, _: cosines[query_id]), _run(f"{name}+{BM25}", candidates, mixed)]
-    n_queries = len(candidates.queries)
-    return runs, Cost(1000 * (query_s + watch.seconds) / n_queries, 1000 * document_s / max(1, len(doc_ids)))
+    return _run(name, candidates, mixed)
 
 
 def scaled(scores: ArrayLike) -> NDArray[np.float64]:

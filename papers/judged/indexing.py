@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import secrets
 import tempfile
 from collections.abc import Iterator
@@ -10,11 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from time import process_time
 
 from ingest.documents import Layout
 from ingest.pipeline import Options, ingest
 from ingest.progress import Progress, no_progress
+from papers.base.stopwatch import cpu_seconds
 from papers.judged.beir import Collection
 from reranker.base.errors import BadInput, NotFound, SinkrankError, StoreUnavailable
 from reranker.embeddings import Embeddings
@@ -107,7 +106,7 @@ def _check_holds(collection: Collection, language: str, store: WritableStore, in
 def _fill(
     collection: Collection, language: str, store: WritableStore, index: str, embeddings: Embeddings, progress: Progress
 ) -> Indexed:
-    started = _cpu_seconds()
+    started = cpu_seconds()
     with tempfile.TemporaryDirectory(prefix="sinkrank-") as folder:
         options = Options(Layout(default_language=language), rejects=Path(folder) / "rejects.jsonl")
         summary = ingest([collection.source], store, index, embeddings, options, progress=progress)
@@ -118,7 +117,7 @@ def _fill(
             f"{collection.corpus} holds no document; a line is "
             '{"_id": "1", "title": "a title, or empty", "text": "its text"}'
         )
-    spent_ms = 1000 * (_cpu_seconds() - started)
+    spent_ms = 1000 * (cpu_seconds() - started)
     return Indexed(index, summary.indexed, summary.rejected, spent_ms / summary.indexed)
 
 
@@ -134,9 +133,3 @@ def _drop(store: WritableStore, index: str) -> None:
         pass
     except SinkrankError as error:
         raise StoreUnavailable(f"the index {index!r} of this evaluation could not be dropped: {error}") from error
-
-
-def _cpu_seconds() -> float:
-    """CPU time of this process and of its ended children."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return process_time() + children.ru_utime + children.ru_stime

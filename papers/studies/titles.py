@@ -16,6 +16,7 @@ from ingest.fetching.debian import Archive, ways_out
 from papers.base import module_command
 from papers.corpora.documentation import Section, manual_page, pod_sections, postgresql_page, python_sections
 from papers.corpora.gnome import load_gnome
+from papers.corpora.package_descriptions import load_package_descriptions
 from papers.judged.beir import CORPUS, QRELS, QUERIES
 from reranker.base.errors import BadInput
 from reranker.base.temporary import temporary_folder
@@ -45,7 +46,7 @@ SOURCES: Mapping[str, Source] = {
     "perl": Source(("perl-doc",), "usr/share/perl", _PERL_FILES, pod_sections),
     "manpages": Source(("manpages", "manpages-dev"), "usr/share/man", r"man\d\w*/[^/]*\.gz", manual_page),
 }
-NAMES = (*SOURCES, "libreoffice", "gnome")
+NAMES = (*SOURCES, "libreoffice", "gnome", "packages")
 
 
 def sections_of(name: str, home: Path, run: RunCommand = run_command) -> Iterator[Section]:
@@ -58,6 +59,8 @@ def sections_of(name: str, home: Path, run: RunCommand = run_command) -> Iterato
         yield from _english(load_libreoffice(home, languages=("en",)).train_pages)
     elif name == "gnome":
         yield from _english(load_gnome(home, run=run).test_pages)
+    elif name == "packages":  # a title is the short description of a Debian package, a text the long one
+        yield from _english(load_package_descriptions(home, run=run).train_pages)
     else:
         source, folder = SOURCES[name], home / "corpora" / name
         archive = Archive.at(folder, ways_out(f"the documentation {name!r}", source.packages, folder), run)

@@ -76,7 +76,7 @@ def test_a_text_is_encoded_once_for_all_runs(tmp_path: Path) -> None:
 
 
 def test_names_are_read_and_the_nearest_is_named() -> None:
-    assert parse_comparators(["all"]) == ("bm25", "minilm", "bge-small", "e5-small")
+    assert parse_comparators(["all"]) == ("bm25", "minilm", "bge-small", "e5-small", "wordllama")
     assert parse_comparators(["bm25", "bm25"]) == ("bm25",)
     with pytest.raises(WrongParameter, match="did you mean 'e5-small'"):
         parse_comparators(["e5smal"])

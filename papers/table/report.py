@@ -1,0 +1,189 @@
+"""Writes the table of all results in Markdown, and the picture of quality against CPU time."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+
+from papers.base.markdown import table
+from papers.base.stopwatch import three_digits
+from papers.suite.plots import front_of
+from papers.table.results import SideResult, chosen_share
+from papers.table.sides import SIDES
+from reranker.base.errors import NotFound
+from reranker.base.whole_files import write_whole
+from sinkrank.actions.judged import MEASURE
+from sinkrank.evaluation.comparison import Difference, Run, differences
+
+TABLE, PICTURE = "table.md", "quality_and_cost.svg"
+
+_BASELINE = next(iter(SIDES))
+_COLUMNS = ("", "share", "nDCG@10", "judged@10", "lose over .1", "p", "CPU ms a query", "a document")
+_MEAN_COLUMNS = ("", "nDCG@10", "gain", "lose over .1", "worst", "CPU ms a query", "a document")
+_SALT = "sinkrank"  # without it the same figures would give another file each time
+
+
+@dataclass(frozen=True)
+class Row:
+    """A side on a collection, with the share that the other collections chose.
+
+    Attributes:
+        share: None if the side mixes nothing.
+        difference: from BM25; None for BM25 itself.
+    """
+
+    result: SideResult
+    run: Run
+    share: str | None
+    difference: Difference | None
+
+    @property
+    def lost(self) -> float:
+        """Share of queries that lose over .1 nDCG@10, 0 to 1."""
+        return self.difference.n_much_worse / len(self.run.values[MEASURE]) if self.difference else 0.0
+
+
+def rows_of(results: Mapping[str, Mapping[str, SideResult]]) -> dict[str, dict[str, Row]]:
+    """The rows by collection, then by side; collections without BM25's result are left out."""
+    by_side: dict[str, dict[str, SideResult]] = {}
+    for collection, sides in results.items():
+        for side, result in sides.items():
+            by_side.setdefault(side, {})[collection] = result
+    found = {}
+    for collection, sides in results.items():
+        if _BASELINE not in sides:
+            continue
+        shares = {side: chosen_share(collection, by_side[side]) for side in sides}
+        runs = {side: result.run(shares[side]) for side, result in sides.items()}
+        changed = differences(list(runs.values()), runs[_BASELINE], MEASURE)
+        found[collection] = {
+            side: Row(result, runs[side], shares[side] if len(result.shares) > 1 else None, changed.get(side))
+            for side, result in sides.items()
+        }
+    return found
+
+
+def markdown(rows: Mapping[str, Mapping[str, Row]]) -> str:
+    """The means over collections, then a table for each collection."""
+    lines = []
+    for title, of_kind in (("English", True), ("other languages", False)):
+        chosen = {name: sides for name, sides in rows.items() if (sides[_BASELINE].result.language == "en") == of_kind}
+        if chosen:
+            lines += [f"Mean of {len(chosen)} collections, {title}: {', '.join(chosen)}.", ""]
+            lines += [*table(_MEAN_COLUMNS, _mean_cells(chosen)), ""]
+    for collection, sides in rows.items():
+        first = sides[_BASELINE]
+        sizes = f"{first.result.n_documents:,} documents, {len(first.run.values[MEASURE]):,} queries"
+        lines += [f"**{collection}** ({first.result.language}): {sizes}", ""]
+        lines += [*table(_COLUMNS, map(_cells, sides.values())), ""]
+    machines = sorted({row.result.machine for sides in rows.values() for row in sides.values()})
+    return "\n".join([*lines, f"CPU times: {', '.join(machines)}."]) + "\n"
+
+
+def _cells(row: Row) -> list[str]:
+    result, difference = row.result, row.difference
+    return [
+        SIDES[result.side].label,
+        row.share or "",
+        *(f"{row.run.mean(name):.3f}" for name in (MEASURE, "judged@10")),
+        f"{row.lost:.1%}" if difference else "",
+        _p(difference.p_value) if difference else "",
+        _ms(result.query_ms),
+        _ms(result.document_ms),
+    ]
+
+
+def complete_sides(rows: Mapping[str, Mapping[str, Row]]) -> dict[str, list[Row]]:
+    """The rows of the sides that every collection has, by side."""
+    return {
+        side: [sides[side] for sides in rows.values()]
+        for side in SIDES
+        if all(side in sides for sides in rows.values())
+    }
+
+
+def _mean_cells(rows: Mapping[str, Mapping[str, Row]]) -> Iterator[list[str]]:
+    for side, each in complete_sides(rows).items():
+        gains = [
+            row.run.mean(MEASURE) / sides[_BASELINE].run.mean(MEASURE) - 1
+            for row, sides in zip(each, rows.values(), strict=True)
+        ]
+        yield [
+            SIDES[side].label,
+            f"{mean(row.run.mean(MEASURE) for row in each):.3f}",
+            f"{mean(gains):+.1%}",
+            f"{mean(row.lost for row in each):.1%}",
+            f"{max(row.lost for row in each):.1%}",
+            *(_ms(_mean(values)) for values in _costs(each)),
+        ]
+
+
+def _costs(rows: Sequence[Row]) -> tuple[list[float | None], list[float | None]]:
+    return [row.result.query_ms for row in rows], [row.result.document_ms for row in rows]
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return mean(known) if known else None
+
+
+def _p(value: float) -> str:
+    return "< .001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
+
+
+def _ms(value: float | None) -> str:
+    return "" if value is None else three_digits(value)
+
+
+def write(results: Mapping[str, Mapping[str, SideResult]], folder: Path) -> list[Path]:
+    """Writes the table and the picture into a folder, and returns their paths.
+
+    Raises:
+        NotFound: matplotlib is not installed.
+    """
+    rows = rows_of(results)
+    write_whole(folder / TABLE, markdown(rows).encode())
+    english = {name: sides for name, sides in rows.items() if sides[_BASELINE].result.language == "en"}
+    if not english:
+        return [folder / TABLE]
+    write_whole(folder / PICTURE, picture(english))
+    return [folder / TABLE, folder / PICTURE]
+
+
+def picture(rows: Mapping[str, Mapping[str, Row]]) -> bytes:
+    """An SVG of mean nDCG@10 against the CPU time of a query, and against that of a document. A line joins the sides
+    that no other side beats in both.
+
+    Raises:
+        NotFound: matplotlib is not installed.
+    """
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError as error:
+        raise NotFound("the picture needs matplotlib, which is not installed; pip install matplotlib") from error
+    figure = Figure(figsize=(11, 4.5), layout="constrained")
+    sides = complete_sides(rows)
+    for place, (axes, what) in enumerate(
+        zip(figure.subplots(1, 2, sharey=True), ("query", "document, once"), strict=True)
+    ):
+        points = {}
+        for side, each in sides.items():
+            cost = _mean(_costs(each)[place])
+            if cost is not None:
+                points[SIDES[side].label.replace("`", "")] = (cost, mean(row.run.mean(MEASURE) for row in each))
+        axes.plot(*zip(*points.values(), strict=True), linestyle="", marker="o")
+        axes.plot(*zip(*front_of(points).values(), strict=True), color="grey", linewidth=0.8, zorder=0)
+        for label, point in points.items():
+            axes.annotate(label, point, xytext=(0, 6), textcoords="offset points", ha="center", fontsize="small")
+        axes.set(xscale="log", xlabel=f"CPU time of a {what} (ms)")
+        axes.margins(x=0.2, y=0.1)  # room for the names
+        if not place:
+            axes.set_ylabel(f"{MEASURE}, mean of {len(rows)} English collections")
+    buffer = io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": _SALT}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None}, bbox_inches="tight")
+    return buffer.getvalue()
