@@ -303,16 +303,22 @@ class HitTexts:
         """By the whole `_source` of hits that came without. Where it was asked for and is not there, the index keeps
         none."""
         asked = {number: one for number, one in enumerate(lacking) if one.is_partial and one.hits}
-        answers = look_up([(one.search, _look_up_body(one)) for one in asked.values()]) if asked else ()
+        answers = (
+            look_up(
+                [(one.search, look_up_body(one.search, one.hits, one.search.text_fields)) for one in asked.values()]
+            )
+            if asked
+            else ()
+        )
         sources = {
-            (number, *_identity(hit)): hit.get("_source")
+            (number, *identity(hit)): hit.get("_source")
             for number, answer in zip(asked, answers, strict=True)
-            for hit in _hits(answer)
+            for hit in hits_in(answer)
         }
         found: list[list[Bag | None]] = []
         for number, one in enumerate(lacking):
             fields, or_all = one.search.weighted_fields, not one.search.text_fields
-            own = [sources.get((number, *_identity(hit))) for hit in one.hits]
+            own = [sources.get((number, *identity(hit))) for hit in one.hits]
             bags = iter(self.source_bags([each for each in own if isinstance(each, dict)], fields, or_all))
             found.append([next(bags) if isinstance(each, dict) else None for each in own])
         return found
@@ -337,7 +343,7 @@ def _fetched(lacking: Sequence[_Hits], look_up: LookUp) -> list[list[Hit] | None
     answers = iter(look_up(asked) if asked else ())
     found: list[list[Hit] | None] = []
     for one in lacking:
-        documents = {place_of(hit): hit for hit in _hits(next(answers))} if one.hits else {}
+        documents = {place_of(hit): hit for hit in hits_in(next(answers))} if one.hits else {}
         own = [documents.get(place_of(hit)) for hit in one.hits]
         found.append(None if None in own else [hit for hit in own if hit is not None])
     return found
@@ -349,7 +355,8 @@ def _filled(bags: Sequence[Bag | None], rest: Sequence[Bag | None]) -> list[Bag 
     return [next(left) if bag is None else bag for bag in bags]
 
 
-def _identity(hit: Hit) -> tuple[Any, ...]:
+def identity(hit: Hit) -> tuple[Any, ...]:
+    """What a hit is known by in an answer that was asked for by ids."""
     return tuple(hit.get(name) for name in ("_index", "_id", "_routing"))
 
 
@@ -365,21 +372,22 @@ def _numbers_body(lacking: _Hits) -> bytes:
     return json.dumps(body).encode()
 
 
-def _look_up_body(lacking: _Hits) -> bytes:
-    search, hits = lacking.search, lacking.hits
+def look_up_body(search: Search, hits: Sequence[Hit], fields: Sequence[str]) -> bytes:
+    """Asks for fields of hits by their ids; for all fields where none are named."""
     ids = sorted({str(hit.get("_id")) for hit in hits})
     n_indices = len({hit.get("_index") for hit in hits})
     body = {
         "query": {"ids": {"values": ids}},
         "size": min(_MAX_LOOKED_UP, len(ids) * n_indices),
-        "_source": list(search.text_fields) or _WITHOUT_VECTOR,
+        "_source": list(fields) or _WITHOUT_VECTOR,
     }
     if "pit" in search.body.raw.parsed:  # which names the indices
         body["pit"] = search.body.raw.parsed["pit"]
     return json.dumps(body).encode()
 
 
-def _hits(answer: Any) -> list[Any]:
+def hits_in(answer: Any) -> list[Any]:
+    """The hits of an answer of the engine."""
     outer = answer.get("hits") if isinstance(answer, dict) else None
     hits = outer.get("hits") if isinstance(outer, dict) else None
     return [hit for hit in hits if isinstance(hit, dict)] if isinstance(hits, list) else []

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from reranker.base.raw_json import RawObject
@@ -45,16 +45,18 @@ class Place:
     ranked: RankedDocument | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Page:
     """The caller's page of a search.
 
     Attributes:
         hits: in their order: the place of each, a text of the engine's, and where the hit stands in it.
+        highlights: new ones, as JSON, by the places of hits on the page.
     """
 
     ranked: RankedWindow
     hits: Sequence[tuple[Place, str, RawObject]]
+    highlights: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def outcome(self) -> Outcome:

@@ -23,6 +23,7 @@ from reranker.base.errors import BadInput, Busy, SinkrankError, StoreUnavailable
 from reranker.proxy.explain import explain_hit, not_reranked, refusal
 from reranker.proxy.fetch import FetchedWindows, compare_kinds, fetch
 from reranker.proxy.guard import BREAKER_FAILURES, BREAKER_REST_S, CircuitBreaker, Guard, NotNow, Slot
+from reranker.proxy.highlights import with_highlights
 from reranker.proxy.hit_texts import HitTexts
 from reranker.proxy.index_statistics import IndexStatistics, SampledStore
 from reranker.proxy.indices import Indices, Weighed
@@ -209,7 +210,7 @@ class Proxy:
         windows, ranked = self._rank(request, kinds, slot, is_again)
         fetched = fetch_pages(request, ranked)
         self._learn_kinds(request, ranked)
-        pages = iter(fetched.pages)
+        pages = iter(with_highlights(request, fetched.pages, slot))
         lines = [windows.skipped.get(place) or next(pages) for place in range(len(request.lines))]
         return _Answered(windows.fetched, lines, windows.engine_s + fetched.engine_s)
 

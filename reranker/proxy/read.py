@@ -10,10 +10,10 @@ import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import regex
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from reranker.base.errors import BadInput, EmptyQuery, UnknownWords
 from reranker.base.raw_json import DuplicateKey, read_body, write_object
@@ -29,6 +29,7 @@ from reranker.proxy.search import (
 from reranker.proxy.window_kinds import WindowPlan, read_window_plan
 from reranker.query_dsl.answer_filters import read_source_filter
 from reranker.query_dsl.field_types import CallerMappings, FieldTypeCache
+from reranker.query_dsl.highlight import Highlight, read_highlight
 from reranker.query_dsl.scoring import FieldTypes, no_field_types, read_query
 from reranker.query_dsl.sort import TieKey, read_ties, url_sort
 from reranker.ranking.corrections import start_encoding
@@ -92,6 +93,19 @@ class _QueryContext(BaseModel):
     query_text: QueryText | None = None
 
 
+def _as_section(highlight: Any) -> Any:
+    """A mode alone stands for a section."""
+    return {"mode": highlight} if isinstance(highlight, str) else highlight
+
+
+class _HighlightSection(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    mode: Literal["engine", "both", "meaning"] = "both"
+    pre_tags: list[str] | None = Field(default=None, min_length=1, max_length=1)
+    post_tags: list[str] | None = Field(default=None, min_length=1, max_length=1)
+
+
 class RerankSection(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -108,6 +122,7 @@ class RerankSection(BaseModel):
     details: bool = False
     languages: list[Name] | None = Field(default=None, min_length=1, max_length=_MAX_LANGUAGES)
     translate: bool | None = None
+    highlight: Annotated[_HighlightSection, BeforeValidator(_as_section)] = _HighlightSection()
 
 
 # Made once: Pydantic copies the defaults of each.
@@ -425,7 +440,19 @@ def _read(
         is_translated_at_once=translate != "never" and (bool(languages) or translate == "always"),
         window_plan=plan,
         ties=ties,
+        highlight=_highlight(values["highlight"], ext.highlight) if "highlight" in values else None,
     )
+
+
+def _highlight(value: Any, section: _HighlightSection) -> Highlight | None:
+    """Raises BadInput where a tag is missing."""
+    tags = None
+    if section.pre_tags is not None or section.post_tags is not None:
+        if section.pre_tags is None or section.post_tags is None:
+            raise BadInput("ext.rerank.highlight has one of pre_tags and post_tags; give both, or none")
+        tags = section.pre_tags[0], section.post_tags[0]
+    fields = () if section.mode == "engine" else read_highlight(value)
+    return Highlight(fields, section.mode == "both", tags) if fields else None
 
 
 def _page(body: Mapping[str, Any], parameters: Mapping[str, str], window: int) -> PagePlan:

@@ -19,6 +19,7 @@ from reranker.base.raw_json import RawObject, write_object
 from reranker.proxy.window_kinds import IDS_ONLY_MEMBERS, PAGE_ONLY, WindowPlan
 from reranker.query_dsl.answer_filters import SourceFilter
 from reranker.query_dsl.clauses import Field
+from reranker.query_dsl.highlight import Highlight
 from reranker.query_dsl.scoring import ALL_FIELDS, FieldTypes
 from reranker.query_dsl.sort import TieKey
 from reranker.ranking.query import Query
@@ -148,6 +149,7 @@ class Search:
         is_translated_at_once: whether the engine may be asked in translation before it was asked as the caller wrote.
         window_plan: how it can be asked for an ids-only window.
         ties: keys that order hits of the same score.
+        highlight: what is to be marked besides what the engine marks; None for nothing.
     """
 
     header: bytes
@@ -173,6 +175,7 @@ class Search:
     is_translated_at_once: bool
     window_plan: WindowPlan
     ties: tuple[TieKey, ...] = ()
+    highlight: Highlight | None = None
 
     def window_body(self, translation: TranslatedQuery | None, kind: str | None) -> bytes:
         """The caller's body with the window in place of the page, and the translated query in place of his.

@@ -64,7 +64,7 @@ def _written(line: Page | AsItCame, added_ms: float) -> str:
     window, ranking, changes = line.ranked.window, line.ranked.ranking, {}
     answer = window.answer
     assert answer.hits is not None  # noqa: S101 - there would be no page
-    written = [_hit(line.ranked, *one) for one in line.hits]
+    written = [_hit(line.ranked, *one, line.highlights.get(number)) for number, one in enumerate(line.hits)]
     outer: RawObject = answer.raw.parsed["hits"]
     of_hits = {"hits": write_array(answer.text, answer.hits, written)}
     if (window.search.page.is_behind or ranking is not None) and outer.parsed.get("max_score") is not None:
@@ -79,11 +79,13 @@ def _written(line: Page | AsItCame, added_ms: float) -> str:
     return write_object(answer.text, answer.raw, replace=changes)
 
 
-def _hit(ranked: RankedWindow, place: Place, text: str, document: RawObject) -> str:
-    """A hit of the page, from a whole window or from the page that was fetched."""
+def _hit(ranked: RankedWindow, place: Place, text: str, document: RawObject, highlight: str | None) -> str:
+    """A hit of the page, from a whole window or from the page that was fetched; with a new `highlight`, if any."""
     window, search = ranked.window, ranked.window.search
     changes = {} if place.score is None else {"_score": float_text(place.score)}
     added = {DETAILS_KEY: _details(ranked, place)} if search.with_details else {}
+    if highlight is not None:
+        (changes if "highlight" in document.parsed else added)["highlight"] = highlight
     if window.kind is None:
         return _as_asked(text, document, search, changes, added)
     # The page was asked by other clauses: what the engine thought of the hit stands in the window.

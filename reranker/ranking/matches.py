@@ -1,86 +1,177 @@
-"""Finds where a query's words, and the words nearest to them, stand in a text: what a page marks in a snippet."""
+"""Finds where a query's words, and the words nearest to them, stand in texts: what snippets and pages of hits mark."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from reranker.answers import Match
 from reranker.embeddings import Embeddings
+from reranker.embeddings.placed_words import PlacedWords
 from reranker.ranking.query import Query
+from reranker.text.bags import WeightedBag, unknown_hash
 from reranker.text.normalization import as_written
-from reranker.text.stems import stem
-from reranker.text.token_places import token_places
+from reranker.text.tokens import MAX_TOKENS
+from reranker.transport.cost_table import cost_table
 
 # A cosine below this is no match: of the demo's embeddings words without any relation come that near.
 _LEAST_LIKENESS = 0.45
 # Of the nearest word's likeness: what lies farther off is left out beside it.
 _SHARE_OF_NEAREST = 0.85
 _WORDS_A_QUERY_WORD = 3
+# Letters that words of one stem begin with: a word without an embedding is stemmed where these are a query word's.
+_STEM_LETTERS = 3
+
+
+class Mark(NamedTuple):
+    """A word of a text that matches a query word.
+
+    Attributes:
+        start, end: in characters of the text.
+        word: of the text, normalised.
+        query_word: that it is nearest to.
+        likeness: cosine of the two; 1 for the same word or stem.
+    """
+
+    start: int
+    end: int
+    word: str
+    query_word: str
+    likeness: float
+
+
+class QueryWords:
+    """The words of a query and the parts of its compounds, to be found in texts."""
+
+    def __init__(self, query: Query, embeddings: Embeddings) -> None:
+        self._language, self._embeddings = query.language, embeddings
+        parts = (part for token in query.tokens for part in (token, *embeddings.parts(query.language, token)))
+        self._words = list(dict.fromkeys(parts))
+        own = [embeddings.stand_ins(query.language, word) for word in self._words]
+        # A compound has no embedding here, since its parts are words too.
+        self._with_embedding = np.flatnonzero([len(each) == 1 for each in own])
+        term_ids = np.array([own[place][0] for place in self._with_embedding.tolist()], np.int32)
+        self._bag = WeightedBag(term_ids, np.ones(len(term_ids)))
+        self._hashes = np.array([unknown_hash(word) for word in self._words], np.uint32)
+        keys = [embeddings.stem_keys.of_word(word, query.language) for word in self._words]
+        self._stem_keys = np.array(keys, np.uint64)
+        self._beginnings = {word[:_STEM_LETTERS] for word in self._words}
+
+    def marks(
+        self, documents: Sequence[Sequence[str]], languages: Sequence[str], most_words: int = MAX_TOKENS
+    ) -> list[list[list[Mark]]]:
+        """The marks of each text of each document, in reading order.
+
+        Each query word takes the same word or stem, and at most three words of the document near to it. A compound of
+        the document is as near as the nearest of its parts.
+
+        Args:
+            documents: the texts of each.
+            languages: of each document.
+            most_words: that are read of each text.
+        """
+        texts = [text for document in documents for text in document]
+        of_texts = [language for document, language in zip(documents, languages, strict=True) for _ in document]
+        words = PlacedWords(texts, of_texts, most_words, self._embeddings)
+        cosines, is_same, has_same_stem = self._cosines(words), self._same_words(words), self._same_stems(words)
+        is_candidate: NDArray[np.bool_] = np.any((cosines >= _LEAST_LIKENESS) | is_same | has_same_stem, axis=1)
+        places = iter(words.places(is_candidate))
+        found = []
+        for document, language in zip(documents, languages, strict=True):
+            of_document = [next(places) for _ in document]
+            distinct = list(dict.fromkeys(word for own in of_document for word, _, _ in own))
+            same = is_same[distinct]
+            if language == self._language:
+                same |= has_same_stem[distinct]
+            chosen = _chosen(distinct, cosines[distinct], same)
+            found.append([self._marked(own, chosen, words) for own in of_document])
+        return found
+
+    def _marked(
+        self, places: Sequence[tuple[int, int, int]], chosen: Mapping[int, tuple[int, float]], words: PlacedWords
+    ) -> list[Mark]:
+        known = {word: (words.text(word), self._words[place], likeness) for word, (place, likeness) in chosen.items()}
+        return [Mark(start, end, *known[word]) for word, start, end in places if word in known]
+
+    def _cosines(self, words: PlacedWords) -> NDArray[np.float32]:
+        """(n_words, n_query_words); 0 where one of the two has no embedding."""
+        found = np.zeros((len(words), len(self._words)), np.float32)
+        single = np.flatnonzero(words.term_ids >= 0)
+        parts = [term_id for group in words.groups.values() for term_id in group]
+        if not len(self._with_embedding) or not len(single) + len(parts):
+            return found
+        term_ids = np.concatenate([words.term_ids[single], np.array(parts, np.int32)])
+        vectors, single_precision = self._embeddings.vectors, np.dtype(np.float32)
+        costs = cost_table(self._bag, term_ids, vectors, single_precision, n_threads=1, ground_cost="cosine")
+        cosines = 1.0 - costs[:, : len(self._with_embedding)]
+        found[np.ix_(single, self._with_embedding)] = cosines[: len(single)]
+        first = len(single)
+        for word, group in words.groups.items():
+            found[word, self._with_embedding] = cosines[first : first + len(group)].max(axis=0)
+            first += len(group)
+        return found
+
+    def _same_words(self, words: PlacedWords) -> NDArray[np.bool_]:
+        """(n_words, n_query_words): which are spelled alike, in whatever language."""
+        found: NDArray[np.bool_] = words.hashes[:, np.newaxis] == self._hashes
+        return found
+
+    def _same_stems(self, words: PlacedWords) -> NDArray[np.bool_]:
+        """(n_words, n_query_words): which have the same stem, if they are of the query's language."""
+        of_word, keys = self._embeddings.stem_keys.of_word, np.zeros(len(words), np.uint64)
+        single = words.term_ids >= 0
+        keys[single] = self._embeddings.stem_keys.of_terms(words.term_ids[single])
+        for word in words.unknown:
+            token = words.text(word)
+            if token[:_STEM_LETTERS] in self._beginnings:
+                keys[word] = of_word(token, self._language)
+        found: NDArray[np.bool_] = keys[:, np.newaxis] == self._stem_keys
+        return found
 
 
 def find_matches(query: Query, text: str, language: str, embeddings: Embeddings) -> list[Match]:
-    """The matches in the first 500 words of a text, in reading order.
-
-    Each query word, and each part of a compound, takes the same word or stem, and at most three words near to it. A
-    compound of the text is as near as the nearest of its parts.
+    """The matches in the first 500 words of a text, in reading order (`QueryWords.marks`).
 
     Args:
         language: of the text.
     """
-    places = token_places(text, language)
-    tokens = list(dict.fromkeys(token for token, _, _ in places))
-    likeness = _likeness(query, tokens, language, embeddings)
-    found = []
-    for token, start, end in places:
-        if token in likeness:
-            query_word, value = likeness[token]
-            word = as_written(token, language)
-            found.append(Match(start, end, as_written(query_word, query.language), word, round(value, 4)))
+    (marks,) = QueryWords(query, embeddings).marks([[text]], [language])[0]
+    return [
+        Match(
+            mark.start,
+            mark.end,
+            as_written(mark.query_word, query.language),
+            as_written(mark.word, language),
+            round(mark.likeness, 4),
+        )
+        for mark in marks
+    ]
+
+
+def _chosen(
+    words: Sequence[int], cosines: NDArray[np.float32], is_same: NDArray[np.bool_]
+) -> dict[int, tuple[int, float]]:
+    """By matching word of a document: the query word that it is nearest to, and how near.
+
+    Args:
+        words: of the document (n,); `cosines`, `is_same`: (n, n_query_words) of these.
+    """
+    found: dict[int, tuple[int, float]] = {}
+    for query_word, (column, same) in enumerate(zip(cosines.T.tolist(), is_same.T.tolist(), strict=True)):
+        near = sorted(range(len(words)), key=column.__getitem__, reverse=True)[:_WORDS_A_QUERY_WORD]
+        least = max(_LEAST_LIKENESS, _SHARE_OF_NEAREST * max(column, default=0.0))
+        for place in near:
+            if column[place] >= least:
+                _note(found, words[place], query_word, min(column[place], 1.0))
+        for place, is_one in enumerate(same):
+            if is_one:
+                _note(found, words[place], query_word, 1.0)
     return found
 
 
-def _likeness(query: Query, tokens: list[str], language: str, embeddings: Embeddings) -> dict[str, tuple[str, float]]:
-    """By matching token of the text: the query's token that it is nearest to, and how near."""
-    words = list(
-        dict.fromkeys(word for token in query.tokens for word in (token, *embeddings.parts(query.language, token)))
-    )
-    table = _cosines(words, query.language, tokens, language, embeddings)
-    stems = [stem(token, language) for token in tokens]
-    found: dict[str, tuple[str, float]] = {}
-    for row, word in zip(table, words, strict=True):
-        same = {word, stem(word, query.language)} if query.language == language else {word}
-        near = set(np.argsort(-row, kind="stable")[:_WORDS_A_QUERY_WORD].tolist())
-        least = max(_LEAST_LIKENESS, _SHARE_OF_NEAREST * float(row.max(initial=0.0)))
-        for place, token in enumerate(tokens):
-            is_same = token == word or (query.language == language and stems[place] in same)
-            value = 1.0 if is_same else float(min(row[place], 1.0))
-            if (is_same or (place in near and value >= least)) and value > found.get(token, ("", 0.0))[1]:
-                found[token] = (word, value)
-    return found
-
-
-def _cosines(
-    words: list[str], language: str, others: list[str], other_language: str, embeddings: Embeddings
-) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
-    """(len(words), len(others)); 0 where one of the two has no embedding. A compound among the words has none, for its
-    parts are words too; of one among the others the nearest part counts."""
-    if not words or not others:
-        return np.zeros((len(words), len(others)), dtype=np.float32)
-    own = [embeddings.stand_ins(language, word) for word in words]
-    theirs = [embeddings.stand_ins(other_language, other) for other in others]
-    table = _vectors([each if len(each) == 1 else () for each in own], embeddings) @ _vectors(theirs, embeddings).T
-    starts = np.cumsum([0, *(max(1, len(each)) for each in theirs[:-1])])
-    found: np.ndarray[tuple[int, int], np.dtype[np.float32]] = np.maximum.reduceat(table, starts, axis=1)
-    return found
-
-
-def _vectors(
-    term_ids: list[tuple[int, ...]], embeddings: Embeddings
-) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
-    """The embeddings of the terms of each token, one after the other; a row of zeros for a token without terms."""
-    flat = [term_id for each in term_ids for term_id in each or (None,)]
-    found = np.zeros((len(flat), embeddings.dim), dtype=np.float32)
-    for row, term_id in enumerate(flat):
-        if term_id is not None:
-            found[row] = embeddings.vectors[term_id]
-    return found
+def _note(found: dict[int, tuple[int, float]], word: int, query_word: int, likeness: float) -> None:
+    if likeness > found.get(word, (0, 0.0))[1]:
+        found[word] = query_word, likeness

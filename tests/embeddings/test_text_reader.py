@@ -20,6 +20,7 @@ from reranker.embeddings.text_reader import TextReader
 from reranker.embeddings.unknown import UNKNOWN_WORDS_RULES, StandIns
 from reranker.text import unassigned, unicode_tables
 from reranker.text.bags import unknown_hash
+from reranker.text.token_places import token_places
 from reranker.text.tokens import BARE_STOP_WORDS, has_digit, stop_words, tokenize
 from tests.support.tiny import write_words
 
@@ -115,6 +116,27 @@ def test_the_letters_of_living_alphabets_are_read_in_c(embeddings):
     found = tokens_of(embeddings, list(covered.values()), list(covered))
     expected = [list(map(unknown_hash, tokenize(text, language))) for language, text in covered.items()]
     assert found == expected
+
+
+def in_characters(text: str, places: list[list[int]]) -> list[str]:
+    encoded = text.encode("utf-8", "surrogatepass")
+    return [encoded[start:end].decode("utf-8", "surrogatepass") for start, end in places]
+
+
+# Taken off in every language: whether a place ends before or behind them is open.
+REMOVED_LETTERS = "\u0640\u200c\u200d"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@given(given=st.lists(texts, max_size=4))
+def test_the_places_of_tokens_are_those_of_the_definition(embeddings, language, given):
+    read = embeddings.reader.read(given, [language] * len(given), embeddings.stand_ins, with_places=True)
+    ends = read.offsets.tolist()
+    for number, text in enumerate(given):
+        if read.is_covered[number]:
+            found = in_characters(text, read.places[ends[number] : ends[number + 1]].tolist())
+            expected = [text[start:end] for _, start, end in token_places(text, language)]
+            assert [one.rstrip(REMOVED_LETTERS) for one in found] == [one.rstrip(REMOVED_LETTERS) for one in expected]
 
 
 def test_other_scripts_and_what_nfc_changes_are_left_to_python(embeddings):

@@ -127,7 +127,7 @@ class BagsStruct(ctypes.Structure):
     )
 
 
-read_texts = declare("read_texts", "pppqpppp", "q")
+read_texts = declare("read_texts", "pppqppppp", "q")
 find_first_words = declare("find_first_words", "ppqpppppp")
 count_bags = declare("count_bags", "pqppqppqppp")
 near_terms = declare("near_terms", "ppqqpqpq", "q")

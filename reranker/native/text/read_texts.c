@@ -130,11 +130,12 @@ static void look_up_terms(const struct reader *reader, struct words *words, stru
  * words: none yet; its letters have room for four times the bytes of the texts, and 16.
  * is_covered (n_texts,): 0 where Python is to read the text, which then has no tokens here.
  * token_offsets (n_texts + 1,): where the tokens of each text begin among `tokens`: places of words, in reading order.
+ * ends (2 * n_tokens,): where each token begins and ends in its text, in bytes; NULL where nobody asks.
  *
  * Returns the number of words that Python is asked for. */
 EXPORT int64_t read_texts(const struct reader *reader, const struct texts *texts, const int32_t *languages,
                           int64_t most, struct words *words, uint8_t *is_covered, int64_t *token_offsets,
-                          int32_t *tokens) {
+                          int32_t *tokens, int32_t *ends) {
     int64_t n_tokens = 0, n_asked = 0;
     struct look_ups waiting = {.n = 0};
     for (int64_t text = 0; text < texts->n_texts; text++) {
@@ -167,6 +168,10 @@ EXPORT int64_t read_texts(const struct reader *reader, const struct texts *texts
                 }
             }
             if (word->term == STOP_WORD) continue;
+            if (ends != NULL) {
+                ends[2 * n_tokens] = (int32_t)(scanner.start - scanner.text.start);
+                ends[2 * n_tokens + 1] = (int32_t)(scanner.at - scanner.text.start);
+            }
             tokens[n_tokens++] = (int32_t)place;
             n_words += kind == WORD;
             n_numbers += kind == NUMBER;

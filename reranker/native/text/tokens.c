@@ -69,6 +69,7 @@ enum token next_token(struct scanner *s) {
             uint8_t *to = s->token + s->n_bytes;
             for (uint8_t letter; at < s->text.end && (letter = plain_letters[*at]) != 0; at++) *to++ = letter;
             if (at > s->at) {
+                if (kind == NO_TOKEN) s->start = s->at;
                 kind = WORD;
                 s->n_bytes = to - s->token;
                 s->at = at;
@@ -86,6 +87,7 @@ enum token next_token(struct scanner *s) {
             continue;
         }
         const bool is_keycap = code == KEYCAP || code == EMOJI_STYLE;
+        if (kind == NO_TOKEN) s->start = s->at;
         if (letter.flags & LETTER) {
             if (kind == NUMBER && is_hangul(code)) return NUMBER;
             if (kind == NO_TOKEN) kind = WORD;

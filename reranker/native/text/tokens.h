@@ -18,6 +18,7 @@ enum token { NO_TOKEN, WORD, NUMBER, NOT_COVERED };
 struct scanner {
     struct span text;
     const uint8_t *at;
+    const uint8_t *start; /* of the token in the text; it ends at `at` */
     const struct rules *rules;
     bool letters_only; /* runs of letters, whether or not a digit stands beside them */
     uint8_t *token;    /* where the next token is written, of at most twice as many bytes as the text */

@@ -1,0 +1,246 @@
+"""Marks the words of a page's hits that match by meaning, in the form of the search's `highlight`, beside the engine's
+own marks."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from reranker.proxy.fetch import look_up
+from reranker.proxy.guard import Slot
+from reranker.proxy.hit_texts import hits_in, identity, look_up_body
+from reranker.proxy.page import Page
+from reranker.proxy.search import Search, SearchRequest
+from reranker.proxy.window import AsItCame
+from reranker.query_dsl.answer_filters import is_match
+from reranker.query_dsl.highlight import Highlight, HighlightField
+from reranker.query_dsl.source_texts import field_texts, named_strings
+from reranker.ranking.matches import Mark, QueryWords
+from reranker.text.fragments import Span, best_fragments, merged, read_marked, write_marked
+from reranker.upstream.calls import Fallback
+
+# Of a field; what is behind is marked by the engine alone.
+_MAX_CHARS = 20_000
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A field of a hit that may get marks.
+
+    Attributes:
+        texts: that words are looked for in: the engine's fragments, or the field's values.
+        spans: the engine's, of each text.
+        is_cut: whether the texts are fragments already.
+    """
+
+    name: str
+    form: HighlightField
+    texts: Sequence[str]
+    spans: Sequence[Sequence[Span]]
+    is_cut: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Hit:
+    """A hit that may get marks.
+
+    Attributes:
+        place: among the hits of its page.
+        document: what the engine says of it.
+        source: its fields; None where it came without.
+        may_lack: whether its document may have other fields.
+    """
+
+    search: Search
+    highlight: Highlight
+    language: str
+    place: int
+    document: Mapping[str, Any]
+    source: Mapping[str, Any] | None
+    may_lack: bool
+
+    @property
+    def of_engine(self) -> Mapping[str, Any]:
+        """The fragments of the engine."""
+        found = self.document.get("highlight")
+        return found if isinstance(found, Mapping) else {}
+
+    def fields(self) -> Iterator[_Field]:
+        """The fields that the search names, and that have a text."""
+        done: set[str] = set()
+        for form in self.highlight.fields:
+            for name in self._names(form):
+                if name not in done:
+                    done.add(name)
+                    yield from self._field(name, form)
+
+    def _names(self, form: HighlightField) -> Iterable[str]:
+        if "*" not in form.name:
+            return () if form.has_own_query else (form.name,)
+        paths = [path for path, _ in named_strings(self.source or {})]
+        return [name for name in (*self.of_engine, *paths) if not form.has_own_query and is_match(form.name, name)]
+
+    def _field(self, name: str, form: HighlightField) -> Iterator[_Field]:
+        fragments = _read_fragments(self.of_engine.get(name, ()), form)
+        if fragments is None:
+            return  # it is not known what the engine has marked
+        texts, spans = [text for text, _ in fragments], [own for _, own in fragments]
+        values = _within(field_texts(self.source, [name])[name], _MAX_CHARS)
+        if any(spans):
+            found = None if self.highlight.keeps_engines else _found_in(values, fragments)
+            yield _Field(name, form, texts, spans, True) if found is None else _Field(name, form, values, found, False)
+        elif (values or self.may_lack) and (form.is_any or _is_read(self.search, name)):
+            yield _Field(name, form, values, [()] * len(values), False)
+
+
+def with_highlights(request: SearchRequest, pages: Sequence[Page | AsItCame], slot: Slot) -> Sequence[Page | AsItCame]:
+    """The pages with marks in those of searches that ask for them; where that fails, as they are."""
+    hits = {page: hits for page in pages if isinstance(page, Page) and (hits := _hits_of(page))}
+    if not hits:
+        return pages
+    try:
+        hits = _with_sources(request, hits)
+        written = slot.run(lambda: {page: _written(page, own) for page, own in hits.items()}, request.calls.deadline)
+    except Fallback as failed:
+        _log.warning("hits are marked by the engine alone (%s): %s", failed.reason, failed)
+        return pages
+    finally:
+        slot.succeeded = True  # the ranking has
+    return [replace(page, highlights=written[page]) if page in written else page for page in pages]
+
+
+def _hits_of(page: Page) -> list[_Hit]:
+    """The hits that get marks: those that are re-ranked."""
+    search, collected = page.ranked.window.search, page.ranked.found
+    if search.highlight is None or collected is None:
+        return []
+    found = []
+    for place, (spot, text, document) in enumerate(page.hits):
+        if spot.ranked is None:
+            continue
+        source = document.parsed.get("_source")
+        is_text = isinstance(source, str)  # of what is left of it; all of it stands in the engine's answer
+        member = document.member("_source") if is_text else None
+        if member is not None:
+            source = orjson.loads(text[member.value_start : member.end])
+        _, language = collected.bags[spot.index]
+        known = source if isinstance(source, Mapping) else None
+        may_lack = search.source_filter.is_partial and not is_text
+        found.append(_Hit(search, search.highlight, language, place, document.parsed, known, may_lack))
+    return found
+
+
+def _with_sources(request: SearchRequest, hits: Mapping[Page, Sequence[_Hit]]) -> dict[Page, list[_Hit]]:
+    """The hits with the texts of their fields: where the caller's `_source` keeps some back they are looked up, with
+    his rights.
+
+    Raises:
+        Fallback: they cannot be had.
+    """
+    lacking = {page: [hit for hit in own if any(not one.texts for one in hit.fields())] for page, own in hits.items()}
+    asked = [(page, own) for page, own in lacking.items() if own]
+    bodies = [(own[0].search, _sources_body(own)) for _, own in asked]
+    sources = {
+        (page, *identity(hit)): hit.get("_source")
+        for (page, _), answer in zip(asked, look_up(request, bodies) if bodies else (), strict=True)
+        for hit in hits_in(answer)
+    }
+    return {
+        page: [replace(hit, source=sources.get((page, *identity(hit.document)), hit.source)) for hit in own]
+        for page, own in hits.items()
+    }
+
+
+def _sources_body(hits: Sequence[_Hit]) -> bytes:
+    # The text of `title.english` is that of `title`.
+    fields = {form.name if "*" in form.name else form.name.split(".")[0] for form in hits[0].highlight.fields}
+    return look_up_body(hits[0].search, [hit.document for hit in hits], sorted(fields))
+
+
+def _written(page: Page, hits: Sequence[_Hit]) -> dict[int, str]:
+    """The new `highlight` of hits by their places, as JSON; nothing where the engine's stays."""
+    if page.ranked.weighed is None:
+        return {}
+    query = page.ranked.weighed.query
+    fields = [list(hit.fields()) for hit in hits]
+    texts = [[text for one in of_hit for text in one.texts] for of_hit in fields]
+    marks = QueryWords(query, query.embeddings).marks(texts, [hit.language for hit in hits], _MAX_CHARS)
+    found: dict[int, str] = {}
+    for hit, of_hit, of_texts in zip(hits, fields, marks, strict=True):
+        left = iter(of_texts)
+        new = {one.name: _fragments(one, [next(left) for _ in one.texts], hit.highlight) for one in of_hit}
+        changed = {name: fragments for name, fragments in new.items() if fragments}
+        if any(hit.of_engine.get(name) != fragments for name, fragments in changed.items()):
+            found[hit.place] = json.dumps({**hit.of_engine, **changed}, ensure_ascii=False)
+    return found
+
+
+def _fragments(one: _Field, marks: Sequence[Sequence[Mark]], highlight: Highlight) -> list[str]:
+    """The marked fragments of a field; none where nothing is marked."""
+    form = one.form
+    spans = [
+        merged(own, [_span(mark, form, highlight) for mark in of_text])
+        for own, of_text in zip(one.spans, marks, strict=True)
+    ]
+    if one.is_cut:
+        places = [(number, 0, len(text)) for number, text in enumerate(one.texts)]
+    else:
+        places = best_fragments(one.texts, spans, form.fragment_size, form.n_fragments, form.is_by_score)
+    return [write_marked(one.texts[number], spans[number], start, end, form.is_html) for number, start, end in places]
+
+
+def _span(mark: Mark, form: HighlightField, highlight: Highlight) -> Span:
+    tags = form.pre_tags[0], form.post_tags[0]
+    if highlight.near_tags is not None and mark.likeness < 1:
+        tags = highlight.near_tags
+    return Span(mark.start, mark.end, *tags, mark.query_word, mark.likeness)
+
+
+def _is_read(search: Search, name: str) -> bool:
+    """Whether the query searches a field, or one below or above it; every one where it names none."""
+    return not search.read_fields or any(
+        is_match(read, name) or name.startswith(f"{read}.") or read.startswith(f"{name}.")
+        for read in search.read_fields
+    )
+
+
+def _within(texts: Iterable[str], n_chars: int) -> list[str]:
+    """The texts up to so many characters."""
+    found: list[str] = []
+    for text in texts:
+        if n_chars <= 0:
+            break
+        found.append(text[:n_chars])
+        n_chars -= len(text)
+    return found
+
+
+def _read_fragments(fragments: Any, form: HighlightField) -> list[tuple[str, list[Span]]] | None:
+    """The text and the spans of each of the engine's fragments; None where they cannot be told for certain."""
+    found = []
+    for fragment in fragments if isinstance(fragments, list) else ():
+        read = read_marked(fragment, form.pre_tags, form.post_tags, form.is_html)
+        if read is None or write_marked(*read, 0, len(read[0]), form.is_html) != fragment:
+            return None
+        found.append(read)
+    return found
+
+
+def _found_in(values: Sequence[str], fragments: Sequence[tuple[str, Sequence[Span]]]) -> list[list[Span]] | None:
+    """The spans of fragments in the values that these were cut from; None where one is not found."""
+    found: list[dict[int, Span]] = [{} for _ in values]
+    for text, spans in fragments:
+        place = next(((number, at) for number, value in enumerate(values) if (at := value.find(text)) >= 0), None)
+        if place is None:
+            return None
+        number, at = place
+        for span in spans:
+            found[number][at + span.start] = span._replace(start=at + span.start, end=at + span.end)
+    return [sorted(own.values()) for own in found]
