@@ -1,8 +1,7 @@
-"""Reads the settings: flags come before the environment, then `.env`, then `sinkrank.toml`, then the defaults.
+"""Reads the settings: flags come before the environment, then `sinkrank.toml`, then the defaults.
 
-python-dotenv reads `.env`, tomllib the file, pydantic checks the values. pydantic-settings does not fit: it ignores
-unknown variables, refuses variables of other programs in `.env`, expands `${…}` inside passwords, and does not say
-where a value came from.
+tomllib reads the file, pydantic checks the values. pydantic-settings does not fit: it ignores unknown variables, and
+does not say where a value came from.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dotenv import dotenv_values
 from pydantic import ValidationError
 
 from reranker.base.errors import WrongParameter
@@ -26,7 +24,6 @@ from reranker.service.settings import Settings, may_be_secret
 
 ENVIRONMENT_PREFIX = "SINKRANK_"
 SETTINGS_FILE = "sinkrank.toml"
-DOTENV_FILE = ".env"
 _MAX_SHOWN = 40
 
 # Variables of the test suite, which are not settings.
@@ -44,8 +41,8 @@ _LISTS = frozenset(name for name, field in Settings.model_fields.items() if isin
 
 @dataclass(frozen=True, slots=True)
 class LoadedSettings:
-    """The settings, and for each where its value came from: `flag`, `environment`, `.env`, the settings file's name,
-    or `default`."""
+    """The settings, and for each where its value came from: `flag`, `environment`, the settings file's name, or
+    `default`."""
 
     settings: Settings
     origins: Mapping[str, str]
@@ -64,7 +61,7 @@ def load_settings(
 
     Args:
         flags: values of the command line; None means the flag was not given.
-        environ: the environment; default: `os.environ`, after `.env` of the working folder.
+        environ: the environment; default: `os.environ`.
         file: the settings file, which must exist; default: `sinkrank.toml` of the working folder, if it exists.
 
     Raises:
@@ -73,7 +70,6 @@ def load_settings(
     path = file or Path(SETTINGS_FILE)
     layers = {
         str(path): _read_file(path, is_required=file is not None),
-        DOTENV_FILE: _read_variables(_read_dotenv() if environ is None else {}),
         "environment": _read_variables(os.environ if environ is None else environ),
         "flag": {name: value for name, value in (flags or {}).items() if value is not None},
     }
@@ -114,16 +110,7 @@ def _read_file(path: Path, *, is_required: bool) -> dict[str, Any]:
         raise WrongParameter(f"{path} is not valid TOML in UTF-8 ({error}); write lines like port = 9000") from error
 
 
-def _read_dotenv() -> dict[str, str | None]:
-    path = Path(DOTENV_FILE)
-    try:
-        # Not interpolated, because a password may contain a dollar sign.
-        return dotenv_values(path, interpolate=False) if path.is_file() else {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise WrongParameter(f"{DOTENV_FILE} cannot be read ({error}); correct or delete it") from error
-
-
-def _read_variables(environ: Mapping[str, str | None]) -> dict[str, Any]:
+def _read_variables(environ: Mapping[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for variable, value in environ.items():
         # An empty variable counts as not set, since compose files write unset variables this way.
@@ -134,7 +121,7 @@ def _read_variables(environ: Mapping[str, str | None]) -> dict[str, Any]:
 
 
 def _unknown_key(name: str, origin: str) -> str:
-    shown = f"{ENVIRONMENT_PREFIX}{name.upper()}" if origin in ("environment", DOTENV_FILE) else name
+    shown = f"{ENVIRONMENT_PREFIX}{name.upper()}" if origin == "environment" else name
     cure = did_you_mean(name, Settings.model_fields) or "`sinkrank serve --print-settings` lists all settings"
     return f"{shown} (from {origin}) is not a setting; {cure}"
 

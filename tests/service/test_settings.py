@@ -26,18 +26,15 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_flag_beats_the_environment_then_dotenv_then_the_file_then_the_default(folder, monkeypatch):
+def test_a_flag_beats_the_environment_then_the_file_then_the_default(folder, monkeypatch):
     write(folder, "index = 'a'\nport = 1\ndepth = 2\nslow_query_ms = 3\nworkers = 4\n")
-    (folder / ".env").write_text(
-        "# ours\nexport SINKRANK_PORT=5\nSINKRANK_DEPTH=6\nSINKRANK_SLOW_QUERY_MS='7'\nOTHER=x\nSINKRANK_INDEX=\n"
-    )
     monkeypatch.setenv("SINKRANK_PORT", "8")
+    monkeypatch.setenv("SINKRANK_INDEX", "")
     monkeypatch.setenv("SINKRANK_DEPTH", "9")
     loaded = load_settings({"port": 10, "depth": None})
     expected = {
         "port": (10, "flag"),
         "depth": (9, "environment"),
-        "slow_query_ms": (7, ".env"),
         "workers": (4, "sinkrank.toml"),
         "index": ("a", "sinkrank.toml"),  # an empty variable is not set
         "host": ("127.0.0.1", "default"),
@@ -46,30 +43,11 @@ def test_a_flag_beats_the_environment_then_dotenv_then_the_file_then_the_default
     assert [loaded.option(name) for name in ("port", "depth")] == [10, None]
 
 
-def test_an_environment_that_is_given_is_all_there_is(folder):
-    (folder / ".env").write_text("SINKRANK_PORT=8\n")
-    assert load_settings(environ={}).settings.port == 8080
-
-
-def test_a_password_in_dotenv_is_taken_as_it_stands(folder):
-    (folder / ".env").write_text("SINKRANK_STORE_PASSWORD='a$HOME${PATH}#b'\n")
-    assert load_settings().settings.store_password.get_secret_value() == "a$HOME${PATH}#b"
-
-
-def test_a_dotenv_that_is_no_text_is_bad_input(folder):
-    (folder / ".env").write_bytes(b"SINKRANK_PORT=\xff\n")
-    with pytest.raises(BadInput, match=r"\.env cannot be read"):
-        load_settings()
-
-
 def test_an_unknown_key_is_an_error_that_names_where_it_stands_and_the_nearest(folder, monkeypatch):
     file = write(folder, "epsilom = 0.1\n")
     with pytest.raises(BadInput, match=r"epsilom \(from sinkrank.toml\) .* did you mean 'epsilon'"):
         load_settings()
     file.unlink()
-    (folder / ".env").write_text("SINKRANK_PROT=1\n")
-    with pytest.raises(BadInput, match=r"SINKRANK_PROT \(from \.env\) .* did you mean 'port'"):
-        load_settings()
     with pytest.raises(BadInput, match=r"SINKRANK_DEPHT \(from environment\) .* did you mean 'depth'"):
         load_settings({}, {"SINKRANK_DEPHT": "1"})
 
