@@ -13,10 +13,8 @@ from flask.testing import FlaskClient
 
 from reranker.api.app import create_app, drain, start
 from reranker.base.errors import BadInput, ClientLeft, SinkrankError, StoreUnavailable
-from reranker.service.service import EXTENSION
 from reranker.service.settings import Settings
 from reranker.stores.base.protocol import Store
-from reranker.stores.embedded.store import EmbeddedStore
 from tests.support.query_encoder import encoder_files, encoding_embeddings
 from tests.support.service import serving
 from tests.support.tiny import tiny_embeddings
@@ -74,24 +72,36 @@ def test_it_is_alive_and_ready(app: Flask) -> None:
     assert found.get_json()["checks"]["embeddings"]["languages"] == ["en", "fr"]
 
 
-def test_a_store_that_does_not_answer_is_not_ready(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+class Down:
+    """A store whose nodes are away."""
 
-    def down() -> list[str]:
+    address = "opensearch://localhost:9"
+
+    def __init__(self, away: list[str] | None = None) -> None:
+        self._away = away
+
+    def indices(self) -> list[str]:
         raise StoreUnavailable("no node at localhost:9")
 
-    monkeypatch.setattr(app.extensions[EXTENSION].store, "indices", down)
-    response = app.test_client().get("/-/ready")
+    def problems(self) -> list[str]:
+        return self.indices() if self._away is None else self._away
+
+
+def test_a_store_that_does_not_answer_is_not_ready(make_app: Callable[..., Flask], settings: Settings) -> None:
+    client = make_app(settings, Down()).test_client()
+    response = client.get("/-/ready")
     assert response.status_code == 503
     assert response.get_json()["checks"]["store"] == {"ready": False, "message": "no node at localhost:9"}
-    page = app.test_client().get("/-/ui")
+    page = client.get("/-/ui")
     assert page.status_code == 200
     assert "no node at localhost:9" in page.text
 
 
-def test_a_store_without_one_of_its_nodes_is_ready_and_names_it(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_without_one_of_its_nodes_is_ready_and_names_it(
+    make_app: Callable[..., Flask], settings: Settings
+) -> None:
     away = ["nothing answers at opensearch://b:9200"]
-    monkeypatch.setattr(EmbeddedStore, "problems", lambda store: away)
-    response = app.test_client().get("/-/ready")
+    response = make_app(settings, Down(away)).test_client().get("/-/ready")
     assert response.status_code == 200
     assert response.get_json()["checks"]["store"] == {"ready": True, "message": away[0]}
 

@@ -1,6 +1,7 @@
 import logging
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -108,6 +109,25 @@ class Work:
         return "done"
 
 
+class UntilItHasBegun(ThreadPoolExecutor):
+    """Whoever waits for a result does so until the work has begun, however long that takes, and no longer."""
+
+    def __init__(self, work: Work) -> None:
+        super().__init__(1)
+        self._work = work
+
+    def submit(self, *given: Any, **named: Any) -> Future[Any]:
+        running = super().submit(*given, **named)
+        result = running.result
+
+        def at_once(left_s: float | None) -> Any:
+            assert self._work.has_begun.wait(PATIENCE_S)
+            return result(0)
+
+        running.result = at_once  # type: ignore[method-assign, assignment]
+        return running
+
+
 def is_free(guard: Guard) -> bool:
     try:
         with guard.slot():
@@ -121,7 +141,7 @@ def test_what_outlasts_its_time_is_a_failure_and_counts_until_it_ends(breaker: C
     for _ in range(2):
         breaker.leave(False)
     with guard.slot() as slot:
-        assert slot.run(lambda: "the thread is there", within(PATIENCE_S))
+        slot.threads = UntilItHasBegun(work)
         with pytest.raises(Fallback) as raised:
             slot.run(work, within(0.5))
     assert work.has_begun.is_set()

@@ -43,12 +43,6 @@ def test_documents_without_a_known_word_are_last_in_the_given_order(reranker):
     assert all(0 < document.score <= 1 for document in found.documents)
 
 
-def test_documents_without_a_known_word_are_marked(reranker):
-    found = reranker.rerank("chat", ["zzz", "bread", "", "cat zzz"], language="fr")
-    marked = {document.index: document.without_known_word for document in found.documents}
-    assert marked == {0: True, 1: False, 2: True, 3: False}
-
-
 def test_documents_without_a_known_word_are_last_in_first_stage_order(reranker):
     embeddings = reranker.embeddings
     bags = [(embeddings.bag(text, "en"), "en") for text in ("zzz", "cat", "yyy", "bread")]
@@ -87,11 +81,6 @@ def test_fewer_than_one_best_document_is_refused(reranker):
 
 def test_ties_keep_the_given_order(reranker):
     assert order(reranker.rerank("chat", ["dog", "cat", "cat", "dog"], language="fr")) == [1, 2, 0, 3]
-
-
-def test_ranks_count_from_one_without_a_gap(reranker):
-    found = reranker.rerank("chat", ["dog", "cat", "bread"], language="fr")
-    assert [document.reranked_rank for document in found.documents] == [1, 2, 3]
 
 
 def test_no_documents_give_no_ranking(reranker):
@@ -357,13 +346,6 @@ def test_a_share_of_the_first_stage_that_is_none_is_refused(reranker, share):
     query, bags = reranker.query("cat", "en"), reranker.read_documents(FAR_AND_NEAR, "en")
     with pytest.raises(WrongParameter, match="first_stage_share"):
         reranker.rerank_bags(query, bags, first_stage_share=share)
-
-
-def test_top_n_by_evidence_is_the_beginning_of_the_whole(reranker):
-    query, bags = reranker.query("cat", "en"), reranker.read_documents(FAR_AND_NEAR, "en")
-    scores = np.array([30.0, 10.0, 20.0])
-    whole = reranker.rerank_bags(query, bags, first_stage_scores=scores)
-    assert reranker.rerank_bags(query, bags, first_stage_scores=scores, top_n=2).documents == whole.documents[:2]
 
 
 @pytest.mark.parametrize(
