@@ -282,3 +282,19 @@ def test_an_engine_that_refuses_the_sample_leaves_searches_as_they_are(
     # Asked once: the second search came within the minute after the failure.
     assert caplog.text.count("the word frequencies of index 'pages' cannot be learned") == 1
     store.close()
+
+
+def test_the_sample_is_asked_for_with_the_services_own_rights_and_not_the_callers(
+    fake: FakeEngine, embeddings: Embeddings, tmp_path: Path
+) -> None:
+    fake.answer = lambda received: ok(b'{"took": 1, "hits": {"hits": []}}')
+    own, callers = "Basic c2VydmljZTpwdw==", "Basic Y2FsbGVyOnB3"  # service:pw, caller:pw
+    store = open_store(fake.url, username="service", password="pw")
+    app = create_app(Settings(home=tmp_path, store=fake.url, proxy_budget_ms=60_000), store, embeddings)
+    body = {"query": {"match": {"text": "cat"}}}
+    app.test_client().post("/pages/_search", json=body, headers={"Authorization": callers})
+    assert app.extensions[PROXY_EXTENSION].ranking.statistics.wait(30)
+    searches = [received for received in fake.received if "_search" in received.line]
+    asked = {(b"random_score" in one.body, one.header("Authorization")) for one in searches}
+    assert asked == {(True, own), (False, callers)}
+    store.close()

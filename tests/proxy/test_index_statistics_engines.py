@@ -8,8 +8,6 @@ import pytest
 import urllib3
 
 from reranker.proxy import Proxy
-from reranker.stores.engine.store import EngineStore
-from reranker.upstream.nodes import Upstream
 from tests.support.calls import hits, make_index, post
 from tests.support.engines.sources import Engine
 
@@ -69,27 +67,3 @@ def test_an_index_of_ours_is_not_sampled(http: urllib3.PoolManager, url: str, pr
     assert post(http, f"{url}/{ours}/_search", body).headers["X-Rerank-Status"] == "applied"
     assert proxy.ranking.statistics.wait(0)
     assert proxy.ranking.statistics._known == {}
-
-
-def test_the_sample_is_asked_for_with_the_services_own_rights_and_not_the_callers(
-    http: urllib3.PoolManager, url: str, proxy: Proxy, cats: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sampled: list[Any] = []
-    asked: list[str] = []
-    sample, ask = EngineStore.sample, Upstream.ask
-
-    def sampling(self: EngineStore, *arguments: Any) -> Any:
-        sampled.append(arguments)
-        return sample(self, *arguments)
-
-    def asking(self: Upstream, *arguments: Any) -> Any:
-        asked.append(repr(arguments))
-        return ask(self, *arguments)
-
-    monkeypatch.setattr(EngineStore, "sample", sampling)
-    monkeypatch.setattr(Upstream, "ask", asking)
-    post(http, f"{url}/{cats}/_search", QUERY, Authorization="Basic Y2FsbGVyOnNlY3JldA==")
-    assert proxy.ranking.statistics.wait(30)
-    assert sampled == [(cats, (), 1_000)]
-    assert any(f"/{cats}/_search" in one for one in asked)
-    assert "Y2FsbGVyOnNlY3JldA==" not in "".join(asked)

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +25,6 @@ from reranker.proxy.search import Outcome
 from reranker.proxy.window import Window
 from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.service.settings import Settings
-from reranker.text.bags import BagOfWords, WeightedBag
-from reranker.text.idf import IdfTable
 from reranker.upstream.calls import MAX_ANSWER_BYTES
 from tests.support.calls import outcomes
 from tests.support.fake_engine import FakeEngine, Received, ok
@@ -130,64 +127,6 @@ def test_a_mistake_of_ours_anywhere_gives_the_engines_answer(
     response = app.test_client().post("/pages/_search", json=SEARCH)
     assert outcome(response) == ("fallback", "rerank_failed", ["bread", "car"])
     assert json.loads(fake.received[-1].body) == SEARCH
-
-
-def test_a_search_and_its_query_are_read_once(make_app: Callable[..., Flask], monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[Any] = []
-
-    def noted(name: str) -> None:
-        module, _, function = name.rpartition(".")
-        own: Callable[..., Any] = getattr(import_module(module), function)
-        monkeypatch.setattr(name, lambda *given, **more: read.append(function) or own(*given, **more))
-
-    app = make_app()
-    for name in ("proxy.read.read_query", "proxy.read.read_body", "ranking.query.tokenize"):
-        noted(f"reranker.{name}")
-    assert outcome(app.test_client().post("/pages/_search", json=SEARCH)) == ("applied", None, ["cat", "dog"])
-    assert sorted(read) == ["read_body", "read_query", "tokenize"]
-
-
-def test_a_query_is_weighed_once_while_the_engine_works_on_the_window(
-    make_app: Callable[..., Flask], fake: FakeEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client, events = make_app().test_client(), []
-    is_asked, is_weighed = threading.Event(), threading.Event()
-    weigh = IdfTable.weigh
-
-    def weighed(idf: IdfTable, bag: BagOfWords, language: str) -> WeightedBag:
-        is_asked.wait(PATIENCE_S)
-        events.append("weighed")
-        is_weighed.set()
-        return weigh(idf, bag, language)
-
-    def answer(received: Received) -> bytes:
-        events.append("asked")
-        is_asked.set()
-        is_weighed.wait(PATIENCE_S)
-        events.append("answered")
-        return page(received)
-
-    client.post("/pages/_search", json=SEARCH)  # by which frequencies is known from here on
-    monkeypatch.setattr(IdfTable, "weigh", weighed)
-    fake.answer = answer
-    response = client.post("/pages/_search", json=SEARCH)
-    assert outcome(response) == ("applied", None, ["cat", "dog"])
-    assert events == ["asked", "weighed", "answered"]
-
-
-def test_a_query_that_cannot_be_weighed_gives_the_engines_page(
-    make_app: Callable[..., Flask], fake: FakeEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client = make_app().test_client()
-
-    def mistaken(*_: Any) -> Any:
-        raise TimeoutError("a mistake, and none of the engine's")
-
-    client.post("/pages/_search", json=SEARCH)
-    monkeypatch.setattr(IdfTable, "weigh", mistaken)
-    response = client.post("/pages/_search", json=SEARCH)
-    assert outcome(response) == ("fallback", "rerank_failed", ["bread", "car"])
-    assert len(fake.received) == 2
 
 
 def test_failures_in_a_row_make_it_rest(make_app: Callable[..., Flask], fake: FakeEngine) -> None:

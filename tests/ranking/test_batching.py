@@ -53,14 +53,6 @@ def test_options_reach_every_query(reranker: Reranker) -> None:
     assert {ranking.method for ranking in together} == {"rwmd"}
 
 
-def test_a_text_is_read_once_for_all_queries(reranker: Reranker, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[str] = []
-    bags = Embeddings.bags
-    monkeypatch.setattr(Embeddings, "bags", lambda self, texts, *rest: read.extend(texts) or bags(self, texts, *rest))
-    reranker.rerank_many(["cat", "car", "dog"], [TEXTS, TEXTS, TEXTS[:2]])
-    assert sorted(read) == sorted(TEXTS)
-
-
 def test_no_queries_are_no_error(reranker: Reranker) -> None:
     assert reranker.rerank_many([], TEXTS) == []
     assert reranker.rerank_many([], []) == []
