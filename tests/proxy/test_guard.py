@@ -172,3 +172,11 @@ def test_without_time_left_nothing_begins(breaker: CircuitBreaker) -> None:
     with Guard(1, breaker).slot() as slot, pytest.raises(Fallback) as raised:
         slot.run(lambda: pytest.fail("it has begun"), within(0))
     assert raised.value.reason == "out_of_time"
+
+
+def test_a_time_out_of_the_work_itself_is_its_own_error(breaker: CircuitBreaker) -> None:
+    def work() -> None:
+        raise TimeoutError("of another call")
+
+    with Guard(1, breaker).slot() as slot, pytest.raises(TimeoutError, match="of another call"):
+        slot.run(work, within(PATIENCE_S))
