@@ -65,22 +65,6 @@ def test_words_that_the_engine_highlights_are_matches_wherever_they_stand(page: 
     assert [each["likeness"] for each in translated] == [0.8, 0.9]
 
 
-def test_fields_of_text_are_found_at_any_depth(page: Page) -> None:
-    properties = {
-        "title": {"type": "text", "fields": {"exact": {"type": "text"}, "raw": {"type": "keyword"}}},
-        "url": {"type": "text"},
-        "parts": {"properties": {"body": {"type": "match_only_text"}, "n": {"type": "long"}}},
-        "comments": {"type": "nested", "properties": {"text": {"type": "text"}}},
-    }
-    found = called(page, "fields", "textFields", {"one": {"mappings": {"properties": properties}}, "two": {}})
-    assert [(each["name"], each["isMain"]) for each in found] == [
-        ("title", True),
-        ("title.exact", False),
-        ("url", False),
-        ("parts.body", True),
-    ]
-
-
 @pytest.mark.parametrize(
     ("names", "title"),
     [
@@ -101,21 +85,6 @@ def test_values_are_found_behind_dots_in_lists_and_under_sub_fields(page: Page) 
     assert called(page, "engine_search", "valueAt", source, "title.english") == "T"
     assert called(page, "engine_search", "valueAt", source, "a.z") is None
     assert called(page, "engine_search", "strings", source) == ["one", "two", "dotted", "T"]
-
-
-def test_versions_of_our_indices_hidden_ones_and_ours_are_not_listed(page: Page) -> None:
-    resolved = {
-        "indices": [
-            {"name": "pages-000002", "aliases": ["pages", "pages-sinkrank-writing"]},
-            {"name": "old-000001", "aliases": ["old-sinkrank-writing"]},
-            {"name": ".secret"},
-            {"name": "sinkrank-idf"},
-            {"name": "shop", "aliases": ["store"]},
-        ],
-        "aliases": [{"name": "pages"}, {"name": "pages-sinkrank-writing"}, {"name": "store"}],
-        "data_streams": [{"name": "logs"}],
-    }
-    assert called(page, "indices", "readIndices", resolved, ["pages"]) == ["logs", "shop", "store"]
 
 
 def test_examples_are_titles_of_two_to_eight_words_each_once_or_how_texts_begin(page: Page) -> None:
@@ -175,8 +144,3 @@ def test_each_part_of_a_score_names_the_words_and_hits_that_it_comes_from(page: 
         "Taken off: it is similar to almost every query: −0.0500",
         "Base value, the same for every hit: 0.0200",
     ]
-
-
-@pytest.mark.parametrize("sources", [None, {"encoder": None, "feedback": None, "neighbours": None}])
-def test_parts_without_sources_are_shown_alone(page: Page, sources: Any) -> None:
-    assert len(parts_table(page, sources)) == len(PARTS)

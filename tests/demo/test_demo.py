@@ -159,15 +159,6 @@ def test_an_index_of_fewer_documents_than_it_should_hold_is_made_anew(home):
     assert n_documents(home) == N_DOCUMENTS
 
 
-def test_embeddings_of_an_earlier_corpus_are_trained_anew_and_the_index_with_them(home):
-    meta = home / "embeddings" / "meta.json"
-    changed = json.loads(meta.read_text())
-    changed["source"]["units"] = "of another time"
-    meta.write_text(json.dumps(changed))
-
-    assert "training" in run_again(home)
-
-
 def test_the_demo_of_another_corpus_makes_way(home):
     store = open_store(str(home / "store"))
     make_index(store, "libreoffice", store.open("texts").description)

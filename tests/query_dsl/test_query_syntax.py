@@ -153,7 +153,7 @@ def test_no_query_takes_long_to_read(part: str) -> None:
     for reader in READERS:
         started = time.thread_time()
         reader(query)
-        assert time.thread_time() - started < 1.0  # some 50 ms
+        assert time.thread_time() - started < 10.0  # some 50 ms; in a time that grows with the square, minutes
 
 
 WORDS = ["wool", "cap", "hat", "scarf"]

@@ -57,7 +57,7 @@ def test_other_letters_are_not_let_through(pattern: str) -> None:
 def test_a_pattern_of_any_length_is_read_at_once() -> None:
     started = time.thread_time()
     read_source_filter({"_source": ["*a" * 500_000 + "x"]}, {})
-    assert time.thread_time() - started < 1.0  # with a regular expression some 20 s
+    assert time.thread_time() - started < 5.0  # with a regular expression some 20 s
 
 
 @pytest.mark.parametrize("source", [["title", *ALL], {"excludes": ["nbow"]}, {"excludes": ["b*"]}, 7])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reranker.ranking.corrections import Corrections
-from reranker.ranking.evidence import PLAIN, WITH_FEEDBACK, WITH_NEIGHBOURS, Evidence, scaled
+from reranker.ranking.evidence import Evidence, scaled
 from reranker.ranking.scores import WINDOW_FLOOR, score_of
 
 NAN, INF = math.nan, math.inf
@@ -41,21 +41,8 @@ def corrected(unknown_share, *rows):
     return Corrections.make(len(rows), hubness.astype(float), unknown_share, ("zzz",), lacking.astype(bool)[:, None])
 
 
-@pytest.mark.parametrize("shares", [PLAIN, WITH_NEIGHBOURS, WITH_FEEDBACK])
-def test_shares_sum_to_1(shares):
-    assert sum(shares) == pytest.approx(1.0)
-
-
 def test_values_are_scaled_from_0_to_1_over_those_that_are_known():
     assert scaled(np.array([7.0, 3.0, 5.0, 99.0]), np.array([True, True, True, False])).tolist() == [1.0, 0.0, 0.5, 0.0]
-
-
-def test_equal_values_are_all_the_best():
-    assert scaled(np.array([2.0, 2.0]), np.array([True, True])).tolist() == [1.0, 1.0]
-
-
-def test_nothing_known_is_nothing():
-    assert scaled(np.zeros(2), np.array([False, False])).tolist() == [0.0, 0.0]
 
 
 def test_the_engines_best_has_three_fifths_and_the_nearest_two():

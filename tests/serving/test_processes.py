@@ -125,6 +125,7 @@ def test_health_is_answered_while_an_engine_is_stuck_and_a_signal_to_the_group_l
     monkeypatch.setenv("SINKRANK_STORE_TIMEOUT_S", "1")
     monkeypatch.setenv("SINKRANK_GRACE_S", str(PATIENCE_S))
     with engine(is_stuck=True) as stuck, serving(home, "--processes", "2", "--store", stuck.url) as (process, address):
+        wait_until(lambda: len(children(process.pid)) == 2, "both processes are there")
         workers = children(process.pid)
         n_before, clients = stuck.n_waiting, Clients()  # the engine was asked at the start too
         clients.ask(40, "GET", f"{address}/_cluster/health?wait_for_nodes=5&timeout=15s")
@@ -154,8 +155,8 @@ def is_refused(address: str) -> bool:
 @needs_proc
 def test_where_the_parent_is_killed_the_processes_end_too(home: Path) -> None:
     with serving(home, "--processes", "2") as (process, _):
+        wait_until(lambda: len(children(process.pid)) == 2, "both processes are there")
         workers = children(process.pid)
-        assert len(workers) == 2
         process.kill()
         wait_until(lambda: not any(is_running(pid) for pid in workers), "they have ended")
 
