@@ -19,12 +19,10 @@ from reranker.api.openapi import ROUTES
 from reranker.service.missing_embeddings import prepare_command
 from reranker.service.settings import Settings
 from reranker.service.settings_sources import load_settings
-from sinkrank.serving.shared_numbers import MULTIPROCESS_VARIABLE
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
 PATHS = {route.path for route in ROUTES}
-YAML = sorted([ROOT / "docker-compose.yml", *DEPLOY.rglob("*.y*ml")])
 MANIFESTS = sorted(path for path in (DEPLOY / "kubernetes").glob("*.yaml") if path.name != "kustomization.yaml")
 
 
@@ -63,11 +61,6 @@ def settings_of(name: str) -> Settings:
     """As the service reads them; the image's stand below those of what starts it."""
     below = ENVIRONMENTS["Dockerfile"] if name in ("compose", "kubernetes") else {}
     return load_settings({}, {**below, **ENVIRONMENTS[name]}).settings
-
-
-@pytest.mark.parametrize("path", YAML, ids=lambda path: path.name)
-def test_a_yaml_file_can_be_read(path: Path) -> None:
-    assert read(path)
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
@@ -235,12 +228,6 @@ def test_alerts_and_dashboard_ask_for_what_is_measured() -> None:
         assert set(names) <= documented, expression
     not_asked = {"sinkrank_proxy_passed_requests_total", "sinkrank_checked_blocks_total"}
     assert all(any(name in one for one in asked) for name in documented - not_asked)
-
-
-def test_the_variable_of_several_processes_is_the_one_that_is_read() -> None:
-    from reranker.service import metrics
-
-    assert MULTIPROCESS_VARIABLE == metrics.MULTIPROCESS_VARIABLE == "PROMETHEUS_MULTIPROC_DIR"
 
 
 def needs(tool: str, *arguments: str) -> pytest.MarkDecorator:
