@@ -32,7 +32,7 @@ from ingest.documents import Layout
 from ingest.encoding import RowCounter, RowEncoder
 from ingest.files import open_sources, read_rows
 from ingest.pieces import in_pieces
-from ingest.pipeline import Options, ingest
+from ingest.pipeline import ingest
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
 from reranker.stores.base.description import IndexDescription
@@ -107,11 +107,11 @@ def processor_rates(documents: Path, store: Store, embeddings: Embeddings, round
     return rates[1:]
 
 
-def ours(documents: Path, store: Store, embeddings: Embeddings, folder: Path) -> float:
+def ours(documents: Path, store: Store, embeddings: Embeddings) -> float:
     """Seconds of one ingest into a new index."""
     with open_sources([str(documents)]) as sources:
         started = time.perf_counter()
-        summary = ingest(sources, store, "ours", embeddings, Options(checkpoints=folder))
+        summary = ingest(sources, store, "ours", embeddings)
         seconds = time.perf_counter() - started
     if not summary.is_whole:
         raise SystemExit(f"not all documents came in: {summary}")
@@ -173,10 +173,10 @@ def main() -> None:
                 # requests for lack of memory, which `parallel_bulk` does not repeat.
                 started = start_node(options.engine, heap="2g", java_options=["-XX:TieredStopAtLevel=4"])
                 url = stack.enter_context(started).url
-            compare(documents, url, embeddings, options.rounds, Path(name))
+            compare(documents, url, embeddings, options.rounds)
 
 
-def compare(documents: Path, url: str, embeddings: Embeddings, rounds: int, folder: Path) -> None:
+def compare(documents: Path, url: str, embeddings: Embeddings, rounds: int) -> None:
     """Measures both sides in turn and prints medians, spread and ratio."""
     from reranker.stores.engine.client import connect
     from reranker.upstream.nodes import Upstream
@@ -194,7 +194,7 @@ def compare(documents: Path, url: str, embeddings: Embeddings, rounds: int, fold
         print(f"one core, documents a second {name}: {median:,.0f} ({min(values):,.0f} to {max(values):,.0f})")
     seconds: list[tuple[float, float]] = []
     for number in range(rounds + 1):
-        our_seconds = ours(documents, store, embeddings, folder)
+        our_seconds = ours(documents, store, embeddings)
         actions = finished(store, client)
         store.drop("ours")
         their_seconds = theirs(actions, store, client, embeddings)

@@ -1,17 +1,21 @@
-"""Ingests the documents of files into an index: counts words, encodes, writes, and reports the result of each row. A
-killed run is completed by the same command."""
+"""Ingests the documents of files into an index: counts words, encodes, writes, and reports the result of each row.
+
+A version of an index says which run makes it (`IndexVersion.run`). So the same command, given again after its run was
+stopped, completes that version: it reads and encodes all rows, and writes the documents that are missing.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
 from itertools import chain, islice
 from pathlib import Path
 
-from ingest.checkpoint import Checkpoint, Identity
 from ingest.claims import Claim
 from ingest.counting import Counted, count_words
 from ingest.documents import Layout, check_sources
@@ -22,7 +26,7 @@ from ingest.ray_workers import RayWorkers
 from ingest.rejects import RejectFile, default_reject_path
 from ingest.seen_ids import SeenIds
 from ingest.summary import IngestSummary
-from ingest.versions import drop_empty_versions, drop_versions_except, serving_version
+from ingest.versions import drop_versions_except, serving_version, unfinished_version
 from ingest.workers import Workers
 from ingest.writing import Writing
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable
@@ -42,7 +46,6 @@ class Options:
         layout: which fields of a row are the parts of a document.
         rebuild: whether to write a new version of the index, which replaces the old one when it is complete.
         rejects: file of the rejected rows; None: `default_reject_path`.
-        checkpoints: folder of the checkpoints; None: none, so that a killed run starts again.
         limit: number of rows to read; None reads all.
         dry_run: whether to read and check everything and write nothing but the rejects.
         n_workers: number of processes that encode; None: one per core.
@@ -54,7 +57,6 @@ class Options:
     layout: Layout = field(default_factory=Layout)
     rebuild: bool = False
     rejects: Path | None = None
-    checkpoints: Path | None = None
     limit: int | None = None
     dry_run: bool = False
     n_workers: int | None = None
@@ -93,30 +95,31 @@ def ingest(
     layout = options.layout.checked()
     check_sources(sources, layout)
     exists = _can_be_written(store, index, embeddings, options.rebuild)
-    identity = Identity(
-        store.address,
-        index,
-        [source.identity() for source in sources],
-        {
-            "layout": asdict(layout),
-            "rebuild": options.rebuild,
-            "limit": options.limit,
-            "embeddings": embeddings.version,
-            "pipeline": options.pipeline,
-        },
-    )
-    checkpoints = None if options.dry_run else options.checkpoints
-    with Checkpoint(checkpoints, identity) as checkpoint, _workers(embeddings, options) as workers, ExitStack() as held:
-        if checkpoint.target is not None and not _has_version(store, checkpoint.target):
-            checkpoint.finish()  # what an earlier run wrote is gone
+    name = _name_of_run(sources, layout, options, embeddings)
+    with _workers(embeddings, options) as workers, ExitStack() as held:
+        target = None if options.dry_run else unfinished_version(store, index, name)
         claim = None
-        if (options.rebuild or not exists or checkpoint.target is not None) and not options.dry_run:
-            claim = held.enter_context(Claim(store, index, checkpoint.owner))
+        if (options.rebuild or not exists or target is not None) and not options.dry_run:
+            claim = held.enter_context(Claim(store, index, name))
             # The run that held the claim until now may have created the index.
             exists = _can_be_written(store, index, embeddings, options.rebuild)
+            target = unfinished_version(store, index, name)
         rejects = held.enter_context(RejectFile(options.rejects or default_reject_path(sources), sources))
-        run = _Run(sources, store, index, embeddings, options, layout, checkpoint, workers, progress, claim)
-        return run.run(exists, rejects, started)
+        run = _Run(name, sources, store, index, embeddings, options, layout, workers, progress, claim)
+        return run.run(exists, target, rejects, started)
+
+
+def _name_of_run(sources: Sequence[Source], layout: Layout, options: Options, embeddings: Embeddings) -> str:
+    """A hash of all that decides the documents: two runs with the same name end with the same index."""
+    described = [
+        [source.identity() for source in sources],
+        asdict(layout),
+        options.rebuild,
+        options.limit,
+        options.pipeline,
+        embeddings.version,
+    ]
+    return blake2b(json.dumps(described, sort_keys=True, default=str).encode(), digest_size=8).hexdigest()
 
 
 @dataclass(slots=True)
@@ -124,30 +127,31 @@ class _Run:
     """One ingest.
 
     Attributes:
+        name: of the run.
         claim: the lock on the index's versions; None for a run that makes no version.
         previous: the version that the new one has replaced.
     """
 
+    name: str
     sources: Sequence[Source]
     store: WritableStore
     index: str
     embeddings: Embeddings
     options: Options
     layout: Layout
-    checkpoint: Checkpoint
     workers: EncodingWorkers
     progress: Progress
     claim: Claim | None
     previous: str | None = None
 
-    def run(self, exists: bool, rejects: RejectFile, started: float) -> IngestSummary:
+    def run(self, exists: bool, target: str | None, rejects: RejectFile, started: float) -> IngestSummary:
         """Counts, writes, and switches versions.
 
         Args:
             exists: whether the index existed before.
+            target: the version that a run of this name has begun.
             started: when the run began, by `time.monotonic`.
         """
-        target = self.checkpoint.target
         is_continued = target is not None
         is_new = self.options.rebuild or not exists
         seen = SeenIds()
@@ -166,8 +170,11 @@ class _Run:
         elif target is None:
             target = self._stage() if is_new else serving_version(self.store, self.index) or self.index
         if target is not None:
+            if self.claim is not None and not self.store.open(target).hubness_sample().embeddings_version:
+                # Each run adds its documents to this empty sample. An index without a sample (made by another program)
+                # gets none, since a sample of only the later documents would not represent it.
+                self.store.save_hubness_sample(target, HubnessSample(self.embeddings.version))
             if not exists:
-                drop_empty_versions(self.store, self.index, target)
                 self._promote(target)  # it replaces nothing
             if counted is not None and counted.frequencies:
                 self.store.save_idf(target, known)
@@ -187,8 +194,6 @@ class _Run:
         failure = writing.write(self._rows(), seen, encoder, self.workers)
         if failure is None and target is not None:
             failure = self._finish(target, writing.settled.n_indexed, sample.result())
-        if failure is None:
-            self.checkpoint.finish()
         settled = writing.settled
         return IngestSummary(
             index=self.index,
@@ -212,12 +217,7 @@ class _Run:
 
     def _stage(self) -> str:
         """The name of a new version of the index."""
-        target = self.store.stage(self.index, IndexDescription(self.embeddings.version, self.embeddings.dim))
-        # Each run adds its documents to this empty sample. An index without a sample (made by another program) gets
-        # none, since a sample of only the later documents would not represent it.
-        self.store.save_hubness_sample(target, HubnessSample(self.embeddings.version))
-        self.checkpoint.choose_target(target)
-        return target
+        return self.store.stage(self.index, IndexDescription(self.embeddings.version, self.embeddings.dim), self.name)
 
     def _promote(self, target: str) -> None:
         if self.claim is not None:
@@ -232,31 +232,24 @@ class _Run:
             sample = reader.hubness_sample()
             if sample.embeddings_version == self.embeddings.version:
                 self.store.save_hubness_sample(target, sample.merged(drawn))
-            if not self.options.rebuild:
-                return None
             before = serving_version(self.store, self.index)
-            if before == target:
-                return None  # the index is new, or an earlier run was killed just after promoting
-            if (n_found := reader.count()) != n_indexed:
+            # It serves if the index is new, or an earlier run was killed just after promoting.
+            is_rebuilt = self.options.rebuild and before != target
+            if is_rebuilt and (n_found := reader.count()) != n_indexed:
                 return (
                     f"searches do not use the new version {target}, because it holds {n_found:,} documents and "
                     f"{n_indexed:,} were confirmed; look at it under its own name; `sinkrank ingest rollback --index "
                     f"{self.index} --to {target}` switches to it all the same"
                 )
-            self._promote(target)
-            self.previous = before
-            drop_versions_except(self.store, self.index, {target, before or target})
+            if is_rebuilt:
+                self._promote(target)
+                self.previous = before
+                drop_versions_except(self.store, self.index, {target, before or target})
+            if self.claim is not None:
+                self.store.complete(target)
         except (StoreUnavailable, NotFound, BadInput) as error:
             return str(error)
         return None
-
-
-def _has_version(store: WritableStore, version: str) -> bool:
-    try:
-        store.open(version)
-    except NotFound:
-        return False
-    return True
 
 
 def _workers(embeddings: Embeddings, options: Options) -> EncodingWorkers:

@@ -1,4 +1,4 @@
-"""Finds the parts of an index that are out of date: its mapping, its document frequencies, its vectors."""
+"""Finds the parts of an index that are out of date: documents, mapping, document frequencies, vectors."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ def stale_parts(store: WritableStore, index: str, embeddings: Embeddings, idf: I
     Args:
         idf: the idf of the index.
     """
+    for version in store.versions(index):
+        if version.run is not None:
+            yield f"the run that makes {version.name} has not finished; if it was stopped, give its command again"
     differences = list(store.differences(index))
     if differences:
         listed = ", ".join(differences[:5]) + (f" and {len(differences) - 5} more" if len(differences) > 5 else "")

@@ -13,13 +13,9 @@ def serving_version(store: WritableStore, index: str) -> str | None:
     return next((version.name for version in store.versions(index) if version.is_serving), None)
 
 
-def drop_empty_versions(store: WritableStore, index: str, target: str) -> None:
-    """Deletes empty versions of a new index, which killed runs left."""
-    for version in store.versions(index):
-        if version.name != target and not version.is_serving:
-            store.refresh(version.name)
-            if store.open(version.name).count() == 0:
-                store.drop(version.name)
+def unfinished_version(store: WritableStore, index: str, run: str) -> str | None:
+    """The version that a run makes; None if there is none, or if it is complete."""
+    return next((version.name for version in store.versions(index) if version.run == run), None)
 
 
 def drop_versions_except(store: WritableStore, index: str, spared: Collection[str]) -> None:

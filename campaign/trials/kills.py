@@ -29,7 +29,7 @@ from reranker.stores import open_store
 ASSERTS = (
     "`sinkrank ingest` is killed 200 times (SIGTERM, SIGINT, SIGKILL; the process alone or its group; embedded store "
     "and engine; first ingest and rebuild) and continued. The index then holds exactly the input; no process, "
-    "temporary file, semaphore, checkpoint or claim is left; a signal that can be handled ends the run."
+    "temporary file, semaphore or claim is left; a signal that can be handled ends the run."
 )
 LIMIT_S = 3600.0
 N_KILLS = 200
@@ -193,13 +193,12 @@ def _finish(context: Context, job: Job, place: str) -> None:
 
 
 def _check_leftovers(context: Context, job: Job, engine: Engine | None, place: str) -> None:
-    checkpoints = sorted(path.name for path in (job.folder / "home" / "ingest").glob("*"))
-    context.check(not checkpoints, f"{place}: checkpoints left: {checkpoints}")
     temporary = sorted(path.name for path in job.temporary.iterdir())
     context.check(not temporary, f"{place}: temporary files left: {temporary}")
     claims = claims_of(job.index, job.store, engine)
     context.check(not claims, f"{place}: claims left: {claims}")
     with closing(open_store(job.store)) as store:
+        context.check(not any(one.run for one in store.versions(job.index)), f"{place}: a version is not complete")
         versions = [one.name for one in store.versions(job.index)]
         context.check(len(versions) <= 2, f"{place}: versions left: {versions}")
         context.check(job.is_rebuild or len(versions) <= 1, f"{place}: versions left: {versions}")

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ingest.checkpoint import unfinished
 from ingest.progress import no_progress
 from ingest.staleness import stale_parts
 from reranker.base.errors import NotOurIndex, SinkrankError
@@ -51,7 +50,6 @@ def run_checks(config: Path | None, flags: Mapping[str, Any], quick: bool = Fals
     embeddings, check = _embeddings(loaded.settings, quick)
     checks.append(check)
     checks += _store(loaded.settings, embeddings, quick)
-    checks += _unfinished(loaded.settings)
     if embeddings is not None and not quick:
         checks += _order(loaded.settings)
     return checks
@@ -175,17 +173,6 @@ def _versions(store: WritableStore, name: str) -> str:
     others = [version.name for version in versions if not version.is_serving]
     serving = "".join(f", version {version.name}" for version in versions if version.is_serving)
     return f"{serving}, also kept: {', '.join(others)}" if others else serving
-
-
-def _unfinished(settings: Settings) -> Iterator[Finding]:
-    paths = list(unfinished(settings.home / "ingest"))
-    if paths:
-        names = ", ".join(str(path) for path in paths)
-        yield Finding(
-            "ingest",
-            False,
-            f"{len(paths)} did not finish ({names}); run the same command again, or delete the file",
-        )
 
 
 def _order(settings: Settings) -> Iterator[Finding]:

@@ -150,7 +150,6 @@ def ingest_files(
         layout=layout,
         rebuild=rebuild,
         rejects=rejects,
-        checkpoints=settings.home / "ingest",
         limit=limit,
         dry_run=dry_run,
         n_workers=workers,

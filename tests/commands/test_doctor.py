@@ -111,7 +111,8 @@ def test_a_version_that_a_rebuild_left_is_named(indexed: Path, run: Run) -> None
 
 
 def test_an_ingest_that_did_not_come_to_its_end_is_named(indexed: Path, run: Run) -> None:
-    left = indexed / ".sinkrank" / "ingest" / "documents-0123456789abcdef.json"
-    left.touch()
-    found = checks(run, "--quick")
-    assert left.name in found["ingest"]["message"]
+    store = open_store(str(indexed / ".sinkrank" / "store"))
+    store.stage("documents", store.open("documents").description, "a run")
+    found = checks(run, "--quick")["index documents"]
+    assert found["ok"] is False
+    assert "the run that makes documents-000002 has not finished" in found["message"]

@@ -67,15 +67,15 @@ def assert_equal(one: EncodedDocument, other: EncodedDocument) -> None:
 def run(
     documents: Path, store: Any, index: str, embeddings: Embeddings, folder: Path, rebuild: bool = False
 ) -> IngestSummary:
-    """A run in this process; the folder has its checkpoints and rejects."""
+    """A run in this process; the folder has its rejects."""
     with open_sources([str(documents)]) as sources:
-        options = Options(rejects=folder / "r.jsonl", checkpoints=folder / "checkpoints", rebuild=rebuild, n_workers=1)
+        options = Options(rejects=folder / "r.jsonl", rebuild=rebuild, n_workers=1)
         return ingest(sources, store, index, embeddings, options)
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Runs of one input into any index; the folder has their checkpoints and rejects."""
+    """Runs of one input into any index; the folder has their rejects."""
 
     documents: Path
     embeddings: Embeddings

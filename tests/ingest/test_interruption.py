@@ -15,8 +15,8 @@ import pytest
 import urllib3
 
 from reranker.base import retries
-from reranker.base.errors import BadInput
 from reranker.base.retries import Backoff
+from reranker.stores.base.names import IndexVersion
 from reranker.stores.base.protocol import WritableStore
 from tests.ingest.faulty_proxy import Fault
 from tests.ingest.runs import (
@@ -57,7 +57,7 @@ def test_a_run_that_is_killed_again_and_again_ends_with_exactly_the_documents(
         assert "3,000 of 3,007 documents are in index" in stdout
         assert "were there already" in stdout
         many_runs.assert_whole(direct, index)
-        assert list((many_runs.folder / "ingest").iterdir()) == []
+        assert [version.run for version in direct.versions(index)] == [None]
 
 
 def test_a_killed_process_leaves_no_worker_behind(many_runs: Runs) -> None:
@@ -190,10 +190,9 @@ def test_a_rebuild_that_was_stopped_leaves_the_index_as_it_was_and_goes_on(
     assert [version.name for version in store.versions(index)] == [f"{index}-000001", f"{index}-000002"]
 
 
-def test_an_empty_version_that_a_killed_run_left_is_deleted_by_the_next(
+def test_an_empty_version_that_a_killed_run_left_is_filled_by_the_next(
     store: WritableStore, index: str, runs: Runs
 ) -> None:
-    """It was killed after it had created the version and before its checkpoint had the name."""
 
     class Killed(Stopping):
         def save_hubness_sample(self, index, sample):
@@ -204,7 +203,8 @@ def test_an_empty_version_that_a_killed_run_left_is_deleted_by_the_next(
     (left,) = store.versions(index)
     assert not left.is_serving
     runs(store, index)
-    assert [version.name for version in store.versions(index)] in ([f"{index}-000002"], [f"{index}-000001"])
+    assert store.versions(index) == [IndexVersion(f"{index}-000001", is_serving=True)]
+    assert store.open(index).hubness_sample().languages.keys() == {"fr"}
     runs.assert_whole(store, index)
 
 
@@ -227,13 +227,22 @@ def test_a_file_that_has_changed_is_read_from_its_beginning(embedded: WritableSt
     assert (summary.already_there, summary.indexed, embedded.open("pages").count()) == (0, 101, 101)
 
 
-def test_the_same_input_cannot_be_brought_in_twice_at_once(embedded: WritableStore, runs: Runs) -> None:
-    one = write_rows(runs.folder / "in.jsonl", [{"id": "1", "lang": "fr", "text": "chat"}])
+def test_a_run_that_is_complete_writes_all_documents_when_it_is_given_again(
+    store: WritableStore, index: str, runs: Runs
+) -> None:
+    """Other runs may have replaced some of them."""
+    runs(store, index)
+    counting = Stopping(store)
+    assert runs(counting, index).already_there == 0
+    assert counting.n_written == N_DOCUMENTS
 
-    class Nosy(Stopping):
+
+def test_the_same_command_twice_at_once_brings_each_document_in_once(embedded: WritableStore, runs: Runs) -> None:
+    class Twice(Stopping):
         def write_prepared(self, index, prepared):
-            with pytest.raises(BadInput, match="another process"):
-                runs(embedded, documents=one)
+            assert runs(embedded, rebuild=True).failure is None
             return super().write_prepared(index, prepared)
 
-    assert runs(Nosy(embedded), documents=one).indexed == 1
+    assert runs(Twice(embedded), rebuild=True).failure is None
+    assert embedded.versions("pages") == [IndexVersion("pages-000001", is_serving=True)]
+    runs.assert_whole(embedded)

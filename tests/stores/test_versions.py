@@ -38,6 +38,17 @@ def test_a_staged_version_is_met_under_its_own_name_alone(store: WritableStore, 
         store.open(index).count()
 
 
+def test_a_version_says_which_run_makes_it_until_it_is_complete(store: WritableStore, index: str) -> None:
+    first, second = store.stage(index, DESCRIPTION, "one"), store.stage(index, DESCRIPTION, "two")
+    store.promote(index, first)
+    assert store.versions(index) == [IndexVersion(first, True, "one"), IndexVersion(second, False, "two")]
+    store.complete(first)
+    store.complete(first)
+    assert store.versions(index) == [IndexVersion(first, True), IndexVersion(second, False, "two")]
+    assert store.open(index).description == DESCRIPTION
+    assert not store.differences(index)
+
+
 def test_a_promoted_version_stands_behind_the_name_and_the_one_before_stays(store: WritableStore, index: str) -> None:
     first = store.stage(index, DESCRIPTION)
     put(store, first, "old")

@@ -8,7 +8,7 @@ from typing import Any
 
 from reranker.base.errors import NotOurIndex, VersionMismatch
 from reranker.embeddings import Embeddings
-from reranker.stores.base.names import VERSION_OF
+from reranker.stores.base.names import RUN, VERSION_OF
 from reranker.text.tokens import TOKENIZER_VERSION
 
 # Raise it when older indices can no longer be read.
@@ -24,13 +24,15 @@ class IndexDescription:
     mapping_version: int = MAPPING_VERSION
     tokenizer_version: int = TOKENIZER_VERSION
 
-    def as_meta(self, version_of: str | None = None) -> dict[str, Any]:
+    def as_meta(self, version_of: str | None = None, run: str | None = None) -> dict[str, Any]:
         """Returns the content of `_meta`.
 
         Args:
             version_of: the index of which this is a version; None if it is no version.
+            run: the run that makes it.
         """
-        return {"sinkrank": asdict(self) | ({} if version_of is None else {VERSION_OF: version_of})}
+        more = {VERSION_OF: version_of, RUN: run}
+        return {"sinkrank": asdict(self) | {name: value for name, value in more.items() if value is not None}}
 
     @classmethod
     def from_meta(cls, meta: Any, index: str) -> IndexDescription:

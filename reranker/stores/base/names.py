@@ -16,6 +16,8 @@ _INDEX_NAME = regex.compile(rf"[a-z0-9][a-z0-9_.\-]{{0,{MAX_INDEX_NAME_LENGTH - 
 _ANY_INDEX_NAME = regex.compile(r"(?!\.{1,2}$)[^\s_+\-\\/*?\"<>|,#][^\s\\/*?\"<>|,#]{0,511}")
 # In `_meta`: the index that an index is a version of.
 VERSION_OF = "version_of"
+# In `_meta`: the run of ingest that makes a version, until it is complete.
+RUN = "run"
 # 000001 and so on, as engines number the indices behind an alias that they roll over.
 _VERSION_SUFFIX = regex.compile(r"-(\d{6})")
 _LENGTH_OF_SUFFIX = 7
@@ -62,10 +64,12 @@ class IndexVersion:
     Attributes:
         name: its own name, which stands for it wherever an index is named.
         is_serving: whether searches of the index use it.
+        run: the run that makes it; None once it is complete.
     """
 
     name: str
     is_serving: bool
+    run: str | None = None
 
 
 def version_name(index: str, existing: Iterable[str]) -> str:

@@ -135,12 +135,19 @@ class WritableStore(Store, Protocol):
     if it is missing and NotOurIndex if Sinkrank did not make it.
     """
 
-    def stage(self, index: str, description: IndexDescription) -> str:
+    def stage(self, index: str, description: IndexDescription, run: str | None = None) -> str:
         """Makes an empty version of an index and returns the version's name. Searches do not use it before `promote`.
+
+        Args:
+            run: the run of ingest that makes it, which `versions` tells until `complete`.
 
         Raises:
             BadInput, NotOurIndex: something else has the index's name.
         """
+        ...
+
+    def complete(self, version: str) -> None:
+        """Forgets the run that makes a version."""
         ...
 
     def promote(self, index: str, version: str) -> None:

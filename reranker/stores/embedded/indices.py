@@ -12,7 +12,7 @@ from typing import Any
 
 from reranker.base.errors import NotFound
 from reranker.stores.base.description import IndexDescription
-from reranker.stores.base.names import VERSION_OF, IndexVersion, check_index_name
+from reranker.stores.base.names import RUN, VERSION_OF, IndexVersion, check_index_name
 from reranker.stores.embedded.row_sums import check_row, row_sum, set_index_sum, wrong_row
 from reranker.stores.embedded.rows import vocabulary_table, words_table
 
@@ -20,6 +20,7 @@ _TABLES_OF_AN_INDEX = ("facets", "vectors", "documents", "partitions", "idf", "h
 
 # The index of which a row of `indices` is a version.
 _VERSION_OF = f"json_extract(meta, '$.sinkrank.{VERSION_OF}')"
+_RUN = f"$.sinkrank.{RUN}"
 
 
 def index_names(connection: sqlite3.Connection) -> list[str]:
@@ -97,11 +98,18 @@ def version_ids(connection: sqlite3.Connection, index: str) -> list[int]:
 def versions_of(connection: sqlite3.Connection, index: str) -> list[tuple[IndexVersion, int]]:
     """Returns the versions of an index with their ids, oldest first."""
     serving = connection.execute("SELECT index_id FROM aliases WHERE name = ?", (index,)).fetchone()
+    select = f"SELECT name, json_extract(meta, '{_RUN}') FROM indices WHERE index_id = ?"
     return [
-        (IndexVersion(name, serving == (index_id,)), index_id)
+        (IndexVersion(name, serving == (index_id,), run), index_id)
         for index_id in version_ids(connection, index)
-        for (name,) in connection.execute("SELECT name FROM indices WHERE index_id = ?", (index_id,))
+        for name, run in connection.execute(select, (index_id,))
     ]
+
+
+def forget_run(connection: sqlite3.Connection, index_id: int) -> None:
+    """Forgets the run that makes a version."""
+    connection.execute(f"UPDATE indices SET meta = json_remove(meta, '{_RUN}') WHERE index_id = ?", (index_id,))
+    set_index_sum(connection, index_id)
 
 
 def promote_version(connection: sqlite3.Connection, index: str, version: str) -> None:

@@ -24,6 +24,7 @@ from reranker.stores.embedded.indices import (
     StoredIndex,
     delete_index,
     existing_index,
+    forget_run,
     insert_index,
     promote_version,
     version_ids,
@@ -48,14 +49,18 @@ _Change = TypeVar("_Change")
 class WritableEmbeddedStore(EmbeddedStore):
     """A `WritableStore` in a folder; see `reranker.stores.base.protocol.WritableStore`."""
 
-    def stage(self, index: str, description: IndexDescription) -> str:
+    def stage(self, index: str, description: IndexDescription, run: str | None = None) -> str:
         check_index_name(index)
         check_dim(description.dim)
         with self._file.writing(create=True) as connection:
             names = connection.execute("SELECT name FROM indices").fetchall()
             version = version_name(index, (name for (name,) in names))
-            insert_index(connection, version, description.as_meta(index))
+            insert_index(connection, version, description.as_meta(index, run))
         return version
+
+    def complete(self, version: str) -> None:
+        with self._file.writing() as connection:
+            forget_run(connection, self._index(connection, version).index_id)
 
     def promote(self, index: str, version: str) -> None:
         with self._file.writing() as connection:

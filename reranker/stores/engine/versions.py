@@ -7,7 +7,7 @@ from typing import Any
 import opensearchpy
 
 from reranker.base.errors import BadInput, NotFound
-from reranker.stores.base.names import VERSION_OF, IndexVersion
+from reranker.stores.base.names import RUN, VERSION_OF, IndexVersion
 
 _META = "*.mappings._meta.sinkrank"
 
@@ -26,8 +26,17 @@ def versions_of(client: opensearchpy.OpenSearch, index: str) -> list[IndexVersio
     found = client.indices.get_mapping(params={"filter_path": _META})
     aliases = _aliases(client)
     return [
-        IndexVersion(name, index in aliases.get(name, ())) for name in sorted(found) if _parent(found[name]) == index
+        IndexVersion(name, index in aliases.get(name, ()), _section(found[name]).get(RUN))
+        for name in sorted(found)
+        if _parent(found[name]) == index
     ]
+
+
+def forget_run(client: opensearchpy.OpenSearch, version: str, timeout_s: float) -> None:
+    """Forgets the run that makes a version."""
+    meta = client.indices.get_mapping(index=version)[version]["mappings"]["_meta"]
+    if meta["sinkrank"].pop(RUN, None) is not None:
+        client.indices.put_mapping(index=version, body={"_meta": meta}, request_timeout=timeout_s)
 
 
 def move_alias(client: opensearchpy.OpenSearch, index: str, version: str, timeout_s: float) -> None:
@@ -76,4 +85,8 @@ def _aliases(client: opensearchpy.OpenSearch) -> dict[str, tuple[str, ...]]:
 
 def _parent(found: dict[str, Any]) -> str | None:
     """Returns the index of which an index is a version."""
-    return found["mappings"]["_meta"]["sinkrank"].get(VERSION_OF)  # type: ignore[no-any-return]
+    return _section(found).get(VERSION_OF)
+
+
+def _section(found: dict[str, Any]) -> dict[str, Any]:
+    return found["mappings"]["_meta"]["sinkrank"]  # type: ignore[no-any-return]

@@ -23,7 +23,7 @@ from reranker.stores.engine.idf import IDF_INDEX, EngineIdf
 from reranker.stores.engine.scan import PointInTime, read_bags
 from reranker.stores.engine.store import EngineStore
 from reranker.stores.engine.templates import adapted
-from reranker.stores.engine.versions import check_name_is_free, move_alias, versions_of
+from reranker.stores.engine.versions import check_name_is_free, forget_run, move_alias, versions_of
 from reranker.stores.engine.writer import BulkWriter
 from reranker.text.idf import IdfTable
 from reranker.upstream.access import EngineAccess
@@ -55,7 +55,7 @@ class WritableEngineStore(EngineStore):
         self._admin_timeout_s = max(_LEAST_ADMIN_TIMEOUT_S, timeout_s)
         self._idf = EngineIdf(self._client)
 
-    def stage(self, index: str, description: IndexDescription) -> str:
+    def stage(self, index: str, description: IndexDescription, run: str | None = None) -> str:
         check_index_name(index)
         check_dim(description.dim)
         if index == IDF_INDEX:
@@ -65,7 +65,7 @@ class WritableEngineStore(EngineStore):
         with engine_errors(self._address, index):
             check_name_is_free(self._client, index)
             version = version_name(index, (version.name for version in versions_of(self._client, index)))
-            definition = adapted(self._client, version, self._definition(description, index), index)
+            definition = adapted(self._client, version, self._definition(description, index, run), index)
             try:
                 self._client.indices.create(index=version, body=definition, request_timeout=self._admin_timeout_s)
             except exceptions.RequestError as error:
@@ -77,6 +77,11 @@ class WritableEngineStore(EngineStore):
                 raise
             self._idf.forget(version)  # of an index with this name that another program deleted
         return version
+
+    def complete(self, version: str) -> None:
+        found = self.open(version)
+        with engine_errors(self._address, version):
+            forget_run(self._client, found.name, self._admin_timeout_s)
 
     def promote(self, index: str, version: str) -> None:
         check_index_name(index)
@@ -146,9 +151,11 @@ class WritableEngineStore(EngineStore):
         with engine_errors(self._address, index):
             self._idf.save_sample(found.name, sample)
 
-    def _definition(self, description: IndexDescription, version_of: str | None = None) -> dict[str, Any]:
+    def _definition(
+        self, description: IndexDescription, version_of: str | None = None, run: str | None = None
+    ) -> dict[str, Any]:
         return index_definition(
-            self._distribution(), description.dim, description.as_meta(version_of), self._has_language_analyzers()
+            self._distribution(), description.dim, description.as_meta(version_of, run), self._has_language_analyzers()
         )
 
     def _has_language_analyzers(self) -> bool:
