@@ -29,7 +29,6 @@ class PlacedWords:
         term_ids: (n_words,) int32, the term whose embedding each word takes; -1 where there is none, or several.
         groups: by word, the terms of those that take several, such as compounds.
         hashes: (n_words,) uint32, `unknown_hash` of each.
-        unknown: the words without an embedding that are no numbers, and those of `groups`.
     """
 
     def __init__(self, texts: Sequence[str], languages: Sequence[str], most_words: int, embeddings: Embeddings) -> None:
@@ -41,7 +40,6 @@ class PlacedWords:
         terms = read.words["term"]
         own = dict(zip(np.flatnonzero(terms <= ASKED).tolist(), map(int, terms[terms <= ASKED]), strict=True))
         groups = {word: read.groups[ASKED - term] for word, term in own.items()}
-        self.unknown = np.flatnonzero((terms < 0) & (read.words["is_number"] == 0)).tolist()
         self.term_ids: NDArray[np.int32] = np.maximum(terms, NONE)
         self.hashes: NDArray[np.uint32] = read.words["hash"]
         if not all(read.is_covered):
@@ -67,7 +65,6 @@ class PlacedWords:
         self.term_ids = np.concatenate([self.term_ids, np.full(len(numbers), NONE, np.int32)])
         hashes = np.fromiter(map(unknown_hash, self._others), np.uint32, len(numbers))
         self.hashes = np.concatenate([self.hashes, hashes])
-        self.unknown += numbers.values()
         return {word: embeddings.stand_ins(*key) for key, word in numbers.items()}
 
     def __len__(self) -> int:
@@ -76,7 +73,20 @@ class PlacedWords:
     def text(self, word: int) -> str:
         """A word, normalised."""
         n_read = len(self._read.words)
-        return self._read.text(word) if word < n_read else self._others[word - n_read]
+        if word >= n_read:
+            return self._others[word - n_read]
+        start, n_bytes = self._read.words["start"].item(word), self._read.words["n_bytes"].item(word)
+        return str(self._read.letters.data[start : start + n_bytes], "utf-8")
+
+    def beginning_as(self, words: Sequence[str]) -> list[int]:
+        """Those without an embedding of their own that begin as one of some words, by the first two bytes."""
+        beginnings = {word.encode("utf-8", _SURROGATES)[:2].ljust(2) for word in words}
+        lacking = np.flatnonzero(self.term_ids < 0)
+        read = lacking[: np.searchsorted(lacking, len(self._read.words))]
+        starts, letters = self._read.words["start"][read], self._read.letters
+        first = letters[starts].astype(np.uint16) << 8 | letters[starts + 1]
+        found = read[np.isin(first, [int.from_bytes(each, "big") for each in beginnings])]
+        return [*found.tolist(), *lacking[len(read) :].tolist()]
 
     def places(self, is_wanted: NDArray[np.bool_]) -> list[list[WordPlace]]:
         """The places of some words in each text, in reading order.

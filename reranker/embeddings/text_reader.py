@@ -93,7 +93,7 @@ class TextReader:
             address(places) if with_places else None,
         )
         groups = words.asked(n_asked, all_languages.codes, find)
-        return ReadTexts(words.found, offsets, tokens, is_covered.tolist(), groups, places, words.text)
+        return ReadTexts(words.found, offsets, tokens, is_covered.tolist(), groups, places, words.letters)
 
     def first_words(self, texts: Sequence[str], most: int) -> FirstWords:
         """The first words (`tokens.letter_tokens`) of each text in all languages of the store.
@@ -146,7 +146,7 @@ class ReadTexts(NamedTuple):
         is_covered: whether each text was read.
         groups: what stands for the words that Python was asked for.
         places: (n_tokens, 2) where each token begins and ends in the UTF-8 of its text, if it was asked for.
-        text: the token of a word, by its place among the words.
+        letters: in which the UTF-8 of each word lies.
     """
 
     words: NDArray[Any]
@@ -155,7 +155,7 @@ class ReadTexts(NamedTuple):
     is_covered: Sequence[int]
     groups: Sequence[tuple[int, ...]]
     places: NDArray[np.int32]
-    text: Callable[[int], str]
+    letters: NDArray[np.uint8]
 
     def bags(self, first_words: int = 0) -> list[BagOfWords | None]:
         """As `TextReader.bags`."""
@@ -260,25 +260,23 @@ class _WordBuffers:
     def __init__(self, most: int, n_bytes: int) -> None:
         self.most = most
         self._words, self._slots = np.empty(most, native.WORD), np.empty(max(8 * most, native.FIRST_SLOTS), np.uint32)
-        self._letters = np.empty(4 * n_bytes + 16, np.uint8)
-        # Indexing a column takes a fifth of the time of indexing a row.
-        self._starts, self._lengths = self._words["start"], self._words["n_bytes"]
-        self.struct = native.WordsStruct(address(self._words), 0, address(self._slots), 0, address(self._letters), 0)
+        self.letters = np.empty(4 * n_bytes + 16, np.uint8)
+        self.struct = native.WordsStruct(address(self._words), 0, address(self._slots), 0, address(self.letters), 0)
 
     @property
     def found(self) -> NDArray[Any]:
         return self._words[: self.struct.n_words]
 
     def text(self, place: int) -> str:
-        start = self._starts.item(place)
-        return str(self._letters.data[start : start + self._lengths.item(place)], "utf-8")
+        word = self._words[place]
+        return str(self.letters.data[word["start"] : word["start"] + word["n_bytes"]], "utf-8")
 
     def asked(self, n_asked: int, codes: Sequence[str], find: StandInFinder) -> list[tuple[int, ...]]:
         """The terms for each word that Python is asked for."""
         if not n_asked:
             return []
         asked = self.found[self.found["term"] <= native.ASKED]
-        letters = self._letters.data
+        letters = self.letters.data
         places = zip(*(asked[name].tolist() for name in ("language", "start", "n_bytes")), strict=True)
         return [find(codes[language], str(letters[start : start + n], "utf-8")) for language, start, n in places]
 

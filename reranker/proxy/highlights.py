@@ -3,7 +3,6 @@ own marks."""
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from reranker.query_dsl.answer_filters import is_match
 from reranker.query_dsl.highlight import Highlight, HighlightField
 from reranker.query_dsl.source_texts import field_texts, named_strings
 from reranker.ranking.matches import Mark, QueryWords
+from reranker.service.json_text import to_json
 from reranker.text.fragments import Span, best_fragments, merged, read_marked, write_marked
 from reranker.upstream.calls import Fallback
 
@@ -178,7 +178,7 @@ def _written(page: Page, hits: Sequence[_Hit]) -> dict[int, str]:
         new = {one.name: _fragments(one, [next(left) for _ in one.texts], hit.highlight) for one in of_hit}
         changed = {name: fragments for name, fragments in new.items() if fragments}
         if any(hit.of_engine.get(name) != fragments for name, fragments in changed.items()):
-            found[hit.place] = json.dumps({**hit.of_engine, **changed}, ensure_ascii=False)
+            found[hit.place] = to_json({**hit.of_engine, **changed}, 0)
     return found
 
 

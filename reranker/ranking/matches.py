@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -22,8 +23,6 @@ _LEAST_LIKENESS = 0.45
 # Of the nearest word's likeness: what lies farther off is left out beside it.
 _SHARE_OF_NEAREST = 0.85
 _WORDS_A_QUERY_WORD = 3
-# Letters that words of one stem begin with: a word without an embedding is stemmed where these are a query word's.
-_STEM_LETTERS = 3
 
 
 class Mark(NamedTuple):
@@ -58,7 +57,6 @@ class QueryWords:
         self._hashes = np.array([unknown_hash(word) for word in self._words], np.uint32)
         keys = [embeddings.stem_keys.of_word(word, query.language) for word in self._words]
         self._stem_keys = np.array(keys, np.uint64)
-        self._beginnings = {word[:_STEM_LETTERS] for word in self._words}
 
     def marks(
         self, documents: Sequence[Sequence[str]], languages: Sequence[str], most_words: int = MAX_TOKENS
@@ -77,16 +75,16 @@ class QueryWords:
         of_texts = [language for document, language in zip(documents, languages, strict=True) for _ in document]
         words = PlacedWords(texts, of_texts, most_words, self._embeddings)
         cosines, is_same, has_same_stem = self._cosines(words), self._same_words(words), self._same_stems(words)
-        is_candidate: NDArray[np.bool_] = np.any((cosines >= _LEAST_LIKENESS) | is_same | has_same_stem, axis=1)
+        is_near = cosines >= _LEAST_LIKENESS
+        is_candidate: NDArray[np.bool_] = np.any(is_near | is_same | has_same_stem, axis=1)
+        near, same, same_stem = _by_word(is_near, cosines), _by_word(is_same), _by_word(has_same_stem)
         places = iter(words.places(is_candidate))
         found = []
         for document, language in zip(documents, languages, strict=True):
             of_document = [next(places) for _ in document]
-            distinct = list(dict.fromkeys(word for own in of_document for word, _, _ in own))
-            same = is_same[distinct]
-            if language == self._language:
-                same |= has_same_stem[distinct]
-            chosen = _chosen(distinct, cosines[distinct], same)
+            distinct = dict.fromkeys(word for own in of_document for word, _, _ in own)
+            of_same = (same, same_stem) if language == self._language else (same,)
+            chosen = _chosen(distinct, near, of_same)
             found.append([self._marked(own, chosen, words) for own in of_document])
         return found
 
@@ -124,10 +122,8 @@ class QueryWords:
         of_word, keys = self._embeddings.stem_keys.of_word, np.zeros(len(words), np.uint64)
         single = words.term_ids >= 0
         keys[single] = self._embeddings.stem_keys.of_terms(words.term_ids[single])
-        for word in words.unknown:
-            token = words.text(word)
-            if token[:_STEM_LETTERS] in self._beginnings:
-                keys[word] = of_word(token, self._language)
+        for word in words.beginning_as(self._words):  # words of one stem do
+            keys[word] = of_word(words.text(word), self._language)
         found: NDArray[np.bool_] = keys[:, np.newaxis] == self._stem_keys
         return found
 
@@ -151,24 +147,39 @@ def find_matches(query: Query, text: str, language: str, embeddings: Embeddings)
     ]
 
 
-def _chosen(
-    words: Sequence[int], cosines: NDArray[np.float32], is_same: NDArray[np.bool_]
-) -> dict[int, tuple[int, float]]:
+_Likenesses = Mapping[int, Sequence[tuple[int, float]]]
+"""By word, the query words that it is like, and how much."""
+
+
+def _by_word(is_like: NDArray[np.bool_], cosines: NDArray[np.float32] | None = None) -> _Likenesses:
+    """Args: is_like, cosines: (n_words, n_query_words); without cosines words that are alike are the same."""
+    rows, columns = np.nonzero(is_like)
+    values = np.ones(len(rows)) if cosines is None else np.minimum(cosines[rows, columns], 1.0)
+    found: dict[int, list[tuple[int, float]]] = {}
+    for word, query_word, value in zip(rows.tolist(), columns.tolist(), values.tolist(), strict=True):
+        found.setdefault(word, []).append((query_word, value))
+    return found
+
+
+def _chosen(words: Iterable[int], near: _Likenesses, same: Iterable[_Likenesses]) -> dict[int, tuple[int, float]]:
     """By matching word of a document: the query word that it is nearest to, and how near.
 
     Args:
-        words: of the document (n,); `cosines`, `is_same`: (n, n_query_words) of these.
+        words: of the document, in reading order.
     """
     found: dict[int, tuple[int, float]] = {}
-    for query_word, (column, same) in enumerate(zip(cosines.T.tolist(), is_same.T.tolist(), strict=True)):
-        near = sorted(range(len(words)), key=column.__getitem__, reverse=True)[:_WORDS_A_QUERY_WORD]
-        least = max(_LEAST_LIKENESS, _SHARE_OF_NEAREST * max(column, default=0.0))
-        for place in near:
-            if column[place] >= least:
-                _note(found, words[place], query_word, min(column[place], 1.0))
-        for place, is_one in enumerate(same):
-            if is_one:
-                _note(found, words[place], query_word, 1.0)
+    by_query_word: dict[int, list[tuple[float, int]]] = {}
+    for word in words:
+        for query_word, value in near.get(word, ()):
+            by_query_word.setdefault(query_word, []).append((value, word))
+        for likenesses in same:
+            for query_word, value in likenesses.get(word, ()):
+                _note(found, word, query_word, value)
+    for query_word, nearest in by_query_word.items():
+        nearest.sort(key=itemgetter(0), reverse=True)
+        for value, word in nearest[:_WORDS_A_QUERY_WORD]:
+            if value >= _SHARE_OF_NEAREST * nearest[0][0]:
+                _note(found, word, query_word, value)
     return found
 
 

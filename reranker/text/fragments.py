@@ -9,8 +9,9 @@ from collections.abc import Collection, Iterator, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
-# Ends a sentence: its sign with quotes and brackets behind it, and blanks; or a line end.
-_SENTENCE_END = re.compile(r"[.!?…]+[\"'»”’)\]]*\s+|[。！？]+[」』）]*\s*|\n\s*")
+# Ends a sentence: its sign with quotes and brackets behind it, and blanks; or a line end. It begins with a set of
+# characters, which `re` looks for three times as fast as for alternatives.
+_SENTENCE_END = re.compile(r"[.!?…。！？\n][.!?…。！？\"'»”’)\]」』）]*\s*(?:(?<=\s)|(?<=[。！？」』）]))")
 # As Lucene's SimpleHTMLEncoder escapes.
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;", "/": "&#x2F;"}
 _SPECIAL = re.compile("[" + "".join(_ESCAPES) + "]")
