@@ -1,4 +1,4 @@
-"""Makes environments for other projects from lock files with hashes, once, outside the checkout.
+"""Makes an environment with the frameworks from their lock file, once, outside the checkout.
 
 The frameworks are some 500 MB and want an older cohere than the other tests do. What their environment lacks (pytest,
 and what the project itself needs) is found in the environment that runs now.
@@ -42,7 +42,7 @@ def run_tests(paths: Sequence[str], folder: Path, environ: Mapping[str, str]) ->
     # What the session that asks was given is not for this one.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     done = subprocess.run(
-        [str(environment_python(LOCK)), "-c", _PYTEST, sysconfig.get_paths()["purelib"], *options, *paths],
+        [str(environment_python()), "-c", _PYTEST, sysconfig.get_paths()["purelib"], *options, *paths],
         cwd=ROOT,
         env={**inherited, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **environ},
         capture_output=True,
@@ -58,27 +58,27 @@ def run_tests(paths: Sequence[str], folder: Path, environ: Mapping[str, str]) ->
     return int(counts.attrib["tests"])
 
 
-def environment_python(lock: Path) -> Path:
-    """The Python of the environment with the packages of a lock file, made on first use."""
-    key = hashlib.sha256(lock.read_bytes() + sys.version.encode()).hexdigest()[:12]
-    folder = cache_folder() / lock.parent.name
+def environment_python() -> Path:
+    """The Python of the environment, made on first use."""
+    key = hashlib.sha256(LOCK.read_bytes() + sys.version.encode()).hexdigest()[:12]
+    folder = cache_folder() / LOCK.parent.name
     home = folder / key
     folder.mkdir(parents=True, exist_ok=True)
     with only_one_builder(folder):
         if not (home / "ready").exists():
             shutil.rmtree(home, ignore_errors=True)
-            _make(home, lock)
+            _make(home)
             (home / "ready").touch()
     return home / "bin" / "python"
 
 
-def _make(home: Path, lock: Path) -> None:
+def _make(home: Path) -> None:
     uv = [sys.executable, "-m", "uv"]
     # Compiled here, since where Python is told to write no bytecode each run would compile it anew.
     install = ["pip", "install", "--quiet", "--compile-bytecode", "--require-hashes"]
     commands = [
         [*uv, "venv", "--quiet", "--python", sys.executable, str(home)],
-        [*uv, *install, "--python", str(home), "-r", str(lock)],
+        [*uv, *install, "--python", str(home), "-r", str(LOCK)],
     ]
     # Not within the checkout, whose settings of uv are about the project.
     with tempfile.TemporaryDirectory() as elsewhere:

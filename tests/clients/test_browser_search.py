@@ -17,7 +17,6 @@ from playwright.sync_api import Browser, Page, Response
 
 from tests.clients.conftest import Proxying
 from tests.clients.javascript_packages import installed_packages, run_node
-from tests.clients.recording import differences, send_recorded
 from tests.support.calls import make_index
 from tests.support.engines.sources import Engine
 
@@ -188,15 +187,3 @@ def test_the_page_asks_by_msearch_and_meets_no_error(visits: tuple[Visit, Visit]
     assert (direct.faults, proxied.faults) == ([], [])
     assert direct.searches == [("/_msearch", 200, None)] * 5
     assert proxied.searches == [("/_msearch", 200, "skipped"), *[("/_msearch", 200, "applied")] * 4]
-
-
-@pytest.mark.parametrize("is_allowed", [True, False])
-def test_the_engine_says_which_origins_may_ask(
-    engine: Engine, proxy_url: str, origin: str, http: urllib3.PoolManager, is_allowed: bool
-) -> None:
-    headers = preflight(origin if is_allowed else "http://elsewhere.example")
-    direct, proxied = (
-        send_recorded(http, url, "OPTIONS", "/_msearch", None, headers, 10) for url in (engine.url, proxy_url)
-    )
-    assert differences([direct], [proxied]) == []
-    assert ("access-control-allow-origin" in direct.end_to_end()) == is_allowed
