@@ -21,8 +21,15 @@ from sinkrank.evaluation.comparison import Difference, Run, differences
 TABLE, PICTURE = "table.md", "quality_and_cost.svg"
 
 _BASELINE = next(iter(SIDES))
-_COLUMNS = ("", "share", "nDCG@10", "judged@10", "lose over .1", "p", "CPU ms a query", "a document")
-_MEAN_COLUMNS = ("", "nDCG@10", "gain", "lose over .1", "worst", "CPU ms a query", "a document")
+_COLUMNS = ("", "share", "nDCG@10", "judged@10", "lose over .1", "p", "CPU ms a query", "a document, once")
+_MEAN_COLUMNS = ("", "nDCG@10", "gain", "lose over .1", "worst", "CPU ms a query", "a document, once")
+_HEAD = """# Judged collections: all sides
+
+Written by `python -m papers.table` (docs/measuring.md). All sides but RM3 order BM25's best 100; RM3 searches again.
+The share is that of the side's own score beside BM25's, chosen on the other collections. *Lose over .1*: the queries
+that have over .1 less nDCG@10 than with BM25. *p*: paired randomisation test against BM25, Holm's correction. CPU
+time of one thread, that of BM25's search included; behind a plus, that of `prepare` for each document, which falls
+with their number, and in which words that it encoded for an earlier collection are not counted again."""
 _SALT = "sinkrank"  # without it the same figures would give another file each time
 
 
@@ -68,16 +75,16 @@ def rows_of(results: Mapping[str, Mapping[str, SideResult]]) -> dict[str, dict[s
 
 def markdown(rows: Mapping[str, Mapping[str, Row]]) -> str:
     """The means over collections, then a table for each collection."""
-    lines = []
-    for title, of_kind in (("English", True), ("other languages", False)):
+    lines = [_HEAD, ""]
+    for title, of_kind in (("English", True), ("Other languages", False)):
         chosen = {name: sides for name, sides in rows.items() if (sides[_BASELINE].result.language == "en") == of_kind}
         if chosen:
-            lines += [f"Mean of {len(chosen)} collections, {title}: {', '.join(chosen)}.", ""]
+            lines += [f"## {title}: mean of {len(chosen)} collections", "", f"{', '.join(chosen)}.", ""]
             lines += [*table(_MEAN_COLUMNS, _mean_cells(chosen)), ""]
     for collection, sides in rows.items():
         first = sides[_BASELINE]
         sizes = f"{first.result.n_documents:,} documents, {len(first.run.values[MEASURE]):,} queries"
-        lines += [f"**{collection}** ({first.result.language}): {sizes}", ""]
+        lines += [f"## {collection} ({first.result.language}): {sizes}", ""]
         lines += [*table(_COLUMNS, map(_cells, sides.values())), ""]
     machines = sorted({row.result.machine for sides in rows.values() for row in sides.values()})
     return "\n".join([*lines, f"CPU times: {', '.join(machines)}."]) + "\n"
@@ -91,8 +98,7 @@ def _cells(row: Row) -> list[str]:
         *(f"{row.run.mean(name):.3f}" for name in (MEASURE, "judged@10")),
         f"{row.lost:.1%}" if difference else "",
         _p(difference.p_value) if difference else "",
-        _ms(result.query_ms),
-        _ms(result.document_ms),
+        *_cost_cells([row]),
     ]
 
 
@@ -117,12 +123,24 @@ def _mean_cells(rows: Mapping[str, Mapping[str, Row]]) -> Iterator[list[str]]:
             f"{mean(gains):+.1%}",
             f"{mean(row.lost for row in each):.1%}",
             f"{max(row.lost for row in each):.1%}",
-            *(_ms(_mean(values)) for values in _costs(each)),
+            *_cost_cells(each),
         ]
 
 
-def _costs(rows: Sequence[Row]) -> tuple[list[float | None], list[float | None]]:
-    return [row.result.query_ms for row in rows], [row.result.document_ms for row in rows]
+def _cost_cells(rows: Sequence[Row]) -> tuple[str, str]:
+    """The mean CPU time of a query and of a document, and behind a plus what `prepare` takes for each document."""
+    query_ms, document_ms, prepare_ms = costs(rows)
+    return _ms(query_ms), " + ".join(filter(None, (_ms(document_ms), _ms(prepare_ms))))
+
+
+def costs(rows: Sequence[Row]) -> tuple[float | None, float | None, float | None]:
+    """The mean CPU times (ms) of a query, of a document, and of `prepare` for each document; None if not known."""
+    results = [row.result for row in rows]
+    return (
+        _mean([result.query_ms for result in results]),
+        _mean([result.document_ms for result in results]),
+        _mean([result.prepare_ms for result in results]),
+    )
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
@@ -172,7 +190,8 @@ def picture(rows: Mapping[str, Mapping[str, Row]]) -> bytes:
     ):
         points = {}
         for side, each in sides.items():
-            cost = _mean(_costs(each)[place])
+            query_ms, document_ms, prepare_ms = costs(each)
+            cost = document_ms and document_ms + (prepare_ms or 0.0) if place else query_ms
             if cost is not None:
                 points[SIDES[side].label.replace("`", "")] = (cost, mean(row.run.mean(MEASURE) for row in each))
         axes.plot(*zip(*points.values(), strict=True), linestyle="", marker="o")

@@ -30,6 +30,7 @@ class SideResult:
             nothing.
         query_ms, document_ms: CPU time of a query with the first stage's search, and of a document, once. None: not
             measured.
+        prepare_ms: CPU time of `prepare` for each document, which is besides; None without it, or if it is not known.
         machine: the processor.
     """
 
@@ -41,6 +42,7 @@ class SideResult:
     query_ms: float | None
     document_ms: float | None
     machine: str
+    prepare_ms: float | None = None
 
     def run(self, share: str) -> Run:
         """The values with this share, as a run without its ranking."""
