@@ -33,7 +33,6 @@ from reranker.proxy.window_kinds import (
 from reranker.query_dsl.answer_filters import BAG_FIELD, ID_FIELD, KEY_FIELDS, LANGUAGE_FIELD, is_match
 from reranker.query_dsl.source_texts import field_texts, joined, source_text
 from reranker.service.text_bags import MAX_AGE_S, Bag, TextBags, checked_bag
-from reranker.text.bags import BagOfWords
 from reranker.text.exact_text import exact_keys
 from reranker.upstream.calls import EngineCalls
 
@@ -229,12 +228,10 @@ class HitTexts:
             source = hit.get("_source")
             if not isinstance(source, dict):
                 continue
-            bag = self.packed_bag(source, key_names) if is_ours(str(hit.get("_index"))) else None
-            if bag is None and has_text:
+            if is_ours(str(hit.get("_index"))):
+                found[place] = self.packed_bag(source, key_names, search.read_fields if has_text else ())
+            if found[place] is None and has_text:
                 to_read[place] = source
-            elif bag is not None and has_text and ID_FIELD not in source:  # its keys were not stored
-                bag = with_exact_keys(bag[0], field_texts(source, search.read_fields)), bag[1]
-            found[place] = bag
         bags = self.source_bags(list(to_read.values()), search.weighted_fields, reads_all and not read.is_partial)
         is_lacking = reads_all and read.is_partial and bool(search.weighted_fields)
         for place, bag in zip(to_read, bags, strict=True):
@@ -261,18 +258,23 @@ class HitTexts:
             ids.append(str(doc_id))
         return WindowBags(bags, ids, are_ours=True)
 
-    def packed_bag(self, source: Mapping[str, Any], key_names: Sequence[str] = ()) -> Bag | None:
+    def packed_bag(
+        self, source: Mapping[str, Any], key_names: Sequence[str] = (), fields: Sequence[str] = ()
+    ) -> Bag | None:
         """The bag in a `_source` of an index of ours; None where there is none.
 
         Args:
             key_names: the fields with the keys of its title and text, as far as these count.
+            fields: those whose short texts are known of it where their keys were not stored.
         """
-        # Without an id of ours the keys are not known to be ours either.
-        keys = [source.get(name) for name in key_names] if ID_FIELD in source else []
         packed, language = source.get(BAG_FIELD), source.get(LANGUAGE_FIELD)
         if not isinstance(packed, str) or not isinstance(language, str):
             return None
-        return self._unpacked(packed, language, *[key for key in keys if isinstance(key, int)])
+        if ID_FIELD in source:
+            keys = [key for name in key_names if isinstance(key := source.get(name), int)]
+        else:  # without an id of ours the keys are not known to be ours either
+            keys = sorted(exact_keys(chain.from_iterable(field_texts(source, fields).values())))
+        return self._unpacked(packed, language, *keys)
 
     def _unpack(self, packed: str, language: str, *keys: int) -> Bag | None:
         bag = checked_bag(packed, self._embeddings, frozenset(keys))
@@ -397,8 +399,3 @@ def hits_in(answer: Any) -> list[Any]:
 def _key_names(fields: tuple[str, ...]) -> tuple[str, ...]:
     """The names of the keys of the title and text, as far as these fields are read."""
     return tuple(key for name, key in KEY_FIELDS.items() if any(is_match(one.split(".")[0], name) for one in fields))
-
-
-def with_exact_keys(bag: BagOfWords, texts: Mapping[str, Sequence[str]]) -> BagOfWords:
-    """The bag, knowing the short ones of these texts of named fields; of none where none are named."""
-    return replace(bag, exact_keys=exact_keys(chain.from_iterable(texts.values()))) if texts else bag

@@ -19,7 +19,9 @@ def field_texts(source: Any, fields: Sequence[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name in fields:
         if name not in found:
-            value = _field(source, name)
+            value = source.get(name) if type(source) is dict and "*" not in name else None  # as most fields are
+            if value is None:
+                value = _field(source, name)
             found[name] = [value] if isinstance(value, str) else [text for _, text in named_strings(value)]
     return found
 
@@ -42,6 +44,8 @@ def source_text(source: Any, fields: Sequence[str]) -> str:
 
 def joined(texts: Iterable[str]) -> str:
     """One string a line, up to the length that is read."""
+    if isinstance(texts, list):
+        return "\n".join(texts)[:_MAX_TEXT_CHARS]
     found: list[str] = []
     n_chars = 0
     for text in texts:
@@ -58,8 +62,6 @@ def _field(source: Any, name: str) -> Any:
         name = name.removesuffix(".*")
         if "*" in name:
             return [text for path, text in named_strings(source) if is_match(name, path)]
-    elif type(source) is dict and name in source:  # as most fields are
-        return source[name]
     return _at(source, name.split("."))
 
 

@@ -1,7 +1,7 @@
 """Caches what is computed from a candidate alone: its weights, its mean embedding and its hubness.
 
-Whoever reads texts and hits caches their bags, so a document that is found often is computed once. An entry ends with
-its bag.
+Whoever reads texts and hits caches their bags, so a document that is found often is computed once. A bag holds what the
+last re-ranker has computed of it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +25,14 @@ class _Cached(NamedTuple):
     """Of one bag.
 
     Attributes:
+        by: which cache it is of.
         language: of the bag, by whose document frequencies it was weighed.
         term_ids, weights: the bytes of the weighed bag, int32 and float64.
         mean: the bytes of its mean embedding (dim,), float32 of length 1 or 0.
         hubness: by the language of the query.
     """
 
+    by: object
     language: str
     term_ids: bytes
     weights: bytes
@@ -47,7 +48,7 @@ class CandidateCache:
         self._idf = idf
         self._embeddings = embeddings
         self._hubness = hubness
-        self._cached: WeakKeyDictionary[BagOfWords, _Cached] = WeakKeyDictionary()
+        self._by = object()
 
     def problem(
         self, query: WeightedBag, language: str, candidates: Sequence[tuple[BagOfWords, str]], n_threads: int
@@ -64,7 +65,7 @@ class CandidateCache:
         """
         cached = self._of(query, candidates, n_threads)
         vectors, offsets = self._embeddings.vectors, np.zeros(len(cached) + 1, dtype=np.int64)
-        _, of_terms, of_weights, of_means, _ = zip(*cached, strict=True) if cached else [()] * 5
+        _, _, of_terms, of_weights, of_means, _ = zip(*cached, strict=True) if cached else [()] * 6
         np.add.accumulate([len(each) >> 2 for each in of_terms], out=offsets[1:])
         term_ids, weights = end_to_end(of_terms, np.int32), end_to_end(of_weights, np.float64)
         bags = WeightedBags(term_ids, weights, offsets, distinct_terms(term_ids, len(vectors), are_checked=True))
@@ -77,11 +78,11 @@ class CandidateCache:
 
     def _of(self, query: WeightedBag, candidates: Sequence[tuple[BagOfWords, str]], n_threads: int) -> list[_Cached]:
         """What is cached of each candidate, after computing what is missing."""
-        found = list(map(self._cached.get, [bag for bag, _ in candidates]))
+        found: list[_Cached] = [bag.weighed for bag, _ in candidates]
         missing = [
             place
             for place, (one, (_, language)) in enumerate(zip(found, candidates, strict=True))
-            if one is None or one.language != language
+            if one is None or one.by is not self._by or one.language != language
         ]
         if missing:
             vectors = self._embeddings.vectors
@@ -89,12 +90,14 @@ class CandidateCache:
                 [candidates[place] for place in missing], partial(distinct_terms, n_terms=len(vectors))
             )
             means = means_at(Problem(query, bags, vectors), np.arange(len(bags)), n_threads)
-            offsets, of_terms, of_weights = bags.offsets.tolist(), bags.term_ids.tobytes(), bags.weights.tobytes()
-            for place, start, end, mean in zip(missing, offsets, offsets[1:], means, strict=False):
+            offsets, row = bags.offsets.tolist(), means[:1].nbytes
+            of_terms, of_weights, of_means = bags.term_ids.tobytes(), bags.weights.tobytes(), means.tobytes()
+            for number, (place, start, end) in enumerate(zip(missing, offsets, offsets[1:], strict=False)):
                 term_ids, weights = of_terms[4 * start : 4 * end], of_weights[8 * start : 8 * end]
+                mean = of_means[row * number : row * (number + 1)]
                 bag, language = candidates[place]
-                found[place] = self._cached[bag] = _Cached(language, term_ids, weights, mean.tobytes(), {})
-        return [one for one in found if one is not None]
+                found[place] = bag.weighed = _Cached(self._by, language, term_ids, weights, mean, {})
+        return found
 
     def _hubness_of(
         self, language: str, cached: Sequence[_Cached], means: NDArray[np.float32]

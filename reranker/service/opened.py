@@ -15,7 +15,7 @@ from reranker.embeddings.folder import has_store
 from reranker.ranking.reranker import Observer, Reranker
 from reranker.search.searcher import Searcher
 from reranker.service.settings import Settings
-from reranker.service.text_bags import BagCache, TextBags
+from reranker.service.text_bags import TextBags
 from reranker.stores.base.protocol import Store
 
 # Seconds between two checks of the path. A check is one call to the file system.
@@ -41,15 +41,24 @@ class Opened:
 
     @classmethod
     def build(
-        cls, settings: Settings, store: Store | None, cache: BagCache, observer: Observer, embeddings: Embeddings
+        cls,
+        settings: Settings,
+        store: Store | None,
+        count_bags: Callable[[int, int], None],
+        observer: Observer,
+        embeddings: Embeddings,
     ) -> Opened:
+        """
+        Args:
+            count_bags: as of `TextBags`.
+        """
         language, n_threads = settings.query_language, settings.n_threads
         preferred = preferred_languages(embeddings, language)
         reranker = Reranker(embeddings, n_threads=n_threads, observer=observer, preferred_languages=preferred)
         searcher = None
         if store is not None:
             searcher = Searcher(store, embeddings, n_threads, observer=observer, query_language=language)
-        return cls(embeddings, reranker, TextBags(embeddings, cache), searcher)
+        return cls(embeddings, reranker, TextBags(embeddings, count_bags), searcher)
 
 
 class Opening:

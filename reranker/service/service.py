@@ -26,7 +26,7 @@ from reranker.service.request_fields import MAX_REQUEST_ITERATIONS, MIN_REQUEST_
 from reranker.service.rights import refuses_strangers
 from reranker.service.settings import Settings
 from reranker.service.slots import Slots
-from reranker.service.text_bags import BagCache, TextBags
+from reranker.service.text_bags import TextBags
 from reranker.service.tracing import trace_reranking
 from reranker.stores.base.protocol import Store
 from reranker.stores.embedded.store import EmbeddedStore
@@ -82,7 +82,7 @@ class Service:
         check_method(settings.method)
         Parameters(settings.epsilon, tau=settings.tau)
         metrics = Metrics()
-        build = partial(Opened.build, settings, store, BagCache(count=metrics.count_bags), _observer(metrics))
+        build = partial(Opened.build, settings, store, metrics.count_bags, _observer(metrics))
         opening = Opening(settings, embeddings, build)
         if opening.get() is None:
             _log.warning(

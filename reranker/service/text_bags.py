@@ -6,9 +6,7 @@ never out of date. The proxy has keys of its own for documents whose text is not
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 import regex
 
@@ -29,45 +27,25 @@ _MAX_BAGS = 10_000
 _STORED = regex.compile(r"([a-z]{2,3})(A[A-Za-z0-9+/]+={0,2})")
 
 
-class BagCache:
-    """At most `n_bags` bags (of 500 words each at most, some 5 KB); safe to share between threads.
+# Of a text: its hash, its length, its language, and the keys of its bag. Python's hash has 64 bits and a key of the
+# process's own, so that no text can be made to be taken for another.
+_Key = tuple[int, int, str | None, frozenset[int]]
+_NO_KEYS: frozenset[int] = frozenset()
+
+
+class TextBags:
+    """Safe to share between threads.
 
     Args:
-        count: takes the hits and misses of each look-up.
+        count: takes the hits and misses of each look-up; a text that comes again is a hit.
     """
 
     def __init__(
-        self,
-        n_bags: int = _MAX_BAGS,
-        clock: Callable[[], float] = time.monotonic,
-        count: Callable[[int, int], None] = lambda n_hits, n_misses: None,
+        self, embeddings: Embeddings, count: Callable[[int, int], None] = lambda n_hits, n_misses: None
     ) -> None:
-        self._bags: AgedCache[Hashable, Bag] = AgedCache(n_bags, MAX_AGE_S, clock)
+        self.embeddings = embeddings
         self._count = count
-
-    def get(self, keys: Sequence[Hashable]) -> list[Bag | None]:
-        """The bags; a key that comes again counts as a hit, as its text is read once."""
-        bags = self._bags.get(keys)
-        n_misses = len({key for key, bag in zip(keys, bags, strict=True) if bag is None})
-        self._count(len(bags) - n_misses, n_misses)
-        return bags
-
-    def put(self, bags: Iterable[tuple[Hashable, Bag]]) -> None:
-        self._bags.put(bags)
-
-
-def text_key(text: str, language: str | None = None) -> Hashable:
-    """The same for the same text read in the same language; None where it is guessed. Python's hash has 64 bits and a
-    key of the process's own, so that no text can be made to be taken for another."""
-    return hash(text), len(text), language
-
-
-@dataclass(frozen=True, slots=True)
-class TextBags:
-    """Safe to share between threads."""
-
-    embeddings: Embeddings
-    cache: BagCache
+        self._cached: AgedCache[_Key, Bag] = AgedCache(_MAX_BAGS, MAX_AGE_S)
 
     def read(
         self,
@@ -82,21 +60,22 @@ class TextBags:
             exact_keys: of each bag; none by default.
         """
         given = languages or [None] * len(texts)
-        known_by = exact_keys or [frozenset()] * len(texts)
-        parts = zip(texts, given, known_by, strict=True)
-        keys = [(text_key(text, language), own) for text, language, own in parts]
-        found = dict(zip(keys, self.cache.get(keys), strict=True))
-        new = {key: (text, language) for key, text, language in zip(keys, texts, given, strict=True) if not found[key]}
-        if new:
-            guessed = iter(guess_languages([text for text, own in new.values() if own is None], self.embeddings))
-            codes = [next(guessed) if own is None else own for _, own in new.values()]
-            bags = self.embeddings.bags([text for text, _ in new.values()], codes)
-            for made, (_, own) in zip(bags, new, strict=True):
-                made.exact_keys = own
-            read = dict(zip(new, zip(bags, codes, strict=True), strict=True))
-            self.cache.put(read.items())
-            found.update(read)
-        return [bag for key in keys if (bag := found[key]) is not None]
+        keys = list(zip(map(hash, texts), map(len, texts), given, exact_keys or [_NO_KEYS] * len(texts), strict=True))
+        found = self._cached.get(keys)
+        places = {key: place for place, (key, bag) in enumerate(zip(keys, found, strict=True)) if bag is None}
+        self._count(len(texts) - len(places), len(places))
+        if not places:
+            return found  # type: ignore[return-value]
+        new = [texts[place] for place in places.values()]
+        unnamed = [text for text, (_, _, language, _) in zip(new, places, strict=True) if language is None]
+        guessed = iter(guess_languages(unnamed, self.embeddings))
+        codes = [language or next(guessed) for _, _, language, _ in places]
+        bags = self.embeddings.bags(new, codes)
+        for bag, key in zip(bags, places, strict=True):
+            bag.exact_keys = key[3]
+        read = dict(zip(places, zip(bags, codes, strict=True), strict=True))
+        self._cached.put(read.items())
+        return [read[key] if bag is None else bag for key, bag in zip(keys, found, strict=True)]
 
 
 def checked_bag(packed: str, embeddings: Embeddings, exact_keys: frozenset[int] = frozenset()) -> BagOfWords | None:

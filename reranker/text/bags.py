@@ -6,7 +6,7 @@ import binascii
 import struct
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +26,7 @@ MAX_UNKNOWN_HASHES = 2_000
 
 
 # A frozen one takes three times as long to make, and a search unpacks hundreds.
-@dataclass(slots=True, eq=False, weakref_slot=True)
+@dataclass(slots=True, eq=False)
 class BagOfWords:
     """The known words of one text, counted; not to be changed.
 
@@ -37,6 +37,7 @@ class BagOfWords:
         unknown_hashes: (k,) uint32, distinct, ascending: `unknown_hash` of these tokens. By them a name or number
             without an embedding still matches. None: not known (a bag that was packed without them).
         exact_keys: keys of the short texts it was made from, such as titles (`exact_text`); not packed.
+        weighed: what the last re-ranker computed of it (`ranking.candidate_cache`).
     """
 
     term_ids: NDArray[np.int32]
@@ -44,6 +45,7 @@ class BagOfWords:
     n_unknown: int = 0
     unknown_hashes: NDArray[np.uint32] | None = None
     exact_keys: frozenset[int] = frozenset()
+    weighed: Any = field(default=None, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.term_ids)

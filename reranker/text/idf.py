@@ -30,23 +30,27 @@ class DocumentFrequencies:
     def idf(self, term_ids: NDArray[np.int32]) -> NDArray[np.float64]:
         """Smoothed idf of each term, log((N + 1) / (df + 1)) (Balikas et al. 2018, section 3.2); a term that was never
         counted has df 0."""
-        return self._idf[self._places(term_ids)]
+        return self._idf.take(self._places(term_ids), mode="clip")
 
     def of(self, term_ids: NDArray[np.int32]) -> NDArray[np.float64]:
         """(n,) document frequency of each term; 0 for a term that was never counted."""
-        return self._counts[self._places(term_ids)]
+        return self._counts.take(self._places(term_ids), mode="clip")
 
-    def _places(self, term_ids: NDArray[np.int32]) -> NDArray[np.intp]:
-        """Where each term is counted; one past the end for a term that never was."""
-        if not len(self.term_ids):
-            return np.zeros(len(term_ids), dtype=np.intp)
-        places = self.term_ids.searchsorted(term_ids)
-        return np.where(self.term_ids.take(places, mode="clip") == term_ids, places, len(self.term_ids))
+    def _places(self, term_ids: NDArray[np.int32]) -> NDArray[np.int32]:
+        """In the tables below, whose first and last numbers are those of all terms beyond the counted ones."""
+        return term_ids - self._first + 1
+
+    @cached_property
+    def _first(self) -> np.int32:
+        return self.term_ids[0] if len(self.term_ids) else np.int32(0)
 
     @cached_property
     def _counts(self) -> NDArray[np.float64]:
-        """By the places of terms."""
-        return np.append(self.counts, 0).astype(np.float64)
+        """Of the terms from the first to the last counted one: a language's terms lie beside each other."""
+        places = self._places(self.term_ids)
+        counts = np.zeros(2 + int(places.max(initial=0)))
+        counts[places] = self.counts
+        return counts
 
     @cached_property
     def _idf(self) -> NDArray[np.float64]:

@@ -45,7 +45,7 @@ def mean_embeddings(bags: WeightedBags, embeddings: NDArray[np.float32], n_threa
 
 
 def candidate_means(problem: Problem, n_threads: int = 1) -> NDArray[np.float32]:
-    """`mean_embeddings` of all candidates of a problem, computed once for all queries (`Problem.with_query`)."""
+    """`mean_embeddings` of all candidates of a problem, computed once for all queries (`Problem.with_moved_query`)."""
     known, candidates, embeddings = problem.of_candidates, problem.candidates, problem.embeddings
     if known.means is None:
         known.means = _means(candidates, embeddings, np.arange(len(candidates)), n_threads)

@@ -42,7 +42,7 @@ class Problem:
         query: at least one word.
         candidates: any number; one without a word is at distance +inf.
         embeddings: (n_terms, dim), the rows of the bags' term ids.
-        of_candidates: shared by the problems of `with_query`.
+        of_candidates: shared by the problems of `with_moved_query`.
     """
 
     query: WeightedBag
@@ -58,13 +58,9 @@ class Problem:
             known.distinct = distinct_terms(self.candidates.term_ids, len(self.embeddings), are_checked=True)
         return known.distinct
 
-    def with_query(self, query: WeightedBag) -> Problem:
-        """Another query with the same candidates, which are not checked again. Raises as `checked_problem`."""
-        return self.with_moved_query(_checked_query(query, self.embeddings))
-
     def with_moved_query(self, query: WeightedBag) -> Problem:
-        """The same for a query that holds words of this one and of the candidates alone, with weights above 0 that sum
-        to 1: it is not checked."""
+        """Another query with the same candidates. It holds words of this one and of the candidates alone, with weights
+        above 0 that sum to 1: it is not checked."""
         return Problem(query, self.candidates, self.embeddings, self.of_candidates)
 
     def part(self, places: Iterable[int]) -> Problem:

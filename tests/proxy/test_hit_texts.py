@@ -11,7 +11,7 @@ from reranker.proxy import PROXY_EXTENSION
 from reranker.proxy.hit_texts import HitTexts
 from reranker.query_dsl.source_texts import source_text
 from reranker.service.settings import Settings
-from reranker.service.text_bags import BagCache, TextBags
+from reranker.service.text_bags import TextBags
 from reranker.text.bags import BagOfWords, pack
 from reranker.text.exact_text import exact_key
 from tests.support.fake_engine import FakeEngine, Received, ok
@@ -43,7 +43,7 @@ def test_a_source_without_end_is_cut() -> None:
 
 
 def reader_of(embeddings: Embeddings) -> HitTexts:
-    return HitTexts(embeddings, lambda index: True, TextBags(embeddings, BagCache(10)))
+    return HitTexts(embeddings, lambda index: True, TextBags(embeddings))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_term_ids_beyond_the_embeddings_are_not_believed(embeddings: Embeddings)
 
 
 def test_a_text_is_read_once(embeddings: Embeddings) -> None:
-    reader = HitTexts(embeddings, lambda index: False, TextBags(embeddings, BagCache(10)))
+    reader = HitTexts(embeddings, lambda index: False, TextBags(embeddings))
     (first,) = reader.source_bags([{"a": "chat eau"}], ())
     assert reader.source_bags([{"b": ["chat eau"]}], ())[0] is first
 
@@ -112,7 +112,7 @@ def test_a_text_that_was_looked_up_is_looked_up_again_after_five_minutes_of_sear
     fake.answer = answer
     app = create_app(Settings(home=tmp_path, threads=1, store=fake.url), None, embeddings)
     proxy = app.extensions[PROXY_EXTENSION]
-    read = TextBags(embeddings, BagCache(10))
+    read = TextBags(embeddings)
     proxy.ranking.ranker.texts = HitTexts(embeddings, lambda index: False, read, lambda: now[0])
     body = {"query": {"match": {"t": "cat"}}, "size": 3, "_source": {"excludes": ["t"]}}
     n_requests = []
@@ -122,3 +122,15 @@ def test_a_text_that_was_looked_up_is_looked_up_again_after_five_minutes_of_sear
         assert answered.headers["X-Rerank-Status"] == "applied"
         n_requests.append(len(fake.received))
     assert n_requests == [2, 1, 1, 2]
+
+
+def test_what_ranking_keeps_of_a_bag_is_there_again_where_its_short_texts_come_from_the_source(
+    embeddings: Embeddings,
+) -> None:
+    reader = reader_of(embeddings)
+    source = {"bag": pack(embeddings.bag("chat eau", "fr")), "lang": "fr", "title": "Un chat"}
+    found = reader.packed_bag(source, (), ("title",))
+    assert found is not None
+    assert found[0].exact_keys == {exact_key("un chat")}
+    assert reader.packed_bag(dict(source), (), ("title",)) is found
+    assert reader.packed_bag(source) is not found

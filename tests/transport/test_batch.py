@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from reranker.base.errors import BadInput
 from reranker.native import transport as loops
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import METHODS, Parameters, candidate_costs, distances, threads
@@ -74,15 +73,9 @@ def test_what_is_known_of_the_candidates_serves_the_next_query_and_changes_no_di
     assert known.means is not None
     assert known.distinct is not None
     means, distinct = known.means, known.distinct
-    again = solve_problem(problem.with_query(second), "auto", Parameters())
+    again = solve_problem(problem.with_moved_query(second), "auto", Parameters())
     assert (known.means is means, known.distinct is distinct) == (True, True)
     np.testing.assert_array_equal(again.values, distances(second, documents, table, "auto").values)
-
-
-def test_a_moved_query_is_checked_like_the_first(table, random_bag, documents):
-    problem = checked_problem(random_bag(5), documents, table)
-    with pytest.raises(BadInput, match="outside the 400 embeddings"):
-        problem.with_query(WeightedBag(np.array([400], np.int32), np.ones(1)))
 
 
 def test_distinct_terms_are_those_of_numpy(documents):
