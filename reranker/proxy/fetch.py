@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reranker.base.raw_json import Reader
+from reranker.base.raw_json import Reader, read_array
 from reranker.proxy.guard import Slot
 from reranker.proxy.read import written_lines
 from reranker.proxy.search import Outcome, Search, SearchRequest, Skipped, TranslatedQuery
@@ -25,7 +25,7 @@ from reranker.proxy.window_kinds import (
     is_same_window,
 )
 from reranker.query_dsl.answer_filters import URL_PARAMETERS
-from reranker.upstream.answers import EngineAnswer, Fetched, read_answer, read_answers, read_ids_only, read_whole
+from reranker.upstream.answers import EngineAnswer, Fetched, read_answer, read_answers
 from reranker.upstream.calls import Fallback, Refused
 from reranker.upstream.connections import Headers
 from reranker.upstream.incoming import only_parameters, without_parameters
@@ -54,8 +54,8 @@ _REPLACED_OF_SEVERAL = ("rerank", "filter_path")
 _LOOK_UP_PARAMETERS = ("routing", "preference", "ignore_unavailable", "allow_no_indices", "expand_wildcards")
 _NDJSON = "application/x-ndjson"
 
-Send = Callable[[str, bytes], tuple[Headers, str]]
-"""From a query string and a body to the headers and the text of the engine's answer."""
+Send = Callable[[str, bytes], tuple[Headers, bytes]]
+"""From a query string and a body to the headers and the body of the engine's answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +105,7 @@ def fetch(
             bodies.append((line.header, line.window_body(translation, kind)))
     is_ids_only, is_translated = kinds[0] is not None, translations[0] is not None
     try:
-        fetched = ask(
-            request,
-            bodies,
-            send,
-            _REPLACED[is_ids_only, is_translated],
-            read_ids_only if is_ids_only and not request.is_multi else read_whole,
-        )
+        fetched = ask(request, bodies, send, _REPLACED[is_ids_only, is_translated])
     except Refused:
         raise
     except Fallback as failed:
@@ -234,7 +228,7 @@ def ask(
     bodies: Sequence[tuple[bytes, bytes]],
     send: Send,
     replaced: Sequence[str],
-    read: Reader = read_whole,
+    read: Reader | None = None,
 ) -> Fetched:
     """The engine's answer to searches with these headers and bodies.
 
@@ -245,9 +239,9 @@ def ask(
     query_string = request.calls.incoming.query_string
     started = time.perf_counter()
     if request.is_multi:
-        headers, text = send(without_parameters(query_string, _REPLACED_OF_SEVERAL), written_lines(bodies))
-        return read_answers(headers, text, len(bodies), time.perf_counter() - started, read)
-    headers, text = send(without_parameters(query_string, replaced), bodies[0][1])
+        headers, data = send(without_parameters(query_string, _REPLACED_OF_SEVERAL), written_lines(bodies))
+        return read_answers(headers, data, len(bodies), time.perf_counter() - started, read or read_array)
+    headers, data = send(without_parameters(query_string, replaced), bodies[0][1])
     took_s = time.perf_counter() - started
-    answer = read_answer(text, read)
-    return Fetched(headers, text, answer.raw, None, [answer], took_s)
+    answer = read_answer(data, read)
+    return Fetched(headers, answer.text, answer.raw, None, [answer], took_s)

@@ -19,6 +19,7 @@ from reranker.base.raw_json import (
     read_object,
     read_value,
 )
+from reranker.native.json_array import element_starts
 from reranker.upstream.calls import Fallback
 from reranker.upstream.connections import Headers
 
@@ -29,12 +30,16 @@ class EngineAnswer:
 
     Attributes:
         found: the hits in the engine's order.
+        data: the text in UTF-8, where the list of hits was read as a whole; where each of them stands is found when
+            somebody asks.
     """
 
     text: str
     raw: RawObject
     hits: RawArray | None
     found: Sequence[dict[str, Any]]
+    data: bytes = b""
+    _starts: list[int] | None = None
 
     @property
     def whole(self) -> str:
@@ -44,13 +49,23 @@ class EngineAnswer:
     def hit(self, index: int) -> RawObject:
         """A hit with its members as they stand in the text."""
         assert self.hits is not None  # noqa: S101 - there is no hit without a list of them
-        if not self.hits.elements:  # of an ids-only window: mostly nobody asks
-            self.hits, _ = read_array(self.text, self.hits.start)
-        hit, _ = read_object(self.text, self.hits.elements[index].start)
+        if self.hits.elements:
+            start = self.hits.elements[index].start
+        else:
+            if self._starts is None:
+                begin = _byte(self.data, self.text, self.hits.start)
+                self._starts = element_starts(self.data, begin, len(self.found))
+            start = self.hits.start + self._starts[index]
+        hit, _ = read_object(self.text, start)
         return hit
 
 
-class _HitsOfIdsOnly(NamedTuple):
+def _byte(data: bytes, text: str, at: int) -> int:
+    """The byte of a character of a text that is encoded as `data`."""
+    return at if len(data) == len(text) else len(text[:at].encode())
+
+
+class _Hits(NamedTuple):
     """A list of hits that was read as a whole; where each of them stands is not known."""
 
     start: int
@@ -58,28 +73,23 @@ class _HitsOfIdsOnly(NamedTuple):
     found: list[Any]
 
 
-def _read_hits_of_ids_only(text: str, at: int) -> tuple[Any, int]:
-    """Reads the list of hits of an ids-only window, of which the answer mostly needs no text.
+def _read_hits(data: bytes, text: str, at: int) -> tuple[Any, int]:
+    """Reads the list of hits of a window, of which the answer needs the text of few.
 
     The list is mostly the last one of the answer. What begins as an array and is read to its end is that array.
     """
     end = text.rfind("]") + 1
     try:
-        found = orjson.loads(text[at:end])
+        found = orjson.loads(memoryview(data)[_byte(data, text, at) : data.rfind(b"]") + 1])
     except orjson.JSONDecodeError:
         found, end = read_value(text, at)
-    return (_HitsOfIdsOnly(at, end, found) if isinstance(found, list) else found), end
+    return (_Hits(at, end, found) if isinstance(found, list) else found), end
 
 
 def _read_outer(text: str, at: int, hits: Reader) -> tuple[Any, int]:
     if text[at : at + 1] != "{":
         return read_value(text, at)
     return read_object(text, at, {"hits": hits})
-
-
-# What reads the list of hits of an answer: with the place of each, or without, which an ids-only window does not need.
-read_whole: Reader = read_array
-read_ids_only: Reader = _read_hits_of_ids_only
 
 
 def page_reader(includes: Sequence[str], excludes: Sequence[str]) -> Reader:
@@ -110,15 +120,17 @@ class Fetched:
     took_s: float
 
 
-def read_answers(headers: Headers, text: str, n: int, took_s: float, read: Reader = read_whole) -> Fetched:
+def read_answers(headers: Headers, data: bytes, n: int, took_s: float, read: Reader = read_array) -> Fetched:
     """The answer to `n` searches.
 
     Args:
+        data: in UTF-8.
         took_s: how long it took to come.
-        read: as of `read_answer`.
+        read: what reads each list of hits.
     """
     read_one = partial(read_object, readers={"hits": partial(_read_outer, hits=read)})
     try:
+        text = data.decode()
         read_list = partial(read_array, reader=read_one)
         raw: RawObject = read_document(text, partial(read_object, readers={"responses": read_list}))
         responses = raw.parsed.get("responses")
@@ -132,18 +144,20 @@ def read_answers(headers: Headers, text: str, n: int, took_s: float, read: Reade
     return Fetched(headers, text, raw, responses, answers, took_s)
 
 
-def read_answer(text: str, read: Reader = read_whole) -> EngineAnswer:
+def read_answer(data: bytes, read: Reader | None = None) -> EngineAnswer:
     """The answer to a search.
 
     Args:
-        read: what reads the list of hits: `read_whole`, `read_ids_only` or a `page_reader`.
+        data: in UTF-8.
+        read: what reads the list of hits, such as a `page_reader`; None where few of their texts are needed.
 
     Raises:
         Fallback: it is no JSON object with a list of hits.
     """
-    read_one = partial(read_object, readers={"hits": partial(_read_outer, hits=read)})
+    read_one = partial(read_object, readers={"hits": partial(_read_outer, hits=read or partial(_read_hits, data))})
     try:
-        answer = _answer(text, read_document(text, read_one))
+        text = data.decode()
+        answer = _answer(text, read_document(text, read_one), data)
     except (ValueError, RecursionError):
         raise Fallback("answer_not_json", "the engine's answer is no JSON object") from None
     if answer.hits is None:
@@ -151,10 +165,10 @@ def read_answer(text: str, read: Reader = read_whole) -> EngineAnswer:
     return answer
 
 
-def _answer(text: str, raw: RawObject) -> EngineAnswer:
+def _answer(text: str, raw: RawObject, data: bytes = b"") -> EngineAnswer:
     outer = raw.parsed.get("hits")
     hits: Any = outer.parsed.get("hits") if isinstance(outer, RawObject) else None
-    if isinstance(hits, _HitsOfIdsOnly):
+    if isinstance(hits, _Hits):
         found, hits = hits.found, RawArray(hits.start, hits.end, [])
     elif isinstance(hits, RawArray):
         found = [hit.parsed.parsed if isinstance(hit.parsed, RawObject) else hit.parsed for hit in hits.elements]
@@ -162,4 +176,4 @@ def _answer(text: str, raw: RawObject) -> EngineAnswer:
         return EngineAnswer(text, raw, None, ())
     if set(map(type, found)) - {dict}:
         raise ValueError("a hit is no object")
-    return EngineAnswer(text, raw, hits, found)
+    return EngineAnswer(text, raw, hits, found, data)

@@ -73,7 +73,7 @@ class EngineCalls:
         body: bytes,
         limit_s: float | None = None,
         meanwhile: Callable[[], None] | None = None,
-    ) -> tuple[Headers, str]:
+    ) -> tuple[Headers, bytes]:
         """Sends another body to the address of the caller's search.
 
         Args:
@@ -81,7 +81,7 @@ class EngineCalls:
             meanwhile: as of `Upstream.send`.
 
         Returns:
-            the answer's headers and its text.
+            the answer's headers and its body.
 
         Raises:
             Refused: an error that the caller's own request would meet too.
@@ -94,9 +94,9 @@ class EngineCalls:
         )
         if response.status in _PASSED_ON:
             raise Refused(response)
-        return response.headers, self._text(response)
+        return response.headers, self._data(response)
 
-    def search_again(self, query_string: str, body: bytes) -> tuple[Headers, str]:
+    def search_again(self, query_string: str, body: bytes) -> tuple[Headers, bytes]:
         """A further search, within the time that is left.
 
         Raises:
@@ -143,7 +143,7 @@ class EngineCalls:
         except (StoreUnavailable, BadInput) as error:
             raise Fallback("look_up_failed", str(error)) from error
         try:
-            return json.loads(self._text(response))
+            return json.loads(self._data(response))
         except (ValueError, RecursionError):
             raise Fallback("answer_not_json", "the engine's answer is no JSON") from None
 
@@ -166,7 +166,7 @@ class EngineCalls:
         accept = self.incoming.environ.get("HTTP_ACCEPT", "").strip()
         return accept if "compatible-with" in accept and "," not in accept else "application/json"
 
-    def _text(self, response: EngineResponse) -> str:
+    def _data(self, response: EngineResponse) -> bytes:
         limit = MAX_ANSWER_BYTES
         with closing(response):
             if response.status != 200:
@@ -179,10 +179,7 @@ class EngineCalls:
                 raise Fallback("answer_broken", f"the engine's answer broke off ({type(error).__name__})") from error
         if len(data) > limit:
             raise Fallback("answer_too_large", f"the engine's answer is larger than {limit} bytes")
-        try:
-            return data.decode()
-        except UnicodeDecodeError:
-            raise Fallback("answer_not_json", "the engine's answer is no UTF-8") from None
+        return data
 
 
 def out_of_time() -> Fallback:

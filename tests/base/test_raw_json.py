@@ -19,11 +19,13 @@ from reranker.base.raw_json import (
     write_array,
     write_object,
 )
+from reranker.native.json_array import element_starts
 from reranker.upstream.answers import read_answer
 from reranker.upstream.calls import Fallback
 
+INTEGERS = st.integers(-(2**63), 2**64 - 1)  # more are read as floats in a list of hits
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
+    st.none() | st.booleans() | INTEGERS | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
     max_leaves=12,
 )
@@ -114,7 +116,32 @@ def test_what_the_json_module_refuses_is_refused(text: str) -> None:
 )
 def test_an_answer_with_a_hit_that_is_no_object_is_no_answer(hits: str) -> None:
     with pytest.raises(Fallback, match="no JSON object"):
-        read_answer(f'{{"hits":{{"hits":{hits}}}}}')
+        read_answer(f'{{"hits":{{"hits":{hits}}}}}'.encode())
+
+
+@given(
+    hits=st.lists(
+        st.dictionaries(st.sampled_from(["_id", "_source", '\\"]', "é𝄞", "%"]), VALUES, max_size=4), max_size=5
+    ),
+    form=st.sampled_from(FORMS),
+    rest=st.sampled_from([{}, {"aggregations": {"a": [1]}}, {"big": 2**70}]),
+)
+def test_each_hit_of_an_answer_is_found_where_it_stands(
+    hits: list[dict[str, Any]], form: dict[str, Any], rest: dict[str, Any]
+) -> None:
+    text = json.dumps({"é": "ü", "hits": {"total": 1, "hits": hits}, **rest}, **form)
+    answer = read_answer(text.encode())
+    assert answer.found == hits
+    for place, hit in enumerate(hits):
+        raw = answer.hit(place)
+        assert (raw.parsed, json.loads(text[raw.start : raw.end])) == (hit, hit)
+
+
+@given(value=st.lists(VALUES, max_size=5), form=st.sampled_from(FORMS))
+def test_the_elements_of_an_array_begin_where_the_parser_finds_them(value: list[Any], form: dict[str, Any]) -> None:
+    text = f"é {json.dumps(value, **form)}, 1]"
+    raw, _ = read_array(text, 2)
+    assert element_starts(text.encode(), 3, len(value)) == [one.start - 2 for one in raw.elements]
 
 
 def test_numbers_and_escapes_are_left_as_they_are() -> None:
