@@ -43,8 +43,5 @@ def document_keys(search: Search, hits: Sequence[Mapping[str, Any]], caller: byt
     ]
 
 
-class CachedBag(NamedTuple):
-    """A document's bag and id."""
-
-    bag: Bag
-    doc_id: str
+CachedBag = tuple[Bag, str]
+"""A document's bag and id."""

@@ -31,7 +31,7 @@ from reranker.proxy.window_kinds import (
     place_of,
 )
 from reranker.query_dsl.answer_filters import BAG_FIELD, ID_FIELD, KEY_FIELDS, LANGUAGE_FIELD, is_match
-from reranker.query_dsl.source_texts import field_texts, joined, source_text
+from reranker.query_dsl.source_texts import field_texts, source_text, texts_and_keys
 from reranker.service.text_bags import MAX_AGE_S, Bag, TextBags, checked_bag
 from reranker.text.exact_text import exact_keys
 from reranker.upstream.calls import EngineCalls
@@ -84,6 +84,8 @@ class _Hits:
 
     def lacking(self, bags: Sequence[object | None]) -> _Hits:
         """Those without a bag."""
+        if not any(bags):
+            return self
         left = [place for place, bag in enumerate(bags) if bag is None]
         return replace(self, hits=[self.hits[place] for place in left], keys=[self.keys[place] for place in left])
 
@@ -160,12 +162,10 @@ class HitTexts:
             if hits is None or not is_of_one_shard(window.answer.raw.parsed):
                 found.append(None)
                 continue
-            new = iter(map(CachedBag, bags, (str(hit["_id"]) for hit in hits)))
+            new = zip(bags, (str(hit["_id"]) for hit in hits), strict=True)
             both = [next(new) if each is None else each for each in own]
             n_cached = len(own) - len(one.hits)
-            found.append(
-                WindowBags([each.bag for each in both], [each.doc_id for each in both], one.are_ours, n_cached)
-            )
+            found.append(WindowBags([bag for bag, _ in both], [doc_id for _, doc_id in both], one.are_ours, n_cached))
         return found
 
     def _of_whole(self, windows: Sequence[Window], calls: EngineCalls, look_up: LookUp) -> list[WindowBags | None]:
@@ -203,14 +203,14 @@ class HitTexts:
 
     def _cache(self, keys: Sequence[DocumentKey | None], bags: Sequence[Bag | None], doc_ids: Sequence[str]) -> None:
         self._cached.put(
-            (key, CachedBag(bag, doc_id))
+            (key, (bag, doc_id))
             for key, bag, doc_id in zip(keys, bags, doc_ids, strict=True)
             if key is not None and bag is not None
         )
 
     def _from_cache(self, lacking: Sequence[_Hits], calls: EngineCalls, look_up: LookUp) -> list[list[Bag | None]]:
         """Those that were read for an earlier search."""
-        return [[one and one.bag for one in self._cached.get(hits.keys)] for hits in lacking]
+        return [[one and one[0] for one in self._cached.get(hits.keys)] for hits in lacking]
 
     def _in_source(self, read: Sequence[_Hits], calls: EngineCalls, look_up: LookUp) -> list[list[Bag | None]]:
         """Those in the hits' `_source`."""
@@ -289,9 +289,7 @@ class HitTexts:
         """
         if not fields:
             return self._texts.read([source_text(source, ()) for source in sources])
-        texts = [field_texts(source, fields) for source in sources]
-        keys = [exact_keys(chain.from_iterable(own.values())) for own in texts]
-        lines = [joined([text for name in fields for text in own[name]]) for own in texts]
+        lines, keys = texts_and_keys(sources, fields)
         bags = self._texts.read(lines, exact_keys=keys)
         if or_all:
             empty = [place for place, (bag, _) in enumerate(bags) if not len(bag)]
@@ -353,6 +351,8 @@ def _fetched(lacking: Sequence[_Hits], look_up: LookUp) -> list[list[Hit] | None
 
 def _filled(bags: Sequence[Bag | None], rest: Sequence[Bag | None]) -> list[Bag | None]:
     """The bags, with others in the place of those that lack."""
+    if not any(bags):
+        return list(rest)
     left = iter(rest)
     return [next(left) if bag is None else bag for bag in bags]
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 from reranker.base.errors import BadInput
 from reranker.query_dsl.answer_filters import BAG_FIELD, ID_FIELD, is_match
 from reranker.text.bags import unpack
+from reranker.text.exact_text import exact_keys
 
 # 500 words are read of a document; no language's words are so long that this cuts them off.
 _MAX_TEXT_CHARS = 20_000
@@ -19,9 +22,7 @@ def field_texts(source: Any, fields: Sequence[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name in fields:
         if name not in found:
-            value = source.get(name) if type(source) is dict and "*" not in name else None  # as most fields are
-            if value is None:
-                value = _field(source, name)
+            value = _field(source, name)
             found[name] = [value] if isinstance(value, str) else [text for _, text in named_strings(value)]
     return found
 
@@ -42,10 +43,29 @@ def source_text(source: Any, fields: Sequence[str]) -> str:
     return joined(text for name in fields for text in texts[name])
 
 
+def texts_and_keys(sources: Sequence[Any], fields: Sequence[str]) -> tuple[list[str], list[frozenset[int]]]:
+    """The text of each `_source`, each field's as often as it is named, and the keys of its short texts."""
+    # Twice the first one, as the value of one alone would be no tuple.
+    members, are_patterns = itemgetter(*fields, fields[0]), any("*" in name for name in fields)
+    distinct = dict.fromkeys(fields)
+    places = [fields.index(name) for name in distinct]
+    texts, keys = [], []
+    for source in sources:
+        try:  # most fields are members with a text
+            own = () if are_patterns else members(source)[:-1]
+            text = "\n".join(own)
+            short = [own[place] for place in places]
+        except (KeyError, TypeError, IndexError):
+            found = field_texts(source, fields)
+            text = joined([text for name in fields for text in found[name]])
+            short = list(chain.from_iterable(found.values()))
+        texts.append(text[:_MAX_TEXT_CHARS])
+        keys.append(exact_keys(short))
+    return texts, keys
+
+
 def joined(texts: Iterable[str]) -> str:
     """One string a line, up to the length that is read."""
-    if isinstance(texts, list):
-        return "\n".join(texts)[:_MAX_TEXT_CHARS]
     found: list[str] = []
     n_chars = 0
     for text in texts:

@@ -38,6 +38,9 @@ def _key(text: str) -> int | None:
 
 def exact_keys(texts: Iterable[str]) -> frozenset[int]:
     """The keys of the first twenty texts, where they have one."""
-    keys = {_key(text) for text in islice(texts, _MAX_TEXTS) if len(text) <= _MAX_CHARS}
-    keys.discard(None)
-    return frozenset(keys)  # type: ignore[arg-type]
+    return _keys(tuple([text for text in islice(texts, _MAX_TEXTS) if len(text) <= _MAX_CHARS]))
+
+
+@lru_cache(maxsize=_MAX_KEPT)
+def _keys(texts: tuple[str, ...]) -> frozenset[int]:
+    return frozenset(key for text in texts if (key := _key(text)) is not None)
