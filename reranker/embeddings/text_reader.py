@@ -169,7 +169,7 @@ class ReadTexts(NamedTuple):
         term_ids, counts = np.empty((2, n_tokens * longest), np.int32)
         offsets, hash_offsets, n_unknown = np.empty((3, n_texts + 1), np.int64)
         hashes = np.empty(n_tokens, np.uint32)
-        seen, numbers = np.zeros(len(self.words), np.int32), np.empty(most * (1 + longest) + 1, np.uint64)
+        seen, numbers = np.zeros(len(self.words), np.int32), np.empty(most * (1 + 2 * longest) + 1, np.uint64)
         arrays = (offsets, term_ids, counts, n_unknown, hash_offsets, hashes)
         bags = native.BagsStruct(*[address(each) for each in arrays])
         native.count_bags(
@@ -186,17 +186,16 @@ class ReadTexts(NamedTuple):
             ctypes.byref(bags),
         )
         ends, hash_ends = offsets.tolist(), hash_offsets.tolist()
-        # Copied, as one cached bag would keep the memory of all.
+        # Copied once: what is cached of texts that were read together goes together.
+        term_ids, counts, hashes = (
+            term_ids[: ends[-1]].copy(),
+            counts[: ends[-1]].copy(),
+            hashes[: hash_ends[-1]].copy(),
+        )
+        numbers_of = zip(ends, ends[1:], hash_ends, hash_ends[1:], n_unknown.tolist(), self.is_covered, strict=False)
         return [
-            BagOfWords(
-                term_ids[ends[k] : ends[k + 1]].copy(),
-                counts[ends[k] : ends[k + 1]].copy(),
-                n,
-                hashes[hash_ends[k] : hash_ends[k + 1]].copy(),
-            )
-            if covered
-            else None
-            for k, (n, covered) in enumerate(zip(n_unknown[:-1].tolist(), self.is_covered, strict=True))
+            BagOfWords(term_ids[start:end], counts[start:end], n, hashes[first:last]) if covered else None
+            for start, end, first, last, n, covered in numbers_of
         ]
 
 

@@ -263,16 +263,40 @@ EXPORT void find_first_words(const struct reader *reader, const struct texts *te
     }
 }
 
-static void sort(uint64_t *numbers, int64_t n) { /* Shell's sort, by the gaps of Ciura 2001 */
-    static const int64_t gaps[] = {1750, 701, 301, 132, 57, 23, 10, 4, 1};
-    for (size_t gap = 0; gap < sizeof gaps / sizeof *gaps; gap++)
-        for (int64_t k = gaps[gap]; k < n; k++) {
-            const uint64_t number = numbers[k];
-            int64_t place = k;
-            for (; place >= gaps[gap] && numbers[place - gaps[gap]] > number; place -= gaps[gap])
-                numbers[place] = numbers[place - gaps[gap]];
-            numbers[place] = number;
+enum { FEW = 24, DIGITS = 256 };
+
+static void sort_few(uint64_t *numbers, int64_t n) {
+    for (int64_t k = 1; k < n; k++) {
+        const uint64_t number = numbers[k];
+        int64_t place = k;
+        for (; place > 0 && numbers[place - 1] > number; place--) numbers[place] = numbers[place - 1];
+        numbers[place] = number;
+    }
+}
+
+/* Sorts by the bits from `first_bit` on, byte by byte. room (n,) */
+static void sort(uint64_t *numbers, int64_t n, int first_bit, uint64_t *room) {
+    uint64_t *from = numbers, *to = room, different = 0;
+    if (n <= FEW) {
+        sort_few(numbers, n);
+        return;
+    }
+    for (int64_t k = 1; k < n; k++) different |= numbers[k] ^ numbers[0];
+    for (int bit = first_bit; bit < 64; bit += 8) {
+        if ((different >> bit) % DIGITS == 0) continue;
+        int64_t ends[DIGITS] = {0}, end = 0;
+        for (int64_t k = 0; k < n; k++) ends[(from[k] >> bit) % DIGITS]++;
+        for (int digit = 0; digit < DIGITS; digit++) {
+            const int64_t count = ends[digit];
+            ends[digit] = end;
+            end += count;
         }
+        for (int64_t k = 0; k < n; k++) to[ends[(from[k] >> bit) % DIGITS]++] = from[k];
+        uint64_t *sorted = to;
+        to = from;
+        from = sorted;
+    }
+    if (from != numbers) memcpy(numbers, from, (size_t)n * sizeof *numbers);
 }
 
 struct bags { /* end to end */
@@ -290,7 +314,7 @@ struct bags { /* end to end */
  * first_words: so many words alone, without numbers; 0 for all tokens.
  * group_offsets, group: the terms for which each word stands that Python was asked for.
  * seen (n_words,): 0 at first.
- * numbers: room for twice as many as a text has tokens and their terms. */
+ * numbers: room for as many as a text has tokens, and twice as many as these have terms. */
 EXPORT void count_bags(const struct word *words, int64_t n_texts, const int64_t *token_offsets, const int32_t *tokens,
                        int64_t first_words, const int64_t *group_offsets, const int32_t *group, int64_t most_hashes,
                        int32_t *seen, uint64_t *numbers, struct bags *bags) {
@@ -315,7 +339,7 @@ EXPORT void count_bags(const struct word *words, int64_t n_texts, const int64_t 
                 for (int64_t g = group_offsets[ASKED - word->term]; g < group_offsets[ASKED - word->term + 1]; g++)
                     found[n_found++] = (uint64_t)group[g] << 32 | count;
         }
-        sort(found, n_found);
+        sort(found, n_found, 32, found + n_found);
         for (int64_t k = 0; k < n_found; k++) {
             const int32_t term = (int32_t)(found[k] >> 32), count = (int32_t)(uint32_t)found[k];
             if (n_terms > bags->offsets[text] && bags->term_ids[n_terms - 1] == term) {
@@ -337,7 +361,7 @@ EXPORT void count_bags(const struct word *words, int64_t n_texts, const int64_t 
             }
             seen[distinct[k]] = 0;
         }
-        sort(hashes, n_found);
+        sort(hashes, n_found, 0, hashes + n_found);
         for (int64_t k = 0; k < n_found && n_hashes - bags->hash_offsets[text] < most_hashes; k++)
             if (k == 0 || hashes[k] != hashes[k - 1]) bags->hashes[n_hashes++] = (uint32_t)hashes[k];
     }

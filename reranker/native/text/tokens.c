@@ -1,6 +1,10 @@
 #include "tokens.h"
 
-static const uint8_t plain_letters[256] = { /* A to Z and a to z in lower case */
+enum { SEPARATOR = 1 };
+/* A to Z and a to z in lower case; of other ASCII what no rule reads otherwise than as the end of a word. */
+static const uint8_t plain[256] = {
+    [0 ... '&'] = SEPARATOR, ['(' ... '/'] = SEPARATOR, [':' ... '@'] = SEPARATOR, ['[' ... '`'] = SEPARATOR,
+    ['{' ... 127] = SEPARATOR,
     ['A'] = 'a', ['B'] = 'b', ['C'] = 'c', ['D'] = 'd', ['E'] = 'e', ['F'] = 'f', ['G'] = 'g', ['H'] = 'h', ['I'] = 'i',
     ['J'] = 'j', ['K'] = 'k', ['L'] = 'l', ['M'] = 'm', ['N'] = 'n', ['O'] = 'o', ['P'] = 'p', ['Q'] = 'q', ['R'] = 'r',
     ['S'] = 's', ['T'] = 't', ['U'] = 'u', ['V'] = 'v', ['W'] = 'w', ['X'] = 'x', ['Y'] = 'y', ['Z'] = 'z',
@@ -8,6 +12,27 @@ static const uint8_t plain_letters[256] = { /* A to Z and a to z in lower case *
     ['j'] = 'j', ['k'] = 'k', ['l'] = 'l', ['m'] = 'm', ['n'] = 'n', ['o'] = 'o', ['p'] = 'p', ['q'] = 'q', ['r'] = 'r',
     ['s'] = 's', ['t'] = 't', ['u'] = 'u', ['v'] = 'v', ['w'] = 'w', ['x'] = 'x', ['y'] = 'y', ['z'] = 'z',
 };
+
+/* Writes the letters of ASCII that a text begins with, in lower case, eight bytes at a time; returns their number.
+ * Up to eight bytes more are written. */
+static inline int64_t write_plain_letters(const uint8_t *at, const uint8_t *end, uint8_t *to) {
+    const uint8_t *start = at;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    const uint64_t ones = 0x0101010101010101, highest = 0x80 * ones;
+    while (end - at >= 8) {
+        uint64_t bytes;
+        memcpy(&bytes, at, 8);
+        const uint64_t lower = bytes | 0x20 * ones, low = lower & ~highest;
+        /* The highest bit of each sum: whether the byte is at least `a`, and whether it is behind `z`. */
+        const uint64_t is_letter = (low + (0x80 - 'a') * ones) & ~(low + (0x7f - 'z') * ones) & ~bytes & highest;
+        memcpy(to + (at - start), &lower, 8);
+        if (is_letter != highest) return at - start + (__builtin_ctzll(is_letter ^ highest) >> 3);
+        at += 8;
+    }
+#endif
+    for (; at < end && plain[*at] > SEPARATOR; at++) to[at - start] = plain[*at];
+    return at - start;
+}
 
 static inline void append(struct scanner *s, uint32_t code) {
     s->n_bytes += write_character(code, s->token + s->n_bytes);
@@ -64,15 +89,18 @@ enum token next_token(struct scanner *s) {
     bool has_hangul = false, has_keycap = false, after_digit = false;
     s->n_bytes = 0;
     while (s->at < s->text.end) {
-        if (kind != NUMBER && !(s->rules->flags & UNDOTTED_I)) {
-            const uint8_t *at = s->at;
-            uint8_t *to = s->token + s->n_bytes;
-            for (uint8_t letter; at < s->text.end && (letter = plain_letters[*at]) != 0; at++) *to++ = letter;
-            if (at > s->at) {
-                if (kind == NO_TOKEN) s->start = s->at;
-                kind = WORD;
-                s->n_bytes = to - s->token;
-                s->at = at;
+        if (kind != NUMBER) {
+            if (!(s->rules->flags & UNDOTTED_I)) {
+                const int64_t n = write_plain_letters(s->at, s->text.end, s->token + s->n_bytes);
+                if (n > 0 && kind == NO_TOKEN) s->start = s->at;
+                if (n > 0) kind = WORD;
+                s->at += n;
+                s->n_bytes += n;
+                if (s->at == s->text.end) break;
+            }
+            if (plain[*s->at] == SEPARATOR) {
+                if (kind == WORD) return WORD;
+                s->at++;
                 continue;
             }
         }
