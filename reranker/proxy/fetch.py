@@ -167,13 +167,24 @@ def _with_failure(windows: Sequence[Window], failed: Sequence[Window], why: Fall
     return [replace(window, failure=outcome) if window in failed else window for window in windows]
 
 
-def compare_kinds(request: SearchRequest, windows: Sequence[Window], kind: str, kinds: WindowKinds) -> None:
-    """Asks for ids-only windows of a kind beside whole ones, to learn whether they say the same."""
+def compare_kinds(
+    request: SearchRequest,
+    windows: Sequence[Window],
+    kind: str,
+    kinds: WindowKinds,
+    has_bags: Callable[[Window, str], bool],
+) -> None:
+    """Asks for ids-only windows of a kind beside whole ones, to learn whether they say the same.
+
+    Args:
+        has_bags: as of `HitTexts`.
+    """
     caller = request.calls.incoming.caller
     compared = [
         window
         for window in windows
         if kinds.is_to_compare(kind, window.search.window_plan, caller, window.search.indices)
+        and has_bags(window, kind)
     ]
     if not compared:
         return

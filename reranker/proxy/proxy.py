@@ -234,8 +234,8 @@ class Proxy:
         caller, texts = request.calls.incoming.caller, self.ranking.ranker.texts
         larger = [one for one in ranked if len(one.window.hits) > one.window.search.page.size]
         for kind in IDS_ONLY:
-            whole = [one.window for one in larger if one.window.kind is None and texts.has_bags(one.window, kind)]
-            compare_kinds(request, whole, kind, self._kinds)
+            whole = [one.window for one in larger if one.window.kind is None]
+            compare_kinds(request, whole, kind, self._kinds, texts.has_bags)
         for one in larger:
             if one.found is not None:
                 search, cached_share = one.window.search, one.found.n_cached / len(one.found.bags)

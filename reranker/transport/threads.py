@@ -28,15 +28,16 @@ _helpers = _Helpers()
 os.register_at_fork(after_in_child=_helpers.reset)
 
 
-# Multiplications below which another thread costs more than it saves: handing work over takes some 50 µs of CPU time.
-_OPERATIONS_OF_A_THREAD = 8_000_000
+# Multiplications below which another thread costs more than it saves: handing work over, and solving in steps, not in
+# one call (`solve.is_short`), takes some 200 µs.
+_OPERATIONS_OF_A_THREAD = 16_000_000
 
 
 def worthwhile(n_threads: int, n_operations: int) -> int:
     """How many of the threads are worth their start for so many multiplications together; 1 at least.
 
     >>> worthwhile(4, 1_000_000), worthwhile(4, 20_000_000), worthwhile(4, 10**9)
-    (1, 3, 4)
+    (1, 2, 4)
     """
     return min(n_threads, 1 + n_operations // _OPERATIONS_OF_A_THREAD)
 
