@@ -171,10 +171,13 @@ def test_a_facet_that_is_chosen_filters_what_is_re_ranked(visits: tuple[Visit, V
     assert proxied.steps["thing"]["total"] == "3"
 
 
-def test_hits_stay_highlighted(visits: tuple[Visit, Visit]) -> None:
+def test_hits_stay_highlighted_and_words_near_the_querys_are_marked_too(visits: tuple[Visit, Visit]) -> None:
+    direct, proxied = visits
     for made in visits:
         assert made.steps["start"]["marked"] == []
-        assert [made.steps[page]["marked"] for page in PAGES] == [["any", "cat", "any"], ["any", "any"], ["any"]]
+    marked = [[made.steps[page]["marked"] for page in PAGES] for made in (direct, proxied)]
+    assert marked[0] == [["any", "cat", "any"], ["any", "any"], ["any"]]
+    assert marked[1] == [["any", "cat", "any", "dog"], ["any", "any"], ["any"]]
 
 
 def test_before_anything_is_typed_the_order_is_the_engines(visits: tuple[Visit, Visit]) -> None:
