@@ -18,7 +18,7 @@ HEADINGS = {
     "log_format": "Logs",
     "first_stage": "Search",
     "max_body_bytes": "Limits of requests",
-    "proxy_text_fields": "Proxy",
+    "proxy_mode": "Proxy",
 }
 _END = "\n## Secrets\n"
 

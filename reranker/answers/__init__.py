@@ -29,12 +29,15 @@ from reranker.answers.sources import (
     NeighboursSource,
     ScoreSources,
 )
+from reranker.answers.traffic import ChangedQuery, ClicksAnswer, InterleavedVotes, TrafficAnswer
 
 __all__ = [
     "Alive",
     "Answer",
     "ApiVersion",
+    "ChangedQuery",
     "Check",
+    "ClicksAnswer",
     "CohereError",
     "DocumentShare",
     "DocumentWord",
@@ -47,6 +50,7 @@ __all__ = [
     "FeedbackSource",
     "GainedWord",
     "Hit",
+    "InterleavedVotes",
     "Match",
     "MatchedText",
     "MatchesAnswer",
@@ -62,6 +66,7 @@ __all__ = [
     "ScoreSources",
     "SearchAnswer",
     "TextsError",
+    "TrafficAnswer",
     "TranslatedWord",
     "UnpreparedAnswer",
     "Usage",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from flask import Flask, Response
 
 from reranker import proxy
@@ -15,6 +17,7 @@ from reranker.api import (
     page,
     rerank_routes,
     search_routes,
+    traffic_routes,
     watching,
 )
 from reranker.api.allowed_hosts import AllowedHosts
@@ -24,15 +27,22 @@ from reranker.service import errors
 from reranker.service.service import EXTENSION, Service
 from reranker.service.settings import Settings
 from reranker.stores.base.protocol import Store
+from reranker.upstream.incoming import Incoming
 
 
-def create_app(settings: Settings, store: Store | None, embeddings: Embeddings | None) -> Flask:
+def create_app(
+    settings: Settings,
+    store: Store | None,
+    embeddings: Embeddings | None,
+    shadow: Callable[[Incoming], None] | None = None,
+) -> Flask:
     """The service as a WSGI application.
 
     Who made the store closes it, after `stop`.
 
     Args:
         embeddings: None where there are none yet: it opens those of the settings once they are there.
+        shadow: takes the proxy's searches, whose answers stay the engine's own; None where they are re-ranked.
     """
     app = Flask("reranker.api", static_folder=None)
     # The engine's paths are passed on as they came: `//` and a slash at the end mean what the engine says.
@@ -41,9 +51,9 @@ def create_app(settings: Settings, store: Store | None, embeddings: Embeddings |
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
     app.extensions[EXTENSION] = Service.build(settings, store, embeddings)
     errors.register(app)
-    for module in (search_routes, rerank_routes, match_routes, operations_routes, page):
+    for module in (search_routes, rerank_routes, match_routes, traffic_routes, operations_routes, page):
         app.register_blueprint(module.blueprint)
-    proxy.register(app, settings)
+    proxy.register(app, settings, shadow)
     watch, allowed = watching.register(app), AllowedHosts(settings)
     allowed_hosts.register(app, allowed)  # what is refused is counted and logged too
     limits.register(app)

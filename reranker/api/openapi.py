@@ -16,6 +16,7 @@ from pydantic.json_schema import JsonSchemaMode
 from reranker.answers import (
     Alive,
     Answer,
+    ClicksAnswer,
     CohereError,
     ExamplesAnswer,
     ExplainAnswer,
@@ -26,10 +27,19 @@ from reranker.answers import (
     RerankAnswer,
     SearchAnswer,
     TextsError,
+    TrafficAnswer,
     UnpreparedAnswer,
 )
 from reranker.service.errors import PROBLEM_TYPE
-from reranker.service.requests import ExplainBody, MatchesBody, RerankBody, SearchBody, TextsBody, UnpreparedBody
+from reranker.service.requests import (
+    ClicksBody,
+    ExplainBody,
+    MatchesBody,
+    RerankBody,
+    SearchBody,
+    TextsBody,
+    UnpreparedBody,
+)
 
 # 3.1.0 rather than .1: the tools that read descriptions know it best.
 _VERSION = "3.1.0"
@@ -78,6 +88,10 @@ ROUTES = (
            errors=(Problem,), statuses=_OF_AN_INDEX),
     _Route("post", "/v1/matches", "Find a query's words, and words near to them, in texts", "search", (MatchesBody,),
            MatchesAnswer, errors=(Problem,), statuses=(400, 401, 413, 503)),
+    _Route("post", "/v1/clicks", "Record clicks on hits of interleaved searches", "search", (ClicksBody,), ClicksAnswer,
+           errors=(Problem,), statuses=(400, 401, 404, 413, 503)),
+    _Route("get", "/v1/traffic", "What re-ranking would change in live searches", "search", answer=TrafficAnswer,
+           errors=(Problem,), statuses=(401, 404, 503)),
     _Route("post", "/v1/rerank", "Re-rank texts, as Cohere's v1 and Jina's API", "rerank", (RerankBody,), RerankAnswer,
            errors=(CohereError,), statuses=_OF_AN_INDEX),
     _Route("post", "/v2/rerank", "Re-rank texts, as Cohere's v2 API", "rerank", (RerankBody,), RerankAnswer,

@@ -12,7 +12,7 @@ from functools import partial
 
 from flask import Blueprint, Response, render_template, request, send_from_directory
 
-from reranker.answers import ExampleQuery, ExamplesAnswer, UnpreparedAnswer
+from reranker.answers import ExampleQuery, ExamplesAnswer, TrafficAnswer, UnpreparedAnswer
 from reranker.api.search_routes import search_request
 from reranker.base.errors import BadInput, SinkrankError
 from reranker.search.first_stage import FIRST_STAGES
@@ -22,6 +22,7 @@ from reranker.service.missing_embeddings import prepare_command, unprepared_lang
 from reranker.service.requests import SearchBody, UnpreparedBody, parse, read_object
 from reranker.service.rights import has_credentials
 from reranker.service.service import Service, current_service
+from reranker.traffic.file import TrafficFile
 from reranker.transport import METHODS
 from reranker.upstream.addresses import EngineAddress, read_address
 from reranker.upstream.rights import SERVICE
@@ -65,6 +66,7 @@ def page() -> Response:
         indices=indices,
         index=service.settings.index,
         problem=problem,
+        traffic=_traffic(service),
     )
     response = Response(html, mimetype="text/html")
     response.headers["Content-Security-Policy"] = _CONTENT_SECURITY_POLICY
@@ -119,6 +121,14 @@ def _indices(service: Service) -> tuple[list[str], str]:
     if not indices and not _engine(service):
         return [], "There is no index yet. Make one with: sinkrank ingest FILE --index NAME"
     return indices, ""
+
+
+def _traffic(service: Service) -> TrafficAnswer | None:
+    """What live searches say of re-ranking, without their texts; None where nothing was recorded."""
+    try:
+        return TrafficFile(service.settings.home).report()
+    except SinkrankError:
+        return None
 
 
 def _engine(service: Service) -> str:

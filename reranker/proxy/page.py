@@ -23,6 +23,7 @@ from reranker.proxy.window_kinds import (
 from reranker.query_dsl.answer_filters import ID_FIELD, URL_PARAMETERS
 from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.ranking.scores import scores_behind
+from reranker.traffic.interleaving import BOTH
 from reranker.upstream.answers import EngineAnswer, Fetched, page_reader
 from reranker.upstream.calls import Fallback
 
@@ -61,6 +62,12 @@ class Page:
     @property
     def outcome(self) -> Outcome:
         return self.ranked.outcome
+
+    @property
+    def teams(self) -> list[str]:
+        """Which order each hit came from, where the window is interleaved; behind the window both orders are alike."""
+        by_rank = () if self.ranked.teams is None else self.ranked.teams.by_rank
+        return [by_rank[place.rank - 1] if place.rank <= len(by_rank) else BOTH for place, _, _ in self.hits]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -27,9 +27,10 @@ from reranker.proxy.highlights import with_highlights
 from reranker.proxy.hit_texts import HitTexts
 from reranker.proxy.index_statistics import IndexStatistics, SampledStore
 from reranker.proxy.indices import Indices, Weighed
+from reranker.proxy.interleave import Interleaver
 from reranker.proxy.page import Page, fetch_pages
 from reranker.proxy.rank import RankedWindow, WindowRanker
-from reranker.proxy.read import Skip, read_request
+from reranker.proxy.read import Skip, check_not_off, read_request
 from reranker.proxy.search import Outcome, Search, SearchRequest
 from reranker.proxy.translation import SearchTranslator
 from reranker.proxy.window import AsItCame, Misfit
@@ -41,13 +42,15 @@ from reranker.service.service import Service
 from reranker.upstream.addresses import EngineAddress
 from reranker.upstream.answers import Fetched
 from reranker.upstream.calls import Deadline, EngineCalls, Fallback, Refused
-from reranker.upstream.connections import EngineResponse
+from reranker.upstream.connections import EngineResponse, Headers
 from reranker.upstream.incoming import Incoming, end_to_end, without_parameters
 from reranker.upstream.nodes import Upstream
 from reranker.upstream.passing import Reply, compressed, own_reply, pass_on, send_on, streamed
 
 STATUS_HEADER = "X-Rerank-Status"
 REASON_HEADER = "X-Rerank-Reason"
+SEARCH_ID_HEADER = "X-Rerank-Search-Id"
+TEAMS_HEADER = "X-Rerank-Teams"
 
 _SEARCHES = frozenset(["_search", "_msearch"])
 _MOST_OF_ERROR = 100_000  # bytes that are read of an engine's error
@@ -77,7 +80,7 @@ class ProxyRanking:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answered:
+class Answered:
     """What the answer to a request is written from.
 
     Attributes:
@@ -95,10 +98,22 @@ class Proxy:
 
     Args:
         kinds: which kind of window serves; a test may give one that keeps to whole windows.
+        shadow: takes each search whose answer stays the engine's own, to rank it elsewhere (`reranker.proxy.shadow`);
+            None where searches are re-ranked.
+        interleaver: mixes our order with the engine's; None where ours counts alone.
     """
 
-    def __init__(self, service: Service, address: EngineAddress, kinds: WindowKinds | None = None) -> None:
+    def __init__(
+        self,
+        service: Service,
+        address: EngineAddress,
+        kinds: WindowKinds | None = None,
+        shadow: Callable[[Incoming], None] | None = None,
+        interleaver: Interleaver | None = None,
+    ) -> None:
         settings = service.settings
+        self._interleaver = interleaver
+        self._shadow = shadow
         self._kinds = kinds or WindowKinds()
         self._service = service
         self.upstream = Upstream(address, engine_access(settings), settings.proxy_timeout_s)
@@ -130,6 +145,8 @@ class Proxy:
         try:
             if rest is not None:
                 raise Skip("body_too_large")
+            if self._shadow is not None:
+                return self._in_shadow(incoming, is_multi, self._shadow)
             request = read_request(self._service, self._calls(incoming), self._field_types, is_multi)
             new_body = request.body_without_ours
             with self._guard.slot() as slot:
@@ -143,6 +160,9 @@ class Proxy:
             reply = own_reply(incoming, "200 OK", headers, body)
             durations = f"engine;dur={answered.engine_s * 1000:.1f}, rerank;dur={rerank_s * 1000:.1f}"
             reply.headers.append(("Server-Timing", durations))
+            if self._interleaver is not None:
+                self._interleaver.record(answered.lines)
+                reply.headers += _teams_of(answered.lines)
             return _marked(reply, *self._outcome(incoming, [line.outcome for line in answered.lines]))
         except Skip as skip:
             return self._unranked(incoming, skip.status, skip.reason, skip.body, rest)
@@ -160,6 +180,16 @@ class Proxy:
         except Exception as error:  # whatever it is, a search is worth more than its re-ranking
             _log_fallback(incoming, "rerank_failed", f"{type(error).__name__}: {error}")
             return self._unranked(incoming, "fallback", "rerank_failed", new_body)
+
+    def rank(self, incoming: Incoming, is_multi: bool) -> Answered:
+        """What `search` would write its answer from, of a search whose body is read.
+
+        Raises:
+            Skip, NotNow, Fallback, SinkrankError: it would not be re-ranked.
+        """
+        request = read_request(self._service, self._calls(incoming), self._field_types, is_multi)
+        with self._guard.slot() as slot:
+            return self._rerank(request, slot)
 
     def explain(self, incoming: Incoming, doc_id: str) -> ExplainAnswer:
         """Takes the score of one hit of a search apart. The search is run as `search` runs it.
@@ -186,11 +216,26 @@ class Proxy:
             raise StoreUnavailable(f"the search could not be re-ranked ({failed.reason}): {failed}") from failed
         return explain_hit(ranked, doc_id)
 
+    def _in_shadow(self, incoming: Incoming, is_multi: bool, shadow: Callable[[Incoming], None]) -> Reply:
+        """The engine's own answer to a search, which `shadow` takes.
+
+        Raises:
+            Skip, BadInput: as `read_request`, of a search that may have a section of ours.
+        """
+        new_body = None
+        if b"rerank" in incoming.body or incoming.parameters or "HTTP_CONTENT_ENCODING" in incoming.environ:
+            check_not_off(incoming.parameters)
+            # An engine refuses a section that it does not know.
+            new_body = read_request(self._service, self._calls(incoming), self._field_types, is_multi).body_without_ours
+        reply = self._unranked(incoming, "skipped", "shadow", new_body)
+        shadow(incoming)
+        return reply
+
     def _calls(self, incoming: Incoming) -> EngineCalls:
         deadline = Deadline(time.monotonic() + self._service.settings.proxy_budget_ms / 1000)
         return EngineCalls(self.upstream, incoming, deadline)
 
-    def _rerank(self, request: SearchRequest, slot: Slot) -> _Answered:
+    def _rerank(self, request: SearchRequest, slot: Slot) -> Answered:
         """The pages of a request's searches. Where an ids-only window does not fit, all is done again with whole
         ones."""
         caller = request.calls.incoming.caller
@@ -206,13 +251,15 @@ class Proxy:
 
     def _pages(
         self, request: SearchRequest, kinds: Sequence[str | None], slot: Slot, is_again: bool = False
-    ) -> _Answered:
+    ) -> Answered:
         windows, ranked = self._rank(request, kinds, slot, is_again)
+        if self._interleaver is not None:
+            ranked = self._interleaver.interleave(request, ranked)
         fetched = fetch_pages(request, ranked)
         self._learn_kinds(request, ranked)
         pages = iter(with_highlights(request, fetched.pages, slot))
         lines = [windows.skipped.get(place) or next(pages) for place in range(len(request.lines))]
-        return _Answered(windows.fetched, lines, windows.engine_s + fetched.engine_s)
+        return Answered(windows.fetched, lines, windows.engine_s + fetched.engine_s)
 
     def _rank(
         self, request: SearchRequest, kinds: Sequence[str | None], slot: Slot, is_again: bool = False
@@ -280,6 +327,13 @@ class Proxy:
         else:
             reply = send_on(self.upstream, incoming, target, headers, body or None, len(body) or None, is_safe=True)
         return _marked(reply, status, reason)
+
+
+def _teams_of(lines: Sequence[Page | AsItCame]) -> Headers:
+    """For the headers: which order each hit of an interleaved page came from. A multi-search says it in its body."""
+    if len(lines) != 1 or isinstance(lines[0], AsItCame) or (teams := lines[0].ranked.teams) is None:
+        return []
+    return [(SEARCH_ID_HEADER, teams.search_id), (TEAMS_HEADER, ",".join(lines[0].teams))]
 
 
 def _error_of(response: EngineResponse) -> Any:

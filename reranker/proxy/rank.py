@@ -27,6 +27,15 @@ NO_TEXT = "no_text_in_hits"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Teams:
+    """Which order each hit of an interleaved window came from (`reranker.traffic.interleaving`), by rank; `search_id`
+    names the search."""
+
+    search_id: str
+    by_rank: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class RankedWindow:
     """A window in its new order, or the reason why it keeps the engine's.
 
@@ -35,6 +44,7 @@ class RankedWindow:
         found: the bags of its hits; None where they were not collected.
         weighed: the query by the document frequencies of the searched indices; None where nothing was ranked.
         ranking: of the window's hits; None where the engine's order stays.
+        teams: where the ranking is interleaved with the engine's order; else None.
     """
 
     window: Window
@@ -43,6 +53,7 @@ class RankedWindow:
     found: WindowBags | None = None
     weighed: Weighed | None = None
     ranking: Reranking | None = None
+    teams: Teams | None = None
 
     @property
     def is_for_engine(self) -> bool:
@@ -133,16 +144,22 @@ class WindowRanker:
             feedback=search.feedback,
             first_stage_share=search.first_stage_share,
         )
-        sorts, offset = [hit.get("sort") for hit in hits], search.page.offset
         if search.ties:
+            sorts = [hit.get("sort") for hit in hits]
             ranking = replace(ranking, documents=_in_order_of_ties(ranking.documents, sorts, search.ties))
-        if search.page.after is not None:
-            ranks = [rank for rank, one in enumerate(ranking.documents, 1) if sorts[one.index] == search.page.after]
-            if not ranks:
-                return unranked("skipped", "search_after")
-            offset = ranks[-1]
+        offset = search.page.offset if search.page.after is None else offset_after(window, ranking)
+        if offset is None:
+            return unranked("skipped", "search_after")
         outcome = Outcome("applied", "translated" if is_translated else "")
         return RankedWindow(window, outcome, offset, found, weighed, ranking)
+
+
+def offset_after(window: Window, ranking: Reranking) -> int | None:
+    """The offset of the page that follows the hit that the search names (`search_after`); None where it is none of the
+    window's."""
+    after, hits = window.search.page.after, window.hits
+    ranks = [rank for rank, one in enumerate(ranking.documents, 1) if hits[one.index].get("sort") == after]
+    return ranks[-1] if ranks else None
 
 
 def _in_order_of_ties(

@@ -7,6 +7,7 @@ search: the engine's own answer is passed on, marked `X-Rerank-Status: fallback`
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from urllib.parse import unquote
 
 from flask import Flask, Response, current_app, redirect, request
@@ -15,10 +16,13 @@ from werkzeug.routing import PathConverter
 from werkzeug.wrappers import Response as AnyResponse
 
 from reranker.base.errors import NotFound
+from reranker.proxy.interleave import Interleaver
 from reranker.proxy.proxy import Proxy
 from reranker.service.service import EXTENSION
 from reranker.service.settings import Settings
+from reranker.traffic.file import TrafficFile
 from reranker.upstream.addresses import EngineAddress, read_address
+from reranker.upstream.incoming import Incoming
 
 PROXY_EXTENSION = "sinkrank-proxy"
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE")
@@ -34,11 +38,22 @@ class _AnyPath(PathConverter):
     regex = r"[^/](?s:.)*?"
 
 
-def register(app: Flask, settings: Settings) -> None:
-    """Adds the proxy's routes: in front of an engine, or as sentences that say how to have one."""
+def register(app: Flask, settings: Settings, shadow: Callable[[Incoming], None] | None) -> None:
+    """Adds the proxy's routes: in front of an engine, or as sentences that say how to have one.
+
+    Args:
+        shadow: as of `Proxy`.
+    """
     address = read_address(settings.store_address)
     if isinstance(address, EngineAddress):
-        app.extensions[PROXY_EXTENSION] = Proxy(app.extensions[EXTENSION], address)
+        interleaver = None
+        if settings.proxy_mode == "interleave":
+            file = TrafficFile(settings.home)
+            file.create()
+            interleaver = Interleaver(file)
+        app.extensions[PROXY_EXTENSION] = Proxy(
+            app.extensions[EXTENSION], address, shadow=shadow, interleaver=interleaver
+        )
         app.add_url_rule("/", ENDPOINT, to_engine, methods=METHODS, provide_automatic_options=False)
         endpoint, view = ENDPOINT, to_engine
     else:

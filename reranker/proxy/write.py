@@ -76,7 +76,12 @@ def _written(line: Page | AsItCame, added_ms: float) -> str:
     took = answer.raw.parsed.get("took")
     if isinstance(took, int):
         changes["took"] = str(took + round(added_ms))
-    return write_object(answer.text, answer.raw, replace=changes)
+    if line.ranked.teams is None:
+        return write_object(answer.text, answer.raw, replace=changes)
+    found = answer.raw.member("ext")
+    ext = {} if found is None else json.loads(answer.text[found.value_start : found.end])
+    ext["rerank"] = {"search_id": line.ranked.teams.search_id, "teams": line.teams}
+    return write_object(answer.text, answer.raw, ("ext",), changes, {"ext": json.dumps(ext)})
 
 
 def _hit(ranked: RankedWindow, place: Place, text: str, document: RawObject, highlight: str | None) -> str:

@@ -33,6 +33,7 @@ from reranker.service.request_fields import (
 )
 
 _MAX_SHOWN = 40
+_MAX_ID_CHARS = 512  # the engines' limit, in bytes
 
 Body = TypeVar("Body", bound=BaseModel)
 
@@ -106,6 +107,26 @@ class MatchesBody(BaseModel):
     """Language of the query."""
     languages: list[Name] | None = None
     """Languages of the texts, one each."""
+
+
+class Click(BaseModel):
+    """A click on a hit of an interleaved search."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
+
+    search_id: Name
+    """Of the search, as its answer names it."""
+    doc_id: str = Field(alias="id", max_length=_MAX_ID_CHARS)
+    """`_id` of the hit."""
+
+
+class ClicksBody(BaseModel):
+    """The body of `POST /v1/clicks`."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
+
+    clicks: list[Click] = Field(min_length=1, max_length=1_000)
+    """In any order; a second click on the same hit of a search counts no more."""
 
 
 class UnpreparedBody(BaseModel):

@@ -169,6 +169,12 @@ class Settings(BaseModel):
     )
 
     max_body_bytes: int = Field(5_000_000, ge=1_000, description="maximum request body of Sinkrank's own routes")
+    proxy_mode: Literal["on", "shadow", "interleave"] = Field(
+        "on",
+        description="re-rank searches; or leave the engine's order and record what would change (`shadow`); or mix "
+        "both orders and count clicks (`interleave`)",
+        json_schema_extra=_see("proof.md"),
+    )
     proxy_text_fields: tuple[str, ...] = Field(
         (), description="`_source` fields to read; default: those of the query, else every string field"
     )

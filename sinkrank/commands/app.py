@@ -26,6 +26,7 @@ from sinkrank.commands.keys import app as keys_app
 from sinkrank.commands.pipeline import app as pipeline_app
 from sinkrank.commands.search import search
 from sinkrank.commands.serve import serve
+from sinkrank.commands.traffic import traffic
 from sinkrank.commands.tune import tune
 from sinkrank.console.exits import EXIT_FAILED, EXIT_STOPPED, EXIT_WRONG_USE
 
@@ -111,6 +112,7 @@ app.add_typer(pipeline_app, name="pipeline")
 app.add_typer(keys_app, name="keys")
 app.command()(evaluate)
 app.command()(tune)
+app.command()(traffic)
 app.command()(doctor)
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     "first_stage",
     "depth",
     "method",
+    "proxy_mode",
     *options.SEARCHABLE,
 )
 def serve(
@@ -74,6 +75,7 @@ def _run(settings: Settings, store: Store | None) -> None:
     from reranker.service.logs import set_up_logs
     from reranker.service.tracing import trace_to_endpoint
     from reranker.upstream.addresses import is_engine
+    from sinkrank.actions.shadow_process import shadow_process
     from sinkrank.console import output
     from sinkrank.console.resources import without_credentials
     from sinkrank.serving.processes import serve_with_processes
@@ -81,9 +83,10 @@ def _run(settings: Settings, store: Store | None) -> None:
 
     set_up_logs(settings)
     trace_to_endpoint(os.environ)
-    app = create_app(settings, store, _embeddings(settings))
     console = output.talk()
-    with bind(settings.host, settings.port) as listener:
+    in_shadow = shadow_process(settings) if settings.proxy_mode == "shadow" else nullcontext()
+    with in_shadow as shadow, bind(settings.host, settings.port) as listener:
+        app = create_app(settings, store, _embeddings(settings), shadow)
         address = address_of(listener)
 
         def ready() -> None:
@@ -91,7 +94,8 @@ def _run(settings: Settings, store: Store | None) -> None:
             console.print(f"the page: {address}/-/ui   the API: POST {address}/v1/search", markup=False)
             if is_engine(settings.store_address):
                 behind = without_credentials(settings.store_address)
-                console.print(f"the proxy: {address}/INDEX/_search, re-ranked hits of {behind}", markup=False)
+                hits = "re-ranked hits" if shadow is None else "the engine's order, re-ranking in shadow,"
+                console.print(f"the proxy: {address}/INDEX/_search, {hits} of {behind}", markup=False)
             console.print("Ctrl-C stops it", style="dim")
 
         serve = serve_until_stopped if settings.processes == 1 else serve_with_processes

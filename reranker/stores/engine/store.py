@@ -12,6 +12,7 @@ from reranker.stores.engine.client import connect, detect_distribution, engine_e
 from reranker.stores.engine.index import EngineIndex
 from reranker.stores.engine.probes import node_problems
 from reranker.stores.engine.sample import sample_documents
+from reranker.stores.engine.ubi_events import read_clicks
 from reranker.stores.engine.versions import index_names
 from reranker.upstream.access import EngineAccess
 from reranker.upstream.addresses import Distribution, EngineAddress
@@ -62,6 +63,11 @@ class EngineStore:
         """Yields a random sample of the documents of any index, ours or not, as hits (`sample_documents`)."""
         with engine_errors(self._address, index):
             yield from sample_documents(self._client, index, fields, n_documents)
+
+    def ubi_clicks(self, query_ids: Sequence[str]) -> list[tuple[str, str]]:
+        """The clicks that OpenSearch's User Behavior Insights recorded for some queries (`read_clicks`)."""
+        with engine_errors(self._address):
+            return list(read_clicks(self._client, query_ids))
 
     def mappings(self, index: str) -> list[Mapping[str, Any]]:
         """Returns the mapping of any index, ours or not; several if the name is an alias of several."""

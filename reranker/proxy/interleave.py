@@ -1,0 +1,66 @@
+"""Interleaves our order of a window with the engine's, and records which hits came from which."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from reranker.base.errors import StoreUnavailable
+from reranker.proxy.page import Page
+from reranker.proxy.rank import RankedWindow, Teams, offset_after
+from reranker.proxy.search import Search, SearchRequest
+from reranker.proxy.window import AsItCame
+from reranker.traffic.file import TrafficFile
+from reranker.traffic.interleaving import search_id, team_draft
+
+_log = logging.getLogger(__name__)
+
+
+class Interleaver:
+    """Safe to share between threads and forked processes."""
+
+    def __init__(self, file: TrafficFile) -> None:
+        self._file = file
+
+    def interleave(self, request: SearchRequest, ranked: Sequence[RankedWindow]) -> list[RankedWindow]:
+        """The windows in the order of both; those without a ranking as they are."""
+        return [one if one.ranking is None else _interleaved(request, one) for one in ranked]
+
+    def record(self, lines: Sequence[Page | AsItCame]) -> None:
+        """Adds pages to the traffic file. Where that fails they are lost to the verdict, and the search goes on."""
+        for line in lines:
+            if isinstance(line, AsItCame) or line.ranked.teams is None:
+                continue
+            shown = zip((document.parsed.get("_id") for _, _, document in line.hits), line.teams, strict=True)
+            of_hits = {str(doc_id): team for doc_id, team in shown}
+            try:
+                self._file.add_interleaved(line.ranked.teams.search_id, _query_id(line.ranked.window.search), of_hits)
+            except StoreUnavailable as error:
+                _log.warning("%s", error)
+
+
+def _interleaved(request: SearchRequest, ranked: RankedWindow) -> RankedWindow:
+    assert ranked.ranking is not None  # noqa: S101 - the caller has looked
+    search, incoming, documents = ranked.window.search, request.calls.incoming, ranked.ranking.documents
+    target = ",".join(search.indices) or incoming.path
+    known_as = search_id(incoming.caller, target, search.query.text, time.time())
+    places, by_rank = team_draft([one.index for one in documents], known_as.encode())
+    by_index = {one.index: one for one in documents}
+    # Scores never rise from hit to hit: each place keeps its score.
+    in_turn = [
+        replace(by_index[place], reranked_rank=rank, score=documents[rank - 1].score)
+        for rank, place in enumerate(places, start=1)
+    ]
+    ranking = replace(ranked.ranking, documents=in_turn)
+    offset = ranked.offset if search.page.after is None else offset_after(ranked.window, ranking)
+    return replace(ranked, ranking=ranking, offset=offset or 0, teams=Teams(known_as, by_rank))
+
+
+def _query_id(search: Search) -> str | None:
+    """That of OpenSearch's User Behavior Insights."""
+    ext = search.body.raw.parsed.get("ext")
+    section = ext.get("ubi") if isinstance(ext, Mapping) else None
+    found = section.get("query_id") if isinstance(section, Mapping) else None
+    return found if isinstance(found, str) else None

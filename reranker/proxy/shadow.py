@@ -1,0 +1,149 @@
+"""Searches that another process ranks beside the engine, while their callers get the engine's own answer.
+
+A search goes to that process as one message over a socket pair, whose buffer is the queue: where it is full, the search
+is counted as missed. So whatever becomes of the ranking, no caller waits for it.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import socket
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from io import BytesIO
+from math import log2
+from typing import Any, NamedTuple
+
+import orjson
+
+from reranker.base.errors import SinkrankError
+from reranker.proxy.guard import NotNow
+from reranker.proxy.page import Page
+from reranker.proxy.proxy import Proxy
+from reranker.proxy.read import Skip
+from reranker.proxy.window import AsItCame
+from reranker.traffic.file import Shadowed
+from reranker.upstream.calls import Fallback, Refused
+from reranker.upstream.incoming import Incoming
+
+_ENVIRONMENT = ("HTTP_ACCEPT", "HTTP_CONTENT_ENCODING")  # what is read of it besides
+_BUFFER_BYTES = 1 << 20  # Linux gives less by default
+# Why a search could not be handed over: macOS says ENOBUFS where Linux says EAGAIN.
+_REASONS = {errno.EAGAIN: "busy", errno.ENOBUFS: "busy", errno.EMSGSIZE: "too_large"}
+
+_log = logging.getLogger(__name__)
+
+
+class ShadowSender:
+    """Hands searches over; safe to share between threads and forked processes.
+
+    Args:
+        end: of the socket pair. It never blocks.
+
+    Attributes:
+        missed: searches that could not be handed over since the last one that was, by reason.
+    """
+
+    def __init__(self, end: socket.socket) -> None:
+        end.setblocking(False)
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER_BYTES)
+        self._end = end
+        self.missed: Counter[str] = Counter()
+
+    def send(self, incoming: Incoming) -> None:
+        """Hands a search over whose body is read (`Incoming.read_search`); one that does not fit is missed."""
+        missed, self.missed = self.missed, Counter()
+        try:
+            self._end.send(_written(incoming, missed))
+        except OSError as error:
+            reason = _REASONS.get(error.errno or 0, "not_running")
+            if reason == "not_running" and not missed[reason]:
+                _log.warning("the process that ranks in shadow has ended; start the service again to go on recording")
+            missed[reason] += 1
+            self.missed.update(missed)
+
+
+class ShadowSearch(NamedTuple):
+    """A search that was handed over, and the numbers of those missed before it, by reason."""
+
+    incoming: Incoming
+    missed: Mapping[str, int]
+
+
+def _written(incoming: Incoming, missed: Mapping[str, int]) -> bytes:
+    return orjson.dumps(
+        {
+            "method": incoming.method,
+            "path": incoming.path,
+            "has_query": incoming.has_query,
+            "query_string": incoming.query_string,
+            "headers": [[name, value] for name, value in incoming.headers],
+            "content_type": incoming.content_type,
+            "environ": {name: incoming.environ[name] for name in _ENVIRONMENT if name in incoming.environ},
+            "body": incoming.body.decode("latin-1"),
+            "missed": missed,
+        }
+    )
+
+
+def read_message(message: bytes, limit: int) -> ShadowSearch:
+    """The search of a message.
+
+    Args:
+        limit: of the body, in bytes.
+    """
+    parts: dict[str, Any] = orjson.loads(message)
+    body, missed = parts.pop("body").encode("latin-1"), parts.pop("missed")
+    headers = [(name, value) for name, value in parts.pop("headers")]
+    incoming = Incoming(**parts, headers=headers, stream=BytesIO(body), n_body_bytes=len(body))
+    incoming.read_search(limit)
+    return ShadowSearch(incoming, missed)
+
+
+def rank_beside(proxy: Proxy, incoming: Incoming, keeps_queries: bool) -> list[Shadowed]:
+    """What re-ranking would make of a request: one value for each of its searches, or one for all where none is ranked.
+
+    Args:
+        proxy: that re-ranks.
+        keeps_queries: whether the text of a query may be kept.
+    """
+    started = time.perf_counter()
+    try:
+        answered = proxy.rank(incoming, is_multi=incoming.path.rstrip("/").endswith("_msearch"))
+    except Skip as skip:
+        return [Shadowed(skip.status, skip.reason)]
+    except Refused as refused:
+        with closing(refused.response):
+            return [Shadowed("fallback", refused.reason)]
+    except (Fallback, NotNow) as failed:
+        return [Shadowed("fallback", failed.reason)]
+    except SinkrankError as error:
+        return [Shadowed("fallback", error.code)]
+    n_lines = len(answered.lines)
+    seconds, engine_seconds = (time.perf_counter() - started) / n_lines, answered.engine_s / n_lines
+    return [_judged(line, seconds, engine_seconds, keeps_queries) for line in answered.lines]
+
+
+def _judged(line: Page | AsItCame, seconds: float, engine_seconds: float, keeps_queries: bool) -> Shadowed:
+    status, reason, _ = line.outcome
+    if isinstance(line, AsItCame) or status != "applied":
+        return Shadowed(status, reason)
+    search = line.ranked.window.search
+    if search.page.offset or search.page.after is not None:
+        return Shadowed("skipped", "later_page")
+    moved = [place.rank != place.first_stage_rank for place, _, _ in line.hits]
+    query = search.query.text if keeps_queries else None
+    return Shadowed(status, reason, any(moved[:1]), any(moved), page_change(moved), seconds, engine_seconds, query)
+
+
+def page_change(moved: Sequence[bool]) -> float:
+    """The share of a page's places that hold another hit; the place of rank r counts 1 / log2(r + 1).
+
+    >>> round(page_change([True, True, False]), 3)
+    0.765
+    """
+    weights = [1 / log2(rank + 1) for rank in range(1, len(moved) + 1)]
+    return sum(weight for weight, is_moved in zip(weights, moved, strict=True) if is_moved) / (sum(weights) or 1.0)

@@ -1,0 +1,144 @@
+"""`proxy_mode = interleave`: pages of both orders, and clicks that decide between them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from reranker.api.app import create_app
+from reranker.embeddings import Embeddings
+from reranker.service.settings import Settings
+from reranker.traffic.file import TrafficFile
+from tests.support.fake_engine import FakeEngine, Received, ok
+
+# The engine's order; ours of `cat` begins with the cats.
+TEXTS = ["bread", "water", "car", "cat cat", "cat", "dog"] * 4
+
+
+@pytest.fixture
+def client(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> FlaskClient:
+    def answer(received: Received) -> bytes:
+        hits = [
+            {"_index": "pages", "_id": f"d{n}", "_score": 9.0, "_source": {"body": text}}
+            for n, text in enumerate(TEXTS)
+        ]
+        one: dict[str, Any] = {"took": 1, "hits": {"max_score": 9.0, "hits": hits}, "ext": {"other": {"kept": 1}}}
+        if "_msearch" in received.line:
+            one = {"took": 1, "responses": [one] * (received.body.count(b"\n") // 2)}
+        return ok(json.dumps(one).encode())
+
+    fake.answer = answer
+    settings = Settings(home=tmp_path, threads=1, store=fake.url, proxy_budget_ms=60_000, proxy_mode="interleave")
+    return create_app(settings, None, embeddings).test_client()
+
+
+def search(client: FlaskClient, word: str = "cat", headers: Any = None, **body: Any) -> TestResponse:
+    query = {"query": {"match": {"body": word}}, **body}
+    answer = client.post("/pages/_search", json=query, headers=headers)
+    assert answer.headers["X-Rerank-Status"] == "applied", answer.text
+    return answer
+
+
+def ids(answer: TestResponse) -> list[str]:
+    return [hit["_id"] for hit in answer.get_json()["hits"]["hits"]]
+
+
+def orders(client: FlaskClient, word: str) -> tuple[list[str], list[str]]:
+    """The first hits of the engine and of ours, by details of a whole page."""
+    section = {"rerank": {"details": True}}
+    page = search(client, word, size=len(TEXTS), ext=section).get_json()["hits"]["hits"]
+    by_engine = sorted(page, key=lambda hit: hit["_rerank"]["first_stage_rank"])
+    ours = sorted(page, key=lambda hit: -sum(hit["_rerank"]["score_parts"].values()))
+    return [hit["_id"] for hit in by_engine], [hit["_id"] for hit in ours]
+
+
+def test_a_page_holds_the_best_of_both_and_says_which_is_whose(client: FlaskClient) -> None:
+    by_engine, ours = orders(client, "cat")
+    answer = search(client, size=6)
+    ext = answer.get_json()["ext"]
+    teams = ext["rerank"]["teams"]
+    assert answer.headers["X-Rerank-Teams"].split(",") == teams
+    assert answer.headers["X-Rerank-Search-Id"] == ext["rerank"]["search_id"]
+    assert ext["other"] == {"kept": 1}
+    shown = ids(answer)
+    for team, order in (("ours", ours), ("engine", by_engine)):
+        picked = [doc_id for doc_id, of_team in zip(shown, teams, strict=True) if of_team == team]
+        assert len(picked) == 3
+        rest = [doc_id for doc_id in order if doc_id in picked or doc_id not in shown]
+        assert rest[:3] == picked  # each order's best that the other had not picked
+
+
+def test_scores_never_rise(client: FlaskClient) -> None:
+    hits = search(client, size=len(TEXTS)).get_json()["hits"]
+    scores = [hit["_score"] for hit in hits["hits"]]
+    assert scores == sorted(scores, reverse=True)
+    assert hits["max_score"] == scores[0]
+
+
+def test_pages_of_one_search_fit_together(client: FlaskClient) -> None:
+    whole = search(client, size=12)
+    pages = [search(client, size=4, **{"from": offset}) for offset in (0, 4, 8)]
+    assert [doc_id for page in pages for doc_id in ids(page)] == ids(whole)
+    assert len({page.headers["X-Rerank-Search-Id"] for page in [whole, *pages]}) == 1
+
+
+def test_other_callers_see_other_pages(client: FlaskClient) -> None:
+    seen = {tuple(ids(search(client, headers={"X-Forwarded-For": f"10.0.0.{n}"}))) for n in range(20)}
+    assert len(seen) > 5
+
+
+def test_a_multi_search_says_it_in_each_answer(client: FlaskClient) -> None:
+    line = json.dumps({"query": {"match": {"body": "cat"}}, "size": 3})
+    body = f'{{"index":"pages"}}\n{line}\n{{"index":"pages"}}\n{line}\n'
+    answer = client.post("/_msearch", data=body, content_type="application/x-ndjson")
+    found = [one["ext"]["rerank"] for one in answer.get_json()["responses"]]
+    assert [len(one["teams"]) for one in found] == [3, 3]
+    assert "X-Rerank-Teams" not in answer.headers
+
+
+def test_clicks_decide(client: FlaskClient) -> None:
+    answer = search(client, size=6, ext={"ubi": {"query_id": "q-1"}})
+    teams, search_id = answer.headers["X-Rerank-Teams"].split(","), answer.headers["X-Rerank-Search-Id"]
+    ours = ids(answer)[teams.index("ours")]
+    clicks = [{"search_id": search_id, "id": ours}, {"search_id": search_id, "id": "not shown"}]
+    recorded = client.post("/v1/clicks", json={"clicks": clicks})
+    assert recorded.get_json() == {"n_recorded": 1, "n_unknown": 1}
+    votes = client.get("/v1/traffic").get_json()["interleaved"]
+    assert (votes["n_searches"], votes["wins"], votes["losses"], votes["ties"]) == (1, 1, 0, 0)
+
+
+def test_a_search_id_of_user_behavior_insights_is_recorded(client: FlaskClient, tmp_path: Path) -> None:
+    answer = search(client, ext={"ubi": {"query_id": "q-1"}})
+    assert TrafficFile(tmp_path).query_ids() == {"q-1": answer.headers["X-Rerank-Search-Id"]}
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"clicks": []}, "clicks"),
+        ({"clicks": [{"search_id": "a"}]}, "id"),
+        ({"clicks": [{"search_id": "a", "id": 5}]}, "id"),
+        ({}, "clicks"),
+    ],
+)
+def test_wrong_clicks_are_refused(client: FlaskClient, body: Any, message: str) -> None:
+    answer = client.post("/v1/clicks", json=body)
+    assert answer.status_code == 400
+    assert message in answer.get_json()["detail"]
+
+
+def test_a_service_that_records_nothing_has_no_clicks(embeddings: Embeddings, fake: FakeEngine, tmp_path: Path) -> None:
+    client = create_app(Settings(home=tmp_path, threads=1, store=fake.url), None, embeddings).test_client()
+    answer = client.post("/v1/clicks", json={"clicks": [{"search_id": "a", "id": "b"}]})
+    assert answer.status_code == 404
+    assert "sinkrank serve --proxy-mode shadow" in answer.get_json()["detail"]
+
+
+def test_a_file_that_cannot_be_written_fails_no_search(client: FlaskClient, tmp_path: Path) -> None:
+    TrafficFile(tmp_path).path.write_text("no database any more" * 100)
+    assert len(ids(search(client))) == 10

@@ -1,0 +1,115 @@
+"""The traffic file: what it adds up, what it forgets."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from reranker.answers import InterleavedVotes
+from reranker.base.errors import NotFound, StoreUnavailable
+from reranker.traffic.file import Shadowed, TrafficFile
+from reranker.traffic.interleaving import BOTH, ENGINE, OURS
+
+TEAMS = {"a": BOTH, "b": OURS, "c": ENGINE, "d": OURS}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> TrafficFile:
+    file = TrafficFile(tmp_path / "new")
+    file.create()
+    return file
+
+
+def test_the_report_adds_up(file: TrafficFile) -> None:
+    """By hand: two of three first hits, all three pages; 30 ms and 9 ms in the mean."""
+    ranked = [
+        Shadowed("applied", "", True, True, 0.8, 0.040, 0.010, "cat"),
+        Shadowed("applied", "", True, True, 0.6, 0.030, 0.010, "cat"),
+        Shadowed("applied", "translated", False, True, 0.9, 0.020, 0.007, "dog"),
+    ]
+    file.add_shadowed(ranked[:1], {"busy": 2})
+    file.add_shadowed([*ranked[1:], Shadowed("skipped", "sorted")], {"busy": 1})
+    found = TrafficFile(file.path.parent).report()
+    assert (found.n_searches, found.n_ranked, found.n_new_first, found.n_new_page) == (7, 3, 2, 3)
+    assert (found.mean_ms, found.mean_engine_ms) == (30.0, 9.0)
+    assert found.not_ranked == {"missed: busy": 3, "skipped: sorted": 1}
+    assert [(each.query, each.n, each.change) for each in found.queries] == [("dog", 1, 0.9), ("cat", 2, 0.7)]
+    assert found.interleaved is None
+
+
+def test_queries_beyond_the_limit_are_forgotten_from_those_that_change_least(file: TrafficFile) -> None:
+    file.add_shadowed([Shadowed("applied", change=n / 10_001, query=str(n)) for n in range(10_001)], {})
+    with closing(sqlite3.connect(file.path)) as connection:
+        n, least = connection.execute("SELECT COUNT(*), MIN(CAST(query AS INTEGER)) FROM queries").fetchone()
+    assert (n, least) == (9_001, 1_000)
+
+
+def test_clicks_decide_searches(file: TrafficFile) -> None:
+    """One search is won by two clicks to one, one is lost, one has only a click on a hit of both orders, one none."""
+    for search in ("won", "lost", "tied", "without"):
+        file.add_interleaved(search, None, TEAMS)
+    clicks = [("won", "b"), ("won", "c"), ("won", "d"), ("lost", "c"), ("tied", "a"), ("won", "b")]
+    assert file.add_clicks(clicks) == 6
+    assert file.add_clicks([("won", "elsewhere"), ("unknown", "a")]) == 0
+    found = file.report().interleaved
+    assert found is not None
+    assert (found.n_searches, found.wins, found.losses, found.ties) == (4, 1, 1, 1)
+    assert isinstance(found, InterleavedVotes)
+    assert (found.winner, found.n_searches_needed) == (None, None)
+
+
+def test_pages_of_one_search_are_one_search(file: TrafficFile) -> None:
+    file.add_interleaved("one", "q1", {"a": OURS})
+    file.add_interleaved("one", None, {"b": ENGINE})
+    assert file.add_clicks([("one", "a"), ("one", "b")]) == 2
+    votes = file.votes()
+    assert (votes.n_searches, votes.wins, votes.losses, votes.ties) == (1, 0, 0, 1)
+    assert file.query_ids() == {"q1": "one"}
+
+
+def test_searches_are_forgotten_after_30_days(file: TrafficFile) -> None:
+    file.add_interleaved("old", None, TEAMS)
+    file.add_interleaved("new", None, TEAMS)
+    file.add_clicks([("old", "b"), ("new", "b")])
+    with closing(sqlite3.connect(file.path)) as connection, connection:
+        connection.execute("UPDATE interleaved SET at = ? WHERE search_id = 'old'", [time.time() - 31 * 86_400])
+    file.create()
+    assert file.votes() == (votes := TrafficFile(file.path.parent).votes())
+    assert (votes.n_searches, votes.wins) == (1, 1)
+
+
+def test_a_file_that_is_there_goes_on(file: TrafficFile) -> None:
+    file.add_interleaved("one", None, TEAMS)
+    since = file.report().since
+    again = TrafficFile(file.path.parent)
+    again.create()
+    assert (again.report().since, again.votes().n_searches) == (since, 1)
+
+
+def test_several_threads_lose_nothing(file: TrafficFile) -> None:
+    def add(of_thread: int) -> None:
+        for n in range(20):
+            file.add_interleaved(f"{of_thread}-{n}", None, TEAMS)
+
+    threads = [threading.Thread(target=add, args=[n]) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert file.votes().n_searches == 80
+
+
+def test_what_cannot_be_read_or_written_names_the_cure(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="sinkrank serve --proxy-mode shadow"):
+        TrafficFile(tmp_path).report()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreUnavailable, match="give the service a writable folder with --home"):
+        TrafficFile(tmp_path / "file").create()
+    (tmp_path / "traffic.sqlite3").write_text("no database, whatever the name says" * 10)
+    with pytest.raises(StoreUnavailable, match=r"traffic\.sqlite3, in which"):
+        TrafficFile(tmp_path).report()
