@@ -8,7 +8,8 @@ Two runs are the same if they made the same requests and each was answered by th
 - what a request took of the node, which OpenSearch says in a header;
 - `Content-Length`, which follows from those, and headers of the connection;
 - headers that the proxy adds, which are those of `ADDED_HEADERS`;
-- of a re-ranked answer the order of the hits and their scores, and which of them are on a page that does not hold all;
+- of a re-ranked answer the order of the hits, their scores and highlights, and which of them are on a page that does
+  not hold all;
 - the profile of an answer from a window, which is of the search for the window.
 """
 
@@ -29,6 +30,8 @@ ADDED_HEADERS = frozenset(["x-rerank-status", "x-rerank-reason", "server-timing"
 _OF_THE_CONNECTION = frozenset(
     ["connection", "content-length", "date", "keep-alive", "server", "transfer-encoding", "via"]
 )
+# Of a hit: words that match by meaning are marked too.
+_OF_RANKING = frozenset(["_score", "highlight"])
 # By it OpenSearch says what a search took of the node.
 _MEASURED = "task_resource_usage"
 _VOLATILE = regex.compile(
@@ -177,7 +180,7 @@ def _without_order(answer: dict[str, Any]) -> dict[str, Any]:
     outer = answer.get("hits")
     if not isinstance(outer, dict) or not isinstance(outer.get("hits"), list):
         return answer
-    found = [{key: value for key, value in hit.items() if key != "_score"} for hit in outer["hits"]]
+    found = [{key: value for key, value in hit.items() if key not in _OF_RANKING} for hit in outer["hits"]]
     total = outer.get("total")
     n_total = total.get("value") if isinstance(total, dict) else total
     hits = sorted(map(_sorted_text, found)) if n_total == len(found) else [len(found)]
