@@ -51,7 +51,6 @@ class Options:
         n_workers: number of processes that encode; None: one per core.
         ray_address: of the Ray cluster that encodes; `local` starts one on this machine. None: processes of this
             machine encode. It does not change the documents, so a run can continue the other way.
-        pipeline: the ingest pipeline of the store; a run can continue only with the same one.
     """
 
     layout: Layout = field(default_factory=Layout)
@@ -61,7 +60,6 @@ class Options:
     dry_run: bool = False
     n_workers: int | None = None
     ray_address: str | None = None
-    pipeline: str | None = None
 
 
 def ingest(
@@ -116,7 +114,6 @@ def _name_of_run(sources: Sequence[Source], layout: Layout, options: Options, em
         asdict(layout),
         options.rebuild,
         options.limit,
-        options.pipeline,
         embeddings.version,
     ]
     return blake2b(json.dumps(described, sort_keys=True, default=str).encode(), digest_size=8).hexdigest()

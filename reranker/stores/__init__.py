@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from reranker.base.errors import WrongParameter
 from reranker.stores.base.protocol import WritableStore
 from reranker.stores.embedded.writable import WritableEmbeddedStore
 from reranker.upstream.access import EngineAccess
@@ -18,7 +17,6 @@ def open_store(
     password: str | None = None,
     access: EngineAccess = EngineAccess(),
     timeout_s: float = 30.0,
-    pipeline: str | None = None,
 ) -> WritableStore:
     """Opens the store at an address. Nothing is connected or created before its first use.
 
@@ -29,19 +27,14 @@ def open_store(
         username: of the engine; replaces one in the address.
         access: certificates and other credentials of an engine.
         timeout_s: how long to wait for an answer or a lock.
-        pipeline: the engine's ingest pipeline for the documents; None for the index's default.
 
     Raises:
         BadInput: the address has none of these forms, or the access is not valid.
     """
     where = read_address(address)
     if not isinstance(where, EngineAddress):
-        if pipeline is not None:
-            raise WrongParameter(f"{address} is a folder, which has no ingest pipelines; leave out --pipeline")
         return WritableEmbeddedStore(where, timeout_s)
     # opensearch-py takes long to import, and a folder does not need it.
     from reranker.stores.engine.writable import WritableEngineStore
 
-    return WritableEngineStore(
-        where.with_credentials(username, password), access, timeout_s=timeout_s, pipeline=pipeline
-    )
+    return WritableEngineStore(where.with_credentials(username, password), access, timeout_s=timeout_s)

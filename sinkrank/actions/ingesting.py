@@ -51,7 +51,7 @@ def ingest_input(
     with ExitStack() as opened, _ended_cleanly(), output.progress_bars() as progress:
         sources, layout = _open(given, options, settings, opened, progress)
         say_left_out(sources)
-        store = opened.enter_context(resources.opened_store(settings, options.pipeline))
+        store = opened.enter_context(resources.opened_store(settings))
         summary = ingest(sources, store, index, embeddings, replace(options, layout=layout), progress=progress)
     return summary, {source.name: dict(source.left_out) for source in sources if source.left_out}
 

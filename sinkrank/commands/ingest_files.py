@@ -104,10 +104,6 @@ def ingest_files(
         str | None,
         typer.Option(rich_help_panel=_FIELDS, help="Text field; default: text, body, contents or content."),
     ] = None,
-    pipeline: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Ingest pipeline of the engine for the documents; default: the index's own."),
-    ] = None,
     url_field: Annotated[str, typer.Option(rich_help_panel=_FIELDS, help="URL field.")] = "url",
     json_: options.Json = False,
 ) -> None:
@@ -154,7 +150,6 @@ def ingest_files(
         dry_run=dry_run,
         n_workers=workers,
         ray_address=ray,
-        pipeline=pipeline,
     )
     given = Input(files or (), file_format, columns.split(",") if columns else None, from_index, query)
     summary, left_out = ingest_input(given, how, settings, settings.index or options.DEFAULT_INDEX)

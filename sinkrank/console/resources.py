@@ -80,12 +80,8 @@ def opened_copy(
 
 
 @contextmanager
-def opened_store(settings: Settings, pipeline: str | None = None) -> Iterator[WritableStore]:
-    """The store; it connects when it is first used, and is closed at the end.
-
-    Args:
-        pipeline: ingest pipeline of the engine for the documents that are written.
-    """
+def opened_store(settings: Settings) -> Iterator[WritableStore]:
+    """The store; it connects when it is first used, and is closed at the end."""
     from reranker.service.engine import engine_access, revealed
     from reranker.stores import open_store
 
@@ -95,7 +91,6 @@ def opened_store(settings: Settings, pipeline: str | None = None) -> Iterator[Wr
         password=revealed(settings.store_password),
         access=engine_access(settings),
         timeout_s=settings.store_timeout_s,
-        pipeline=pipeline,
     )
     with closing(store):
         yield store

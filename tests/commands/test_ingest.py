@@ -239,7 +239,6 @@ def test_bad_input_is_one_line_and_exit_code_1(home: Path, run: Run, arguments: 
         (["in.jsonl", "--format", "xml"], "give one of jsonl, csv, tsv"),
         (["in.jsonl", "--types", "year=number"], "give one of int, float, bool, list"),
         (["--from-index", "localhost"], "by URL/INDEX"),
-        (["in.jsonl", "--pipeline", "clean"], "has no ingest pipelines; leave out --pipeline"),
     ],
 )
 def test_a_wrong_flag_is_one_line_and_exit_code_2(home: Path, run: Run, arguments: list[str], message: str) -> None:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from reranker.base.errors import BadInput, StoreUnavailable, WrongParameter
+from reranker.base.errors import BadInput, StoreUnavailable
 from reranker.stores import EngineAccess, open_store
 from reranker.upstream.addresses import EngineAddress, read_address
 from reranker.upstream.rights import Rights
@@ -156,11 +156,6 @@ def test_what_does_not_go_together_is_said_before_anything_is_sent(
     with pytest.raises(BadInput, match=words) as caught:
         open_store(address, access=access)
     assert "secret-word" not in str(caught.value)
-
-
-def test_a_folder_has_no_ingest_pipelines(tmp_path: Path) -> None:
-    with pytest.raises(WrongParameter, match="--pipeline"):
-        open_store(str(tmp_path), pipeline="clean")
 
 
 def test_a_node_that_asks_for_a_client_certificate_is_shown_it(certificates: Path) -> None:

@@ -321,24 +321,6 @@ def test_a_node_that_speaks_the_other_scheme_is_said_to(
         store.close()
 
 
-def test_what_is_written_goes_through_the_pipeline_that_is_named_and_what_is_deleted_does_not() -> None:
-    asked: list[str] = []
-
-    def answer(method: str, path: str, body: str) -> tuple[int, Any]:
-        if "_bulk" not in path:
-            return healthy(method, path, body) or (200, {})
-        asked.append(path)
-        kind = "delete" if '"delete"' in body else "index"
-        return 200, {"errors": False, "items": [{kind: {"_id": "1", "status": 200, "result": "updated"}}]}
-
-    with serve(answer) as node:
-        store = open_store(node.address, pipeline="clean up")
-        assert list(write_documents(store, "docs", [make_document("1")])) == [WriteResult("1")]
-        assert list(store.delete("docs", ["1"])) == [WriteResult("1")]
-        store.close()
-    assert ["pipeline=clean+up" in path for path in asked] == [True, False]
-
-
 def test_a_document_that_the_ingest_pipeline_drops_is_not_in_the_index() -> None:
     # What both engines answer for a document that met the processor `drop`.
     dropped = {"index": {"_id": "1", "result": "noop", "status": 200}}

@@ -10,7 +10,7 @@ import urllib3
 
 from reranker.stores.engine.writable import WritableEngineStore
 from reranker.upstream.addresses import EngineAddress, read_address
-from tests.stores.samples import ALL, DESCRIPTION, ids, make_document, make_index, query, write_documents
+from tests.stores.samples import ALL, DESCRIPTION, ids, make_document, query, write_documents
 from tests.support.engines.sources import Engine
 
 
@@ -20,15 +20,11 @@ def ask(url: str, method: str, path: str, body: object = None) -> Any:
     return answer.json()
 
 
-def opened(engine: Engine, pipeline: str | None = None) -> WritableEngineStore:
-    address = read_address(engine.url)
-    assert isinstance(address, EngineAddress)
-    return WritableEngineStore(address, pipeline=pipeline)
-
-
 @pytest.fixture
 def store(engine: Engine) -> Iterator[WritableEngineStore]:
-    store = opened(engine)
+    address = read_address(engine.url)
+    assert isinstance(address, EngineAddress)
+    store = WritableEngineStore(address)
     yield store
     store.close()
 
@@ -102,13 +98,3 @@ def test_a_new_version_keeps_the_ingest_pipelines_of_the_one_before(
     assert settings_of(engine, second)["default_pipeline"] == index
     assert [result.error for result in write_documents(store, second, [make_document("1", "a cat")])] == [None]
     ask(engine.url, "PUT", f"{index},{second}/_settings", {"index.default_pipeline": "_none"})
-
-
-def test_a_pipeline_that_is_not_there_rejects_every_document(
-    engine: Engine, store: WritableEngineStore, index: str
-) -> None:
-    make_index(store, index, DESCRIPTION)
-    through = opened(engine, pipeline="no-such-pipeline")
-    (result,) = write_documents(through, index, [make_document("1", "a cat")])
-    assert "no-such-pipeline" in str(result.error)
-    through.close()

@@ -43,7 +43,6 @@ class BulkSender:
 
     Args:
         sleep: waits for this many seconds; its exceptions end the sending.
-        pipeline: the engine's ingest pipeline for the documents; None for the index's default.
     """
 
     def __init__(
@@ -52,13 +51,11 @@ class BulkSender:
         index: str,
         timeout_s: float,
         sleep: Callable[[float], object],
-        pipeline: str | None = None,
     ) -> None:
         self._client = client
         self._path = f"/{writing_alias(index)}/_bulk"
         waiting = {"timeout": f"{_SHARD_WAIT_S}s"}
-        through = {} if pipeline is None else {"pipeline": pipeline}
-        self._params = {**_WANTED, **_ONLY_WHAT_IS_THERE, **waiting, **through}
+        self._params = {**_WANTED, **_ONLY_WHAT_IS_THERE, **waiting}
         self._timeout_s = max(_LEAST_TIMEOUT_S, timeout_s)
         self._sleep = sleep
 

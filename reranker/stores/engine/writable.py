@@ -44,14 +44,8 @@ class WritableEngineStore(EngineStore):
         access: EngineAccess = EngineAccess(),
         *,
         timeout_s: float = 30.0,
-        pipeline: str | None = None,
     ) -> None:
-        """
-        Args:
-            pipeline: the engine's ingest pipeline for the documents; None for the index's default.
-        """
         super().__init__(address, access, timeout_s=timeout_s)
-        self._pipeline = pipeline
         self._admin_timeout_s = max(_LEAST_ADMIN_TIMEOUT_S, timeout_s)
         self._idf = EngineIdf(self._client)
 
@@ -125,7 +119,7 @@ class WritableEngineStore(EngineStore):
             return preparer(self._distribution(), found.description.dim)
 
     def write_prepared(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
-        return self._write(self._ready_to_write(index), documents, self._pipeline)
+        return self._write(self._ready_to_write(index), documents)
 
     def delete(self, index: str, doc_ids: Iterable[str]) -> Iterator[WriteResult]:
         return self._write(self._ready_to_write(index), map(delete_action, doc_ids))
@@ -179,9 +173,9 @@ class WritableEngineStore(EngineStore):
             self._client.indices.put_alias(index=name, name=alias, body=body, request_timeout=self._admin_timeout_s)
         return name
 
-    def _write(self, name: str, documents: Iterable[Writable], pipeline: str | None = None) -> Iterator[WriteResult]:
+    def _write(self, name: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
         with engine_errors(self._address, name):
-            yield from BulkWriter(self._client, name, self._timeout_s, pipeline=pipeline).write(documents)
+            yield from BulkWriter(self._client, name, self._timeout_s).write(documents)
 
     def _bags(self, name: str, stale: Mapping[str, str] | None) -> Iterator[StoredBag]:
         with engine_errors(self._address, name):

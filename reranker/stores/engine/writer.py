@@ -29,11 +29,9 @@ _Errors = list[str | None]
 class BulkWriter:
     """Writes prepared documents to one index of one engine."""
 
-    def __init__(
-        self, client: opensearchpy.OpenSearch, index: str, timeout_s: float, pipeline: str | None = None
-    ) -> None:
+    def __init__(self, client: opensearchpy.OpenSearch, index: str, timeout_s: float) -> None:
         self._stopping = threading.Event()
-        self._sender = BulkSender(client, index, timeout_s, self._pause, pipeline)
+        self._sender = BulkSender(client, index, timeout_s, self._pause)
 
     def write(self, documents: Iterable[Writable]) -> Iterator[WriteResult]:
         """Yields one result for each document, in order.
