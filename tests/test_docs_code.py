@@ -14,7 +14,7 @@ import regex
 import typer.main
 
 from reranker.proxy.read import RerankSection
-from reranker.service.requests import ExplainBody, MatchesBody, RerankBody, SearchBody, TextsBody, parse
+from reranker.service.requests import ClicksBody, ExplainBody, MatchesBody, RerankBody, SearchBody, TextsBody, parse
 from sinkrank.commands.app import app as command_line
 from sinkrank.demo.shipped import load_parallel_texts
 from sinkrank.demo.trained import train_on
@@ -25,6 +25,7 @@ BODIES = {
     "/v1/search": SearchBody,
     "/v1/explain": ExplainBody,
     "/v1/matches": MatchesBody,
+    "/v1/clicks": ClicksBody,
     "/v1/rerank": RerankBody,
     "/v2/rerank": RerankBody,
     "/rerank": TextsBody,

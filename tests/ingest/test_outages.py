@@ -10,7 +10,6 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 
 import pytest
 import urllib3
@@ -25,7 +24,7 @@ from reranker.stores.base.protocol import WritableStore
 from reranker.stores.embedded.writable import WritableEmbeddedStore
 from sinkrank.commands.app import app
 from tests.ingest.faulty_proxy import Fault, faulty_proxy, is_bulk
-from tests.ingest.runs import N_DOCUMENTS, Runs, Stopping, through_faults, write_rows
+from tests.ingest.runs import N_DOCUMENTS, Runs, Stopping, through_faults, write_documents, write_rows
 from tests.stores.test_claims import n_claims
 from tests.support.engines.nodes import Node, start_node
 from tests.support.engines.sources import Engine, chosen_engines, is_assembled
@@ -240,7 +239,7 @@ def test_a_run_that_goes_on_has_the_claim_that_it_had(embedded: WritableStore, r
     with pytest.raises(KeyboardInterrupt):
         runs(Killed(embedded, after=1_000), rebuild=True)
     with pytest.raises(BadInput, match="another run is making a version"):
-        replace(runs, folder=runs.folder / "elsewhere")(embedded, rebuild=True)
+        runs(embedded, rebuild=True, documents=write_documents(runs.folder / "other.jsonl", 10))
     assert runs(embedded, rebuild=True).already_there > 0
     runs.assert_whole(embedded)
 
