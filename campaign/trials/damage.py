@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from contextlib import closing
@@ -32,8 +33,8 @@ from tests.support.damage import (
 ASSERTS = (
     "Bits, bytes, pages and ends of the files of the embedded store and of the embeddings are damaged. Each damage "
     "gives an error or the same answers; other answers come only before the check of the files, and never a traceback "
-    "or a crash. A service over damaged files refuses to start or is not ready within a minute, and `embeddings show "
-    "--verify` finds each damage of embeddings."
+    "or a crash. A service over damaged files refuses to start or is not ready within a minute, and `doctor` "
+    "finds each damage of embeddings."
 )
 LIMIT_S = 1800.0
 N_STORE, N_EMBEDDINGS = 200, 200
@@ -88,9 +89,10 @@ def _serve_damaged(context: Context) -> None:
         context.check(_is_told(context, copy, NOT_READY_S), f"{damage}: the service stays ready")
         context.add("damages told by the service")
         if damage.name.startswith("embeddings"):
-            done = command("embeddings", "show", str(copy / "embeddings"), "--verify", cwd=copy)
-            context.check(done.returncode == 1, f"{damage}: show --verify ends with {done.returncode}")
-            context.check("Traceback" not in done.stderr, f"{damage}: show --verify: {done.stderr[-500:]}")
+            done = command("doctor", "--embeddings", str(copy / "embeddings"), "--json", cwd=copy)
+            found = {check["name"]: check["ok"] for check in json.loads(done.stdout)["checks"]}
+            context.check(not found["embeddings"], f"{damage}: doctor finds no damage")
+            context.check("Traceback" not in done.stderr, f"{damage}: doctor: {done.stderr[-500:]}")
 
 
 def _names(folder: Path) -> list[str]:

@@ -15,8 +15,6 @@ from reranker.base.errors import BadEmbeddings, BadInput, NoEmbeddings, NotFound
 from reranker.text.tokens import WORDS_VERSION
 
 FORMAT = 2
-# Earlier versions also wrote float16 and int8, and named them in `meta.json`.
-STORED_AS = "float32"
 
 META = "meta.json"
 VECTORS = "vectors.npy"
@@ -71,11 +69,6 @@ def read_meta(path: Path) -> Mapping[str, Any]:
             f"the embeddings in {path} are of format {found[0]} and tokenizer {found[1]}, not {FORMAT} and "
             f"{WORDS_VERSION}; import or train them again"
         )
-    if (stored_as := meta.get("precision", STORED_AS)) != STORED_AS:
-        raise VersionMismatch(
-            f"the embeddings in {path} are stored as {stored_as}, and Sinkrank reads {STORED_AS} only; make them again "
-            "with the command that made them, such as `sinkrank embeddings prepare`, and --replace"
-        )
     _check_meta(path, meta)
     return meta
 
@@ -96,12 +89,7 @@ def _is_manifest(files: object) -> bool:
 
 
 def _is_file(entry: object) -> bool:
-    return (
-        isinstance(entry, dict)
-        and isinstance(entry.get("bytes"), int)
-        and "sample" in entry
-        and isinstance(entry.get("blocks"), str)
-    )
+    return isinstance(entry, dict) and isinstance(entry.get("bytes"), int) and isinstance(entry.get("blocks"), str)
 
 
 def version_hasher(dim: int) -> blake2b:

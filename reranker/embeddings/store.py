@@ -15,7 +15,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from reranker.base.errors import BadEmbeddings, SinkrankError, UnknownLanguage, UnknownWords, VersionMismatch
-from reranker.embeddings.folder import DOCUMENT_FREQUENCIES, VECTORS, read_meta, version_hasher
+from reranker.embeddings.folder import DOCUMENT_FREQUENCIES, VECTORS, read_meta
 from reranker.embeddings.manifest import check, checked_blocks
 from reranker.embeddings.query_encoder import QueryEncoder, QueryEncoding
 from reranker.embeddings.stem_keys import StemKeys
@@ -101,7 +101,7 @@ class Embeddings:
             NoEmbeddings: there is nothing at the path.
             NotFound: it is not an embedding store.
             BadEmbeddings: the store is damaged: a file is missing or differs from `meta.json`. Of files over 16 MiB
-                only a sample is compared; `checked_blocks` and `verify` read all bytes.
+                only some blocks are compared; `checked_blocks` reads all bytes.
             VersionMismatch: the store has another format, or was made with another tokenizer.
         """
         path = Path(path).resolve()
@@ -308,28 +308,9 @@ class Embeddings:
             raise UnknownWords(self._unknown_word(term, self.languages))
         return found
 
-    def verify(self) -> None:
-        """Reads every byte and compares it with the checksums and the version in `meta.json`.
-
-        Raises:
-            BadEmbeddings: they differ.
-        """
-        check(self.path, self.meta)
-        for _ in checked_blocks(self.path, self.meta):
-            pass
-        hasher = version_hasher(self.dim)
-        for start in range(0, self.n_terms, _CHUNK_ROWS):
-            hasher.update(self.vectors[start : start + _CHUNK_ROWS].data)
-        hasher.update(self.vocabulary.digest())
-        if hasher.hexdigest() != self.version:
-            raise BadEmbeddings(
-                f"the contents of {self.path} have hash {hasher.hexdigest()}, but meta.json says "
-                f"{self.version}; the embedding store is damaged: import or train it again"
-            )
-
     def checked_blocks(self) -> Iterator[int]:
-        """Reads the files that `open` only samples, block by block, and yields the size of each correct block. It ends
-        early if other embeddings have replaced these on the disk; the opened ones stay usable.
+        """Reads all files, block by block, and yields the size of each correct block. It ends early if other embeddings
+        have replaced these on the disk; the opened ones stay usable.
 
         Raises:
             BadEmbeddings: a block is damaged; the message says where it is.

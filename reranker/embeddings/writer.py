@@ -41,7 +41,6 @@ class EmbeddingsWriter:
     Leaving the `with` block without `commit`, also by an exception or Ctrl-C, deletes everything that was written.
 
     Attributes:
-        n_duplicates: rows ignored because their language had the term already.
         counts: number of terms of each language so far.
     """
 
@@ -80,7 +79,6 @@ class EmbeddingsWriter:
         self._frequencies: list[NDArray[np.int32]] = []
         self._folder: Path | None = None
         self._vectors: BinaryIO | None = None
-        self.n_duplicates = 0
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -107,16 +105,13 @@ class EmbeddingsWriter:
         terms: Sequence[str],
         vectors: NDArray[np.floating[Any]],
         document_frequencies: NDArray[np.integer[Any]] | None = None,
-    ) -> int:
-        """Adds terms of one language, the most frequent first.
+    ) -> None:
+        """Adds terms of one language, the most frequent first. One that the language has already is ignored.
 
         Args:
             terms: k normalised terms.
             vectors: (k, dim), not zero; normalised here.
             document_frequencies: (k,) documents of the training text with each term; for all blocks or none.
-
-        Returns:
-            How many terms were new; the others are counted in `n_duplicates`.
 
         Raises:
             BadEmbeddings: a wrong shape; or a zero vector or one with NaN or infinity, whose term is named.
@@ -129,13 +124,11 @@ class EmbeddingsWriter:
             )
         rows = self._normalised(language, terms, vectors)
         is_new = np.array([self._vocabulary.add(language, term) for term in terms], dtype=bool)
-        self.n_duplicates += int(len(terms) - is_new.sum())
         block = rows if is_new.all() else rows[is_new]
         self._open_file().write(block.data)
         self._hasher.update(block.data)
         if document_frequencies is not None:
             self._frequencies.append(np.asarray(document_frequencies, dtype=np.int32)[is_new])
-        return len(block)
 
     def _normalised(self, language: str, terms: Sequence[str], vectors: NDArray[Any]) -> NDArray[np.float32]:
         rows = vectors.astype(np.float64)

@@ -77,7 +77,8 @@ def _embeddings(settings: Settings, quick: bool) -> tuple[Embeddings | None, Fin
     try:
         embeddings = resources.open_embeddings(settings)
         if not quick:
-            embeddings.verify()
+            for _ in embeddings.checked_blocks():
+                pass
     except SinkrankError as error:
         return None, Finding("embeddings", False, str(error))
     found = (

@@ -178,7 +178,6 @@ def show(
         str | None, typer.Option("--to", metavar="CODE", help="Language of the nearest words; default: any.")
     ] = None,
     n: Annotated[int, typer.Option("-n", min=1, max=1000, help="Number of nearest words.")] = 10,
-    verify: Annotated[bool, typer.Option("--verify", help="Also check the digests of all files.")] = False,
     json_: options.Json = False,
 ) -> None:
     """Show what an embedding store holds, or the words with the highest cosine to a word.
@@ -200,8 +199,6 @@ def show(
             f"there is no store at {store}; for a word's nearest words: {cure}", param_hint="STORE"
         )
     opened = resources.open_embeddings(settings if store is None else settings.model_copy(update={"embeddings": store}))
-    if verify:
-        opened.verify()
     if words:
         _show_nearest(
             [_nearest(opened, word, code, target, n) for word, code in _asked(opened, words, language)], json_

@@ -31,7 +31,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     store = open_store(str(tmp_path / "store"))
     fill(store, embeddings, "docs", DOCUMENTS)
     store.close()
-    monkeypatch.setattr(manifest, "_CHECKED_AT_OPEN_BYTES", 0)
+    monkeypatch.setattr(manifest, "_CHECKED_AT_OPEN", 0)
     return tmp_path
 
 

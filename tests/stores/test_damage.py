@@ -30,7 +30,7 @@ def test_damaged_embeddings_give_the_same_answers_or_an_error(tmp_path: Path) ->
 
 
 def test_large_embeddings_are_checked_by_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reranker.embeddings.manifest._CHECKED_AT_OPEN_BYTES", 0)
+    monkeypatch.setattr("reranker.embeddings.manifest._CHECKED_AT_OPEN", 0)
     outcomes: Counter[str] = Counter(run_embeddings(tmp_path / "embeddings", _SEED, 60))
     assert outcomes["error after the check"] > 5
 
