@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from reranker.answers.answer import Answer
-from reranker.answers.search import Count, Precision, Score
+from reranker.answers.search import Count, Precision, Probability, Score
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -20,6 +20,8 @@ class RankedText(Answer):
     score: Score
     without_known_word: bool = False
     """No word of the text has an embedding, so it is ranked last."""
+    relevance: Probability | None = None
+    """How likely the text is to be what was meant, where `min_relevance` asked for it and it is known."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +35,8 @@ class RerankResult(Answer):
     """No word of the document has an embedding, so it is ranked last."""
     document: dict[str, Any] | None = None
     """Where `return_documents` asked for it."""
+    relevance: Probability | None = None
+    """How likely the document is to be what was meant, where `min_relevance` asked for it and it is known."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +65,10 @@ class RerankMeta(Answer):
     n_solved: Count
     """Documents whose transport was solved to the end."""
     warnings: list[str] | None = None
+    no_good_answer: bool | None = None
+    """Where `min_relevance` is given: the first result is probably not what was meant, or there is none."""
+    n_cut: Count | None = None
+    """Documents that `min_relevance` left out."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

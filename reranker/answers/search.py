@@ -11,6 +11,7 @@ from reranker.answers.answer import Answer, Limits
 Score = Annotated[float, Limits({"exclusiveMinimum": 0, "maximum": 1})]
 Rank = Annotated[int, Limits({"minimum": 1})]
 Count = Annotated[int, Limits({"minimum": 0})]
+Probability = Annotated[float, Limits({"minimum": 0, "maximum": 1})]
 # The arithmetic of the distances; `none` where nothing was re-ranked.
 Precision = Literal["float32", "float64", "log", "none"]
 # `engine`: by a query of the engine's own, in an index that Sinkrank did not make (`sinkrank search` alone).
@@ -74,6 +75,9 @@ class Hit(Answer):
     """How near the document is to every query, 0 to 1; null where it is not known."""
     lacking_words: list[str]
     """Words of the query without an embedding that the document lacks."""
+    relevance: Probability | None = None
+    """How likely the document is to be what was meant, where `min_relevance` asked for it. It is not known with other
+    methods than `auto`, for documents in other languages than the query's, and for a hit that was not re-ranked."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,3 +104,7 @@ class SearchAnswer(Answer):
     """Words of the query without an embedding."""
     took_ms: dict[str, float]
     """`first_stage`, `rerank` and `total`; the total includes reading the texts of the hits."""
+    no_good_answer: bool | None = None
+    """Where `min_relevance` is given: the first hit is probably not what was meant, or there is none."""
+    n_cut: Count | None = None
+    """Documents of the re-ranked window that `min_relevance` left out."""

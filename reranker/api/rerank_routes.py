@@ -67,7 +67,13 @@ def _answer(ranked: TextRanking, body: RerankBody, api_version: Literal["1", "2"
         results=[_result(text, body) for text in ranked.texts],
         usage=Usage(ranked.n_words, ranked.n_words),
         meta=RerankMeta(
-            ApiVersion(api_version), ranked.method, ranked.precision, ranked.n_solved, list(ranked.warnings) or None
+            ApiVersion(api_version),
+            ranked.method,
+            ranked.precision,
+            ranked.n_solved,
+            list(ranked.warnings) or None,
+            ranked.no_good_answer,
+            ranked.n_cut,
         ),
     )
 
@@ -77,7 +83,7 @@ def _result(ranked: RankedText, body: RerankBody) -> RerankResult:
     if body.return_documents:
         given = body.documents[ranked.index]
         document = {"text": given} if isinstance(given, str) else given
-    return RerankResult(ranked.index, ranked.score, ranked.without_known_word, document)
+    return RerankResult(ranked.index, ranked.score, ranked.without_known_word, document, ranked.relevance)
 
 
 def _rerank_texts(raw: dict[str, Any]) -> Response:
@@ -95,6 +101,8 @@ def _rerank_texts(raw: dict[str, Any]) -> Response:
     # Its answer is a bare list, which has no place for what the others say in their `meta`.
     response.headers["X-Rerank-Method"] = ranked.method
     response.headers["X-Rerank-Precision"] = ranked.precision
+    if ranked.no_good_answer is not None:
+        response.headers["X-Rerank-No-Good-Answer"] = "true" if ranked.no_good_answer else "false"
     return response
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reranker.answers import RankedText
 from reranker.answers.search import Precision
@@ -11,6 +11,7 @@ from reranker.api.callers import check_may_use_statistics
 from reranker.api.rerank_warnings import spelling_warnings
 from reranker.base.errors import BadInput, EmptyQuery, UnknownWords
 from reranker.ranking.ranked import Reranking
+from reranker.ranking.relevance import check_min_relevance, cut, has_no_good_answer
 from reranker.ranking.scores import LOWEST_SCORE, SCORE_DECIMALS
 from reranker.service.requests import RerankOptions
 from reranker.service.service import Service
@@ -27,7 +28,8 @@ class TextRanking:
         texts: their scores never rise.
         method, precision: `none` where the order given stays.
         n_words: of the query and all texts, parted by white space.
-        n_solved: as of `Reranking`.
+        n_solved, n_cut: as of `Reranking`.
+        no_good_answer: as of `relevance.has_no_good_answer`; None also where no relevance was asked for.
     """
 
     texts: list[RankedText]
@@ -36,6 +38,8 @@ class TextRanking:
     precision: Precision = "none"
     n_solved: int = 0
     warnings: tuple[str, ...] = ()
+    no_good_answer: bool | None = None
+    n_cut: int | None = None
 
 
 def rank_texts(service: Service, options: RerankOptions, texts: Sequence[str], top_n: int | None = None) -> TextRanking:
@@ -61,15 +65,22 @@ def rank_texts(service: Service, options: RerankOptions, texts: Sequence[str], t
             f"{len(languages)} document languages came for {len(texts)} documents; give one for all or one for each"
         )
     parameters = service.parameters(options.epsilon, options.n_iterations, options.tau)
+    check_min_relevance(options.min_relevance, options.method or service.settings.method)
     n_words = sum(len(text.split()) for text in (options.query, *texts))
     try:
         ranking, warnings = _rerank(service, options, texts, parameters, top_n)
     except (EmptyQuery, UnknownWords) as error:
         falling = [RankedText(index=place, score=_low_score(len(texts) - place)) for place in range(len(texts))]
         return TextRanking(falling[:top_n], n_words, warnings=(f"the documents are in the order given: {error}",))
+    asked = options.min_relevance is not None
     return TextRanking(
         [
-            RankedText(index=one.index, score=one.score, without_known_word=one.without_known_word)
+            RankedText(
+                index=one.index,
+                score=one.score,
+                without_known_word=one.without_known_word,
+                relevance=one.relevance if asked else None,
+            )
             for one in ranking.documents
         ],
         n_words,
@@ -77,6 +88,8 @@ def rank_texts(service: Service, options: RerankOptions, texts: Sequence[str], t
         ranking.precision,
         ranking.n_solved,
         warnings,
+        has_no_good_answer(ranking.documents) if asked else None,
+        ranking.n_cut if asked else None,
     )
 
 
@@ -97,8 +110,11 @@ def _rerank(
         first_stage_scores=reranker.lexical_scores(query, candidates, method),
         feedback=service.settings.feedback,
         first_stage_share=service.settings.first_stage_share,
-        top_n=top_n,
+        top_n=None if options.min_relevance is not None else top_n,
     )
+    if options.min_relevance is not None:
+        ranking = cut(ranking, options.min_relevance)
+        ranking = replace(ranking, documents=ranking.documents[:top_n])
     read_texts = texts if options.index is None else ()
     return ranking, spelling_warnings(query, read_texts, candidates, service.embeddings)
 

@@ -31,7 +31,8 @@ def search() -> Response:
     """Searches an index; see `requests.SearchBody` for the body, docs/http.md for the answer."""
     service = current_service()
     body = parse(SearchBody, read_object())
-    searched = replace(search_request(service, body, caller_rights(service)), offset=body.offset, size=body.size)
+    searched = search_request(service, body, caller_rights(service))
+    searched = replace(searched, offset=body.offset, size=body.size, min_relevance=body.min_relevance)
     note(**_facts(searched))
     found = service.searcher.search(searched)
     service.metrics.first_stage_seconds.observe(found.took_ms["first_stage"] / 1000)

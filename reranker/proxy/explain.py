@@ -25,7 +25,14 @@ _ONLY_SHOWN = frozenset(
 
 def window_search(body: Mapping[str, Any]) -> dict[str, Any]:
     """The body of a caller's search without what does not matter to an explanation of one of its hits."""
-    return {name: value for name, value in body.items() if name not in _ONLY_SHOWN} | {"from": 0, "size": 1}
+    searched = {name: value for name, value in body.items() if name not in _ONLY_SHOWN} | {"from": 0, "size": 1}
+    ext = body.get("ext")
+    section = ext.get("rerank") if isinstance(ext, Mapping) else None
+    if isinstance(ext, Mapping) and isinstance(section, Mapping):
+        # A hit that is left out is explained, too.
+        kept = {name: value for name, value in section.items() if name != "min_relevance"}
+        searched["ext"] = {**ext, "rerank": kept}
+    return searched
 
 
 def explain_hit(ranked_window: RankedWindow, doc_id: str) -> ExplainAnswer:

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 
 from reranker.base.errors import StoreUnavailable
 from reranker.proxy.page import Page
@@ -46,11 +47,12 @@ def _interleaved(request: SearchRequest, ranked: RankedWindow) -> RankedWindow:
     search, incoming, documents = ranked.window.search, request.calls.incoming, ranked.ranking.documents
     target = ",".join(search.indices) or incoming.path
     known_as = search_id(incoming.caller, target, search.query.text, time.time())
-    places, by_rank = team_draft([one.index for one in documents], known_as.encode())
-    by_index = {one.index: one for one in documents}
+    in_engines_order = sorted(documents, key=attrgetter("index"))  # of the window, without those that are left out
+    place_of = {one.index: place for place, one in enumerate(in_engines_order)}
+    places, by_rank = team_draft([place_of[one.index] for one in documents], known_as.encode())
     # Scores never rise from hit to hit: each place keeps its score.
     in_turn = [
-        replace(by_index[place], reranked_rank=rank, score=documents[rank - 1].score)
+        replace(in_engines_order[place], reranked_rank=rank, score=documents[rank - 1].score)
         for rank, place in enumerate(places, start=1)
     ]
     ranking = replace(ranked.ranking, documents=in_turn)

@@ -132,6 +132,8 @@ def page_places(page: PagePlan, ranking: Reranking | None, n_hits: int, offset: 
     places = [
         Place(one.index, one.score, rank, one.index + 1, one) for rank, one in enumerate(ranked[offset:end], offset + 1)
     ]
+    if page.is_cut:
+        return places
     first, last = max(len(ranked), offset), min(page.fetched_from + n_hits, end)
     if first < last:
         scores = scores_behind(page.window, max(first, page.window) + 1, last - first)

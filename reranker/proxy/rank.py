@@ -19,6 +19,7 @@ from reranker.proxy.search import Outcome, Search, SearchRequest
 from reranker.proxy.window import Misfit, Window
 from reranker.query_dsl.sort import TieKey, in_order_of_ties
 from reranker.ranking.ranked import RankedDocument, Reranking
+from reranker.ranking.relevance import cut
 from reranker.text.exact_text import exact_key
 from reranker.upstream.calls import Fallback
 
@@ -147,6 +148,7 @@ class WindowRanker:
         if search.ties:
             sorts = [hit.get("sort") for hit in hits]
             ranking = replace(ranking, documents=_in_order_of_ties(ranking.documents, sorts, search.ties))
+        ranking = cut(ranking, search.min_relevance)
         offset = search.page.offset if search.page.after is None else offset_after(window, ranking)
         if offset is None:
             return unranked("skipped", "search_after")

@@ -34,8 +34,9 @@ from reranker.query_dsl.scoring import FieldTypes, no_field_types, read_query
 from reranker.query_dsl.sort import TieKey, read_ties, url_sort
 from reranker.ranking.corrections import start_encoding
 from reranker.ranking.evidence import check_first_stage_share
+from reranker.ranking.relevance import check_min_relevance
 from reranker.service.json_text import json_bytes
-from reranker.service.request_fields import Name, QueryText
+from reranker.service.request_fields import Name, QueryText, Relevance
 from reranker.service.requests import parse
 from reranker.service.service import Service
 from reranker.text.languages import language_code
@@ -120,6 +121,7 @@ class RerankSection(BaseModel):
     first_stage_share: float | None = None
     text_fields: list[Name] | None = Field(default=None, max_length=MAX_TEXT_FIELDS)
     details: bool = False
+    min_relevance: Relevance = None
     languages: list[Name] | None = Field(default=None, min_length=1, max_length=_MAX_LANGUAGES)
     translate: bool | None = None
     highlight: Annotated[_HighlightSection, BeforeValidator(_as_section)] = _HighlightSection()
@@ -384,6 +386,7 @@ def _read(
     ext, values, settings = section or _NO_SECTION, body.raw.parsed, service.settings
     ties = check_form(values, parameters)
     method = ext.method or settings.method
+    check_min_relevance(ext.min_relevance, method)
     if method == "none":
         raise Skip("method_none")
     check_method(method)
@@ -392,6 +395,7 @@ def _read(
     if service.opened is None:
         raise Skip(NO_EMBEDDINGS)
     page = _page(values, parameters, ext.window_size or settings.depth)
+    page = replace(page, is_cut=bool(ext.min_relevance))
     # Who writes a section, or the parameter, asks for re-ranking whatever the query scores by.
     is_asked = section is not None or parameters.get("rerank", "").strip().lower() in _YES
     reading = read_query(values, parameters, types, is_asked)
@@ -433,6 +437,7 @@ def _read(
         weighted_fields=weighted_fields,
         added_keys=() if wants_seq_no else _SEQ_NO_KEYS,
         with_details=ext.details,
+        min_relevance=ext.min_relevance,
         clause=_url_query(parameters) if "q" in parameters else values.get("query"),
         types=types,
         translate=translate,

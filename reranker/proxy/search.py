@@ -47,17 +47,20 @@ class PagePlan:
     Attributes:
         offset: `from`; 0 where the page follows a hit, whose place is known once the window is ranked.
         after: `sort` of the hit that the page follows.
+        is_cut: hits with less relevance than asked for are left out, and with them all behind the window.
     """
 
     offset: int
     size: int
     window: int
     after: Sequence[Any] | None = None
+    is_cut: bool = False
 
     @property
     def is_behind(self) -> bool:
-        """Whether no hit of the page is in the window, so that nothing is re-ranked."""
-        return self.offset >= self.window
+        """Whether no hit of the page is in the window, so that nothing is re-ranked. Where hits are left out, only the
+        ranking tells how many there are, and no page is."""
+        return self.offset >= self.window and not self.is_cut
 
     @property
     def fetched_from(self) -> int:
@@ -142,6 +145,7 @@ class Search:
         weighted_fields: the same, the highest boost first, each as often as its boost says.
         added_keys: of a hit, which the caller did not ask for.
         with_details: whether each hit is to say how it came to its place.
+        min_relevance: leaves out hits with less; None asks for no relevance.
         clause: the query in the engine's words, that of the URL among it; None where there is none.
         types: of the fields of the searched indices.
         translate: when it is asked in translation: `no_hits`, `always`, `never`.
@@ -168,6 +172,7 @@ class Search:
     weighted_fields: tuple[str, ...]
     added_keys: tuple[str, ...]
     with_details: bool
+    min_relevance: float | None
     clause: Any
     types: FieldTypes
     translate: str

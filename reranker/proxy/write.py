@@ -24,6 +24,8 @@ from reranker.proxy.rank import RankedWindow
 from reranker.proxy.search import Search, SearchRequest, Translations
 from reranker.proxy.window import AsItCame
 from reranker.query_dsl.answer_filters import FilterPath
+from reranker.ranking.ranked import Reranking
+from reranker.ranking.relevance import has_no_good_answer
 from reranker.service.json_text import float_text, json_bytes
 from reranker.upstream.answers import EngineAnswer, Fetched
 
@@ -69,19 +71,43 @@ def _written(line: Page | AsItCame, added_ms: float) -> str:
     of_hits = {"hits": write_array(answer.text, answer.hits, written)}
     if (window.search.page.is_behind or ranking is not None) and outer.parsed.get("max_score") is not None:
         # Behind the window the first hit of all pages is not at hand, so its score is not known.
-        of_hits["max_score"] = "null" if ranking is None else float_text(ranking.documents[0].score)
+        best = ranking.documents[:1] if ranking is not None else ()
+        of_hits["max_score"] = float_text(best[0].score) if best else "null"
+    if ranking is not None and window.search.page.is_cut:
+        # What the caller pages through: nothing behind the window belongs to it.
+        n, total = len(ranking.documents), outer.parsed.get("total")
+        if isinstance(total, Mapping):
+            of_hits["total"] = f'{{"value":{n},"relation":"eq"}}'
+        elif total is not None:
+            of_hits["total"] = str(n)
     changes["hits"] = write_object(answer.text, outer, replace=of_hits)
     if "suggest" in answer.raw.parsed and (suggest := answer.raw.member("suggest")) is not None:
         changes["suggest"] = _suggestions(answer.text, suggest, window.search)
     took = answer.raw.parsed.get("took")
     if isinstance(took, int):
         changes["took"] = str(took + round(added_ms))
-    if line.ranked.teams is None:
-        return write_object(answer.text, answer.raw, replace=changes)
-    found = answer.raw.member("ext")
-    ext = {} if found is None else json.loads(answer.text[found.value_start : found.end])
-    ext["rerank"] = {"search_id": line.ranked.teams.search_id, "teams": line.teams}
-    return write_object(answer.text, answer.raw, ("ext",), changes, {"ext": json.dumps(ext)})
+    added = {}
+    if said := _said(line, ranking):
+        if (ext := answer.raw.member("ext")) is None:
+            added["ext"] = json.dumps({"rerank": said})
+        else:
+            engines, _ = read_object(answer.text, ext.value_start)
+            changes["ext"] = write_object(answer.text, engines, drop=("rerank",), add={"rerank": json.dumps(said)})
+    return write_object(answer.text, answer.raw, replace=changes, add=added)
+
+
+def _said(page: Page, ranking: Reranking | None) -> dict[str, Any]:
+    """What `ext.rerank` says of a page: whether its search has a good answer, where somebody asked for it, and which
+    order each hit came from, where it is interleaved."""
+    said: dict[str, Any] = {}
+    search = page.ranked.window.search
+    if ranking is not None and (search.with_details or search.min_relevance is not None):
+        said["no_good_answer"] = has_no_good_answer(ranking.documents)
+        if search.min_relevance is not None:
+            said["n_cut"] = ranking.n_cut
+    if page.ranked.teams is not None:
+        said |= {"search_id": page.ranked.teams.search_id, "teams": page.teams}
+    return said
 
 
 def _hit(ranked: RankedWindow, place: Place, text: str, document: RawObject, highlight: str | None) -> str:
@@ -131,7 +157,7 @@ def _details(window: RankedWindow, place: Place) -> str:
     if ranked is None or ranking is None or window.found is None:  # the engine's order
         how: dict[str, Any] = {"method": "none", "precision": "none", "has_feedback": False}
         how |= {"without_known_word": False, "distance": None, "order_distance": None, "hubness": None}
-        how |= {"lacking_words": [], "score_parts": None, "score_sources": None}
+        how |= {"lacking_words": [], "score_parts": None, "score_sources": None, "relevance": None}
     else:
         how = {"method": ranking.method, "precision": ranking.precision, "has_feedback": ranking.has_feedback}
         is_known = not ranked.without_known_word
@@ -140,6 +166,7 @@ def _details(window: RankedWindow, place: Place) -> str:
         how["order_distance"] = ranked.order_distance if is_known else None
         how["hubness"], how["lacking_words"] = ranked.correction.hubness, list(ranked.correction.lacking_words)
         how["score_parts"] = ranked.parts
+        how["relevance"] = ranked.relevance
         how["score_sources"] = ranked.sources(search.query.embeddings, window.found.doc_ids.__getitem__)
     if window.window.translation is not None:
         how["translations"] = _by_language(window.window.translation.groups)

@@ -15,6 +15,7 @@ from reranker.ranking.evidence import Evidence, translated_share
 from reranker.ranking.feedback import moved_query
 from reranker.ranking.neighbours import neighbour_scores
 from reranker.ranking.ranked import RankedDocuments, Reasons, Reranking
+from reranker.ranking.relevance import Held, Relevance
 from reranker.ranking.sources import Sources
 from reranker.transport import Distances, Parameters
 from reranker.transport.methods import part_shares, solve_problem
@@ -55,13 +56,21 @@ class Ordering:
         self._shares = part_shares(method, parameters, len(problem.query))
         self._n_threads = n_threads
 
-    def by_distance(self, top_n: int) -> Reranking:
-        """The nearest `top_n` first, by distance and correction alone."""
+    def by_distance(self, top_n: int, held: Held | None = None) -> Reranking:
+        """The nearest `top_n` first, by distance and correction alone.
+
+        Args:
+            held: as of `by_evidence`.
+        """
         moves = self._corrections
         found = nearest_of(self._problem, top_n, self._method, self._parameters, self._n_threads, offsets=moves.offset)
         values = found.distances.values
         scores = 1.0 / (1.0 + order_distance(values, moves.unknown_share, moves.offset[found.order]))
-        documents = RankedDocuments(found.order, values, scores, self._indices, Reasons(moves))
+        n = len(self._bags)
+        by_place, scores_by_place = np.full(n, np.inf), np.zeros(n)
+        by_place[found.order], scores_by_place[found.order] = values, scores
+        relevance = self._relevance(held, None, by_place, scores_by_place)
+        documents = RankedDocuments(found.order, values, scores, self._indices, Reasons(moves, relevance=relevance))
         return self._reranking(documents, found.distances, found.n_solved)
 
     def by_evidence(
@@ -74,6 +83,7 @@ class Ordering:
         first_stage_share: float | None = None,
         covered: float = 0.0,
         translated: NDArray[np.bool_] | None = None,
+        held: Held | None = None,
     ) -> Reranking:
         """All candidates, the highest score first, by all evidence together.
 
@@ -84,6 +94,7 @@ class Ordering:
             encoding: of the query; None where it is not encoded. It is asked for last, so that it may be computed
                 meanwhile.
             exact, first_stage_share, covered, translated: as of `Evidence`.
+            held: finds `relevance.held_shares`, where somebody asks for the relevance; None where nobody will.
         """
         problem, bags, moved = self._problem, self._bags, None
         found = self._solve(problem)
@@ -104,17 +115,27 @@ class Ordering:
             moved = self._solve(problem.with_moved_query(sources.moved_query))
             evidence.add_feedback(moved.values)
         sources.encoded = None if encoding is None else encoding.vector()
-        if sources.encoded is not None:
-            evidence.add_encoder(self._encoder_cosines(sources.encoded))
+        cosines = None if sources.encoded is None else self._encoder_cosines(sources.encoded)
+        if cosines is not None:
+            evidence.add_encoder(cosines)
         if with_neighbours:
             sources.neighbours_by = evidence.scores()
             evidence.add_neighbours(neighbour_scores(bags, sources.neighbours_by))
         totals = evidence.scores()
         # What rounding leaves between equal candidates must not order them.
         order = np.argsort(-totals.round(_DECIMALS), kind="stable")
-        reasons = Reasons(self._corrections, evidence, sources)
+        reasons = Reasons(self._corrections, evidence, sources, self._relevance(held, cosines, found.values, totals))
         documents = RankedDocuments(order, found.values[order], totals[order], self._indices, reasons)
         return self._reranking(documents, found, len(bags) - self._n_empty, moved)
+
+    def _relevance(
+        self,
+        held: Held | None,
+        cosines: NDArray[np.float64] | None,
+        distances: NDArray[np.float64],
+        scores: NDArray[np.float64],
+    ) -> Relevance | None:
+        return None if held is None else Relevance(held, cosines, distances, self._corrections, scores)
 
     def _solve(self, problem: Problem) -> Distances:
         return solve_problem(problem, self._method, self._parameters, self._n_threads, shares=self._shares)

@@ -15,8 +15,12 @@ from reranker.answers.search import Precision
 from reranker.embeddings import Embeddings
 from reranker.ranking.corrections import NO_CORRECTION, Correction, Corrections
 from reranker.ranking.evidence import Evidence
+from reranker.ranking.relevance import Relevance
 from reranker.ranking.scores import rounded
 from reranker.ranking.sources import Sources
+
+# Of a probability that is right to some hundredths.
+_RELEVANCE_DECIMALS = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,11 +31,13 @@ class Reasons:
         corrections: of the candidates.
         evidence: of the candidates; None where the order goes by the distance alone.
         sources: what this evidence came from; None where `evidence` is.
+        relevance: of the candidates; None with other methods than `auto`.
     """
 
     corrections: Corrections
     evidence: Evidence | None = None
     sources: Sources | None = None
+    relevance: Relevance | None = None
 
 
 @dataclass(slots=True)  # a frozen one takes three times as long to make
@@ -66,6 +72,15 @@ class RankedDocument:
         if self.reasons is None or self.reasons.evidence is None:
             return None
         return ScoreParts(*self.reasons.evidence.columns()[:, self.place].tolist())
+
+    @property
+    def relevance(self) -> float | None:
+        """How likely it is to be what was meant, .01 to .99, to 3 decimals; None where nothing was fitted for that:
+        other methods than `auto`, and other languages than the query's."""
+        if self.reasons is None or self.reasons.relevance is None:
+            return None
+        value = float(self.reasons.relevance.values[self.place])
+        return None if math.isnan(value) else round(value, _RELEVANCE_DECIMALS)
 
     def sources(self, embeddings: Embeddings, name: Callable[[int], str] = str) -> ScoreSources | None:
         """What the parts came from, word by word and document by document; None where there are no parts.
@@ -137,6 +152,7 @@ class Reranking:
         n_candidates: all that came, of which `documents` are the best `top_n`.
         n_without_known_word: of these, those without a known word.
         has_feedback: the query was moved towards its best candidates for a second solve.
+        n_cut: documents that were left out, since their relevance was too low.
     """
 
     documents: Sequence[RankedDocument]
@@ -148,3 +164,4 @@ class Reranking:
     n_candidates: int
     n_without_known_word: int
     has_feedback: bool = False
+    n_cut: int = 0

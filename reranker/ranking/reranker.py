@@ -26,6 +26,7 @@ from reranker.ranking.lexical import lexical_scores
 from reranker.ranking.ordering import Ordering
 from reranker.ranking.query import Query, check_known_words, read_query
 from reranker.ranking.ranked import Reranking
+from reranker.ranking.relevance import held_shares
 from reranker.text.bags import BagOfWords
 from reranker.text.idf import IdfTable
 from reranker.text.languages import language_code
@@ -164,6 +165,7 @@ class Reranker:
             bags = self.idf.weigh_all(candidates, partial(distinct_terms, n_terms=len(vectors)))
             problem = weighed_problem(query.checked, bags, vectors)
             corrections = Corrections.make(len(candidates))
+        held = partial(held_shares, query, candidates, self.idf.languages.get(query.language))
         ordering = Ordering(problem, corrections, indices, check_method(method), parameters, self.n_threads)
         if method == CORRECTED_METHOD and first_stage_scores is not None and len(candidates):
             n_translated = 0 if translated is None else int(np.count_nonzero(translated))
@@ -180,9 +182,12 @@ class Reranker:
                 first_stage_share=first_stage_share,
                 covered=covered,
                 translated=translated,
+                held=held,
             )
         else:
-            reranking = ordering.by_distance(max(len(candidates), 1) if top_n is None else top_n)
+            reranking = ordering.by_distance(
+                max(len(candidates), 1) if top_n is None else top_n, held if method == CORRECTED_METHOD else None
+            )
         if top_n is not None:
             reranking = replace(reranking, documents=reranking.documents[:top_n])
         if self._observer is not None:

@@ -21,6 +21,7 @@ from reranker.ranking.corrections import NO_CORRECTION, Correction
 from reranker.ranking.explanation import Explanation, cost_meaning
 from reranker.ranking.query import Query
 from reranker.ranking.ranked import RankedDocument, Reranking
+from reranker.ranking.relevance import has_no_good_answer
 from reranker.ranking.scores import score, score_of
 from reranker.search.request import SearchRequest
 from reranker.text.documents import Candidate, Document
@@ -40,6 +41,7 @@ def search_answer(
     Args:
         reranking: None where the first stage's order was asked for, or is all there is.
     """
+    is_asked = request.min_relevance is not None
     return SearchAnswer(
         hits=hits,
         index=request.index,
@@ -52,10 +54,12 @@ def search_answer(
         has_feedback=reranking.has_feedback if reranking else False,
         unknown_words=list(query.unknown_words),
         took_ms=took_ms,
+        no_good_answer=has_no_good_answer(reranking.documents) if is_asked and reranking else None,
+        n_cut=reranking.n_cut if is_asked and reranking else None,
     )
 
 
-def reranked_hit(document: Document, candidate: Candidate, ranked: RankedDocument) -> Hit:
+def reranked_hit(document: Document, candidate: Candidate, ranked: RankedDocument, with_relevance: bool) -> Hit:
     """A hit of the re-ranked window."""
     is_known = not ranked.without_known_word
     return Hit(
@@ -70,6 +74,7 @@ def reranked_hit(document: Document, candidate: Candidate, ranked: RankedDocumen
         order_distance=ranked.order_distance if is_known else None,
         hubness=ranked.correction.hubness,
         lacking_words=list(ranked.correction.lacking_words),
+        relevance=ranked.relevance if with_relevance else None,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from reranker.base.errors import WrongParameter
 from reranker.ranking.evidence import check_first_stage_share
+from reranker.ranking.relevance import check_min_relevance
 from reranker.search.first_stage import FIRST_STAGES, MAX_DEPTH
 from reranker.stores.base.filters import Filters
 from reranker.stores.base.names import check_index_name
@@ -41,6 +42,8 @@ class SearchRequest:
             first stage's order, no hit twice.
         knn_weight: of kNN in the fusion of `hybrid`, 0 to 1; BM25 has the rest.
         feedback, first_stage_share: as `Reranker.rerank_bags`.
+        min_relevance: leaves out the hits with less (`ranking.relevance`), and all behind the window; 0 leaves out
+            none. None asks for no relevance.
         rights: with whose rights documents are read.
     """
 
@@ -57,6 +60,7 @@ class SearchRequest:
     knn_weight: float = 0.5
     feedback: bool = True
     first_stage_share: float | None = None
+    min_relevance: float | None = None
     rights: Rights = SERVICE
 
     def __post_init__(self) -> None:
@@ -66,6 +70,7 @@ class SearchRequest:
         if self.method != "none":
             check_method(self.method)
         check_first_stage_share(self.first_stage_share)
+        check_min_relevance(self.min_relevance, self.method)
         given = {"depth": self.depth, "from": self.offset, "size": self.size, "knn_weight": self.knn_weight}
         given["from + size"] = self.offset + self.size
         for name, value in given.items():

@@ -15,6 +15,7 @@ from reranker.ranking.corrections import CORRECTED_METHOD, start_encoding
 from reranker.ranking.explanation import explain
 from reranker.ranking.query import Query
 from reranker.ranking.ranked import RankedDocument, Reranking
+from reranker.ranking.relevance import cut
 from reranker.ranking.reranker import Observer, Reranker
 from reranker.ranking.scores import scores_behind, scores_by_rank
 from reranker.search.answers import explain_answer, hit_by_rank, reranked_hit, search_answer
@@ -62,9 +63,13 @@ class Searcher:
         window = first_stage.window(request.depth)
         if not window.candidates and not len(query.weighted):
             reranker.query(request.text, query.language)  # says that none of its words has an embedding
-        rest = first_stage.behind(window, request.depth, request.offset + request.size)
+        rest = []
+        if not request.min_relevance:
+            rest = first_stage.behind(window, request.depth, request.offset + request.size)
         found = self._clock()
         reranking = self._rerank(reranker, query, window, request)
+        if reranking is not None:
+            reranking = cut(reranking, request.min_relevance)
         behind = rest if reranking else window.candidates + rest
         reranked = self._clock()
         hits = self._page(opened, request, _in_order(window, reranking, behind))
@@ -172,7 +177,7 @@ class Searcher:
             if document is None:
                 continue
             if ranked is not None:
-                hits.append(reranked_hit(document, candidate, ranked))
+                hits.append(reranked_hit(document, candidate, ranked, request.min_relevance is not None))
             else:
                 (score,) = scores_behind(request.depth, rank, 1) if is_reranked else scores_by_rank(rank, 1)
                 hits.append(hit_by_rank(document, candidate, rank, score))

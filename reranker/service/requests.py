@@ -25,6 +25,7 @@ from reranker.service.request_fields import (
     Name,
     Offset,
     QueryText,
+    Relevance,
     Share,
     Size,
     Tau,
@@ -81,6 +82,9 @@ class SearchBody(_Search):
     """Number of hits to skip."""
     size: Size = DEFAULT_SIZE
     """Number of hits to return."""
+    min_relevance: Relevance = None
+    """Leaves out hits with less relevance, and all behind the re-ranked window; 0 leaves out none. The hits have their
+    relevance; default: they have not."""
 
 
 class ExplainBody(_Search):
@@ -156,6 +160,9 @@ class RerankOptions(_Ranked):
     tau: Tau | None = setting("tau")
     n_iterations: Iterations | None = None
     """Maximum number of Sinkhorn iterations; default: 50."""
+    min_relevance: Relevance = None
+    """Leaves out texts with less relevance; 0 leaves out none. The others have their relevance; default: they have
+    not."""
 
 
 class RerankBody(RerankOptions):

@@ -74,6 +74,41 @@ def test_top_n_cuts_and_may_be_more_than_there_are(client: FlaskClient) -> None:
     assert len(rerank(client, query="cat", documents=TEXTS, top_n=99)["results"]) == len(TEXTS)
 
 
+@pytest.mark.parametrize("path", ["/v1/rerank", "/v2/rerank", "/rerank"])
+def test_relevance_is_an_option_and_leaves_texts_out_before_the_best_few_are_taken(
+    client: FlaskClient, path: str
+) -> None:
+    texts = ["a car", "water", "a cat", "cat dog"]
+    plain = rerank(client, path, query="cat", language="en", documents=texts)
+    assert not {"relevance", "no_good_answer", "n_cut"} & {*plain["results"][0], *plain["meta"]}
+    whole = rerank(client, path, query="cat", language="en", documents=texts, min_relevance=0)
+    relevance = {result["index"]: result["relevance"] for result in whole["results"]}
+    assert [relevance[n] > max(relevance[0], relevance[1]) for n in (2, 3)] == [True, True]
+    assert (whole["meta"]["no_good_answer"], whole["meta"]["n_cut"]) == (False, 0)
+    least = min(relevance[2], relevance[3])
+    found = rerank(client, path, query="cat", language="en", documents=texts, min_relevance=least, top_n=1)
+    assert ([result["index"] for result in found["results"]], found["meta"]["n_cut"]) == ([2], 2)
+    assert rerank(client, path, query="cat", documents=[], min_relevance=0)["meta"]["no_good_answer"] is True
+
+
+def test_texts_of_the_other_shape_say_it_in_a_header(client: FlaskClient) -> None:
+    body = {"query": "cat", "language": "en", "texts": ["water", "a cat"], "min_relevance": 0}
+    response = client.post("/rerank", json=body)
+    assert response.headers["X-Rerank-No-Good-Answer"] == "false"
+    assert [set(each) for each in response.get_json()] == [{"index", "score", "relevance"}] * 2
+    response = client.post("/rerank", json=body | {"min_relevance": 1})
+    assert (response.headers["X-Rerank-No-Good-Answer"], response.get_json()) == ("true", [])
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [(2, "min_relevance is 2.0; give 0 to 1"), ("x", "min_relevance"), (None, "left out; got null")]
+)
+def test_a_wrong_bound_is_named(client: FlaskClient, value: object, words: str) -> None:
+    response = client.post("/v1/rerank", json={"query": "cat", "documents": ["cat"], "min_relevance": value})
+    assert response.status_code == 400
+    assert words in response.get_data(as_text=True)
+
+
 def test_the_best_few_are_those_of_all_and_by_emd_the_others_are_not_solved(client: FlaskClient) -> None:
     """300 times bread, opposite of the cat, and the others between them: no bound leaves out one that may be best."""
     documents = ["bread"] * 150 + ["zzz", "chien chat", "cat", "dog", "water dog"] + ["bread"] * 150

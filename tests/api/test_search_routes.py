@@ -50,6 +50,34 @@ def test_a_hit_without_a_known_word_is_marked_and_has_the_share_of_bm25_alone(cl
     assert not any(hit["without_known_word"] for hit in hits.values())
 
 
+def test_hits_with_less_relevance_are_left_out_of_all_pages(client: FlaskClient) -> None:
+    body = {"query": "cat", "language": "en", "languages": ["en"], "first_stage": "hybrid"}
+    plain = search(client, **body)
+    assert not {"relevance", "no_good_answer", "n_cut"} & {*plain, *plain["hits"][0]}
+    whole = search(client, **body, min_relevance=0)
+    relevance = {hit["id"]: hit["relevance"] for hit in whole["hits"]}
+    assert whole["no_good_answer"] is False
+    assert (whole["n_cut"], len(relevance)) == (0, 2)
+    # It alone holds the word of the query.
+    assert all(relevance["cat-en"] > other for name, other in relevance.items() if name != "cat-en")
+    found = search(client, **body, min_relevance=relevance["cat-en"])
+    assert [(hit["id"], hit["rank"]) for hit in found["hits"]] == [("cat-en", 1)]
+    assert (found["n_cut"], found["no_good_answer"]) == (len(relevance) - 1, False)
+    assert search(client, **body, min_relevance=relevance["cat-en"], **{"from": 1})["hits"] == []
+    # Behind the window nothing is known of a hit.
+    assert len(search(client, **body, depth=1, min_relevance=0)["hits"]) == len(relevance)
+    assert len(search(client, **body, depth=1, min_relevance=0.001)["hits"]) == 1
+    nothing = search(client, **body, min_relevance=1)
+    assert (nothing["hits"], nothing["no_good_answer"]) == ([], True)
+
+
+def test_of_a_document_in_another_language_no_relevance_is_known(client: FlaskClient) -> None:
+    answer = search(client, query="chat", language="fr", languages=["en"], min_relevance=1)
+    assert answer["hits"]
+    assert not any("relevance" in hit for hit in answer["hits"])
+    assert ("no_good_answer" in answer, answer["n_cut"]) == (False, 0)
+
+
 def test_a_search_and_its_explanation_may_say_how_much_the_first_stage_counts(client: FlaskClient) -> None:
     """BM25 finds `cat` in one English document alone: its share is all that this document has of the first stage."""
     body = {"query": "cat", "language": "en", "languages": ["en"], "first_stage": "hybrid", "first_stage_share": 0.25}
@@ -122,6 +150,10 @@ def test_an_explanation_by_nbow_has_no_cost_below_0_and_no_share_over_1(client: 
         ({"query": "cat", "first_stage": "magic"}, 400, "bad_input", "hybrid"),
         ({"query": "cat", "depth": 0}, 400, "bad_input", "depth"),
         ({"query": "cat", "first_stage_share": 1.5}, 400, "bad_input", "give 0 to 1"),
+        ({"query": "cat", "min_relevance": 2}, 400, "bad_input", "min_relevance is 2.0; give 0 to 1"),
+        ({"query": "cat", "min_relevance": "x"}, 400, "bad_body", "'min_relevance'"),
+        ({"query": "cat", "min_relevance": None}, 400, "bad_body", "should be a number, or be left out; got null"),
+        ({"query": "cat", "min_relevance": 0.5, "method": "emd"}, 400, "bad_input", "needs the method 'auto'"),
         ({"query": "cat", "from": -1}, 400, "bad_input", "from"),
         ({"query": "cat", "filters": {"year": {"above": 3}}}, 400, "bad_input", "gte"),
         ({"query": "cat", "filters": {"tag": "\ud83d"}}, 400, "bad_body", "Unicode"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from math import sqrt
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,91 @@ def test_a_search_may_say_how_much_the_engines_score_counts(client: FlaskClient)
         {rank: 0.02 + 0.98 * value for rank, value in expected.items()}
     )
     assert list(found) == [2, 4, 1, 3, 5]
+
+
+def cat_search(size: int, **more: Any) -> dict[str, Any]:
+    """For `cat`, of whose hits each fifth holds it: two of the ten of the window."""
+    section = {"language": "en", "window_size": 10, **more.pop("section", {})}
+    return {"query": {"match": {"body": "cat"}}, "size": size, "ext": {"rerank": section}, **more}
+
+
+def test_each_hit_says_how_likely_it_is_what_was_meant_and_the_answer_whether_the_first_is(client: FlaskClient) -> None:
+    answer = client.post("/pages/_search", json=cat_search(12, section={"details": True})).get_json()
+    assert answer["ext"] == {"rerank": {"no_good_answer": False}}
+    relevance = {int(hit["_id"]): hit["_rerank"]["relevance"] for hit in answer["hits"]["hits"]}
+    assert min(relevance[3], relevance[8]) > max(relevance[n] for n in range(10) if n not in (3, 8))
+    assert [relevance[10], relevance[11]] == [None, None]  # behind the window
+    by_nbow = details(client, size=3, method="nbow")
+    assert [hit["relevance"] for hit in by_nbow] == [None] * 3
+    assert "ext" not in client.post("/pages/_search", json=cat_search(12)).get_json()
+
+
+@pytest.mark.parametrize("total", [{"value": 100, "relation": "gte"}, 100, None])
+def test_hits_with_less_relevance_are_left_out_of_all_pages_and_of_the_total(
+    client: FlaskClient, fake: FakeEngine, total: Any
+) -> None:
+    page = fake.answer
+
+    def with_total(received: Received) -> bytes:
+        answer = json.loads(page(received).partition(b"\r\n\r\n")[2])
+        hits = answer["hits"] | ({} if total is None else {"total": total})
+        return ok(
+            json.dumps(answer | {"hits": hits, "aggregations": {"n": {"value": 100}}, "ext": {"own": 1}}).encode()
+        )
+
+    fake.answer = with_total
+    whole = client.post("/pages/_search", json=cat_search(10, section={"details": True})).get_json()["hits"]["hits"]
+    relevance = {hit["_id"]: hit["_rerank"]["relevance"] for hit in whole}
+    section = {"min_relevance": min(relevance["3"], relevance["8"])}
+    kept = [hit["_id"] for hit in whole if hit["_id"] in ("3", "8")]
+    pages = [
+        client.post("/pages/_search", json=cat_search(size, **{"from": start}, section=section)).get_json()
+        for start, size in ((0, 50), (0, 1), (1, 1), (2, 10), (10, 10), (40, 10))
+    ]
+    assert [[hit["_id"] for hit in answer["hits"]["hits"]] for answer in pages] == [
+        kept,
+        kept[:1],
+        kept[1:],
+        [],
+        [],
+        [],
+    ]
+    for answer in pages:
+        assert answer["ext"] == {"own": 1, "rerank": {"no_good_answer": False, "n_cut": 8}}
+        shown = answer["hits"].get("total")
+        assert shown == ({"value": 2, "relation": "eq"} if isinstance(total, dict) else None if total is None else 2)
+        assert answer["aggregations"] == {"n": {"value": 100}}
+    everything = client.post("/pages/_search", json=cat_search(20, section={"min_relevance": 0})).get_json()
+    assert len(everything["hits"]["hits"]) == 20  # with those behind the window
+    assert everything["hits"].get("total") == total
+    assert everything["ext"]["rerank"] == {"no_good_answer": False, "n_cut": 0}
+    nothing = client.post("/pages/_search", json=cat_search(10, section={"min_relevance": 1})).get_json()
+    assert nothing["hits"]["hits"] == []
+    assert nothing["hits"]["max_score"] is None
+    assert nothing["ext"]["rerank"] == {"no_good_answer": True, "n_cut": 10}
+
+
+def test_of_a_multi_search_each_answer_says_it_for_itself(client: FlaskClient, fake: FakeEngine) -> None:
+    page = fake.answer
+
+    def both(received: Received) -> bytes:
+        lines = received.body.splitlines()[1::2]
+        answers = [json.loads(page(replace(received, body=line)).partition(b"\r\n\r\n")[2]) for line in lines]
+        return ok(json.dumps({"took": 1, "responses": answers}).encode())
+
+    fake.answer = both
+    lines = ["{}", json.dumps(cat_search(10, section={"min_relevance": 1})), "{}", json.dumps(cat_search(10))]
+    answer = client.post("/pages/_msearch", data="\n".join([*lines, ""]), content_type="application/x-ndjson")
+    first, second = answer.get_json()["responses"]
+    assert first["ext"] == {"rerank": {"no_good_answer": True, "n_cut": 10}}
+    assert (len(first["hits"]["hits"]), len(second["hits"]["hits"]), "ext" in second) == (0, 10, False)
+
+
+def test_where_the_engines_order_stays_all_its_hits_do(client: FlaskClient) -> None:
+    body = cat_search(50, section={"min_relevance": 1, "query_context": {"query_text": "xyzzy"}})
+    answer = client.post("/pages/_search", json=body)
+    assert answer.headers["X-Rerank-Reason"] == "unknown_words"
+    assert len(answer.get_json()["hits"]["hits"]) == 50
 
 
 def test_with_the_whole_share_the_engines_order_stays(client: FlaskClient) -> None:

@@ -73,6 +73,18 @@ def test_a_page_holds_the_best_of_both_and_says_which_is_whose(client: FlaskClie
         assert rest[:3] == picked  # each order's best that the other had not picked
 
 
+def test_what_is_left_out_is_so_in_both_orders(client: FlaskClient) -> None:
+    page = search(client, size=len(TEXTS), ext={"rerank": {"details": True}}).get_json()["hits"]["hits"]
+    relevance = {hit["_id"]: hit["_rerank"]["relevance"] for hit in page}
+    cats = [f"d{n}" for n, text in enumerate(TEXTS) if "cat" in text]
+    least = min(relevance[doc_id] for doc_id in cats)
+    assert [doc_id for doc_id, value in relevance.items() if value >= least and doc_id not in cats] == []
+    answer = search(client, size=len(TEXTS), ext={"rerank": {"min_relevance": least}})
+    said = answer.get_json()["ext"]["rerank"]
+    assert sorted(ids(answer)) == sorted(cats)
+    assert (len(said["teams"]), said["n_cut"], said["no_good_answer"]) == (8, 16, False)
+
+
 def test_scores_never_rise(client: FlaskClient) -> None:
     hits = search(client, size=len(TEXTS)).get_json()["hits"]
     scores = [hit["_score"] for hit in hits["hits"]]

@@ -1,0 +1,164 @@
+"""Says how likely a re-ranked candidate is to be what was meant: a probability, from what the ranking knows of it.
+
+It is the logistic function of a weighted sum of five features, fitted on judged queries (`papers.studies.relevance`).
+It is computed when somebody asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.base.errors import WrongParameter
+from reranker.ranking.corrections import CORRECTED_METHOD, Corrections, order_distance
+from reranker.ranking.query import Query
+from reranker.text.bags import BagOfWords
+from reranker.text.idf import DocumentFrequencies
+
+if TYPE_CHECKING:
+    from reranker.ranking.ranked import RankedDocument, Reranking
+
+
+Held = Callable[[], NDArray[np.float64]]
+"""Finds `held_shares` of the candidates, where somebody asks for their relevance."""
+
+
+class Weights(NamedTuple):
+    """Of the features, in their order (`features`), and what is added to their sum."""
+
+    held: float
+    cosine: float
+    distance: float
+    behind: float
+    lead: float
+    constant: float
+
+
+# Of queries that a sentence encoder reads, and of others; from `python -m papers.studies.relevance`.
+WITH_ENCODER = Weights(2.72, 4.24, -2.94, 2.61, 4.51, -2.06)
+WITHOUT_ENCODER = Weights(0.86, 0.0, -8.78, 2.83, 2.98, 4.56)
+
+NO_GOOD_ANSWER = 0.1
+"""Below it a first hit is no good answer."""
+
+# No search is surer of a hit than this: the probabilities are right to some hundredths.
+_SUREST = 0.99
+# The largest there is, for a candidate without a known word.
+_FAR = 1.5
+
+
+def check_min_relevance(least: float | None, method: str) -> None:
+    """Raises WrongParameter where it is not None and not 0 to 1, or the method gives no relevance."""
+    if least is None:
+        return
+    if not 0 <= least <= 1:
+        raise WrongParameter(f"min_relevance is {least}; give 0 to 1, or leave it out for all hits")
+    if method != CORRECTED_METHOD:
+        raise WrongParameter(f"min_relevance needs the method {CORRECTED_METHOD!r}, and this is by {method!r}")
+
+
+def held_shares(
+    query: Query, candidates: Sequence[tuple[BagOfWords, str]], frequencies: DocumentFrequencies | None
+) -> NDArray[np.float64]:
+    """The share of the query's words that each candidate holds, by idf, 0 to 1; NaN for one in another language.
+
+    Args:
+        candidates: bags, each with its language.
+        frequencies: as `QueryStems.idf` takes them.
+    """
+    found = np.full(len(candidates), np.nan)
+    is_own = np.array([language == query.language for _, language in candidates], dtype=bool)
+    if not is_own.any():
+        return found
+    counts, held = query.stems.counts_in([bag for bag, language in candidates if language == query.language])
+    weights = query.stems.n_times * query.stems.idf(counts, held, frequencies)
+    if not weights.any():  # each word stands in every document
+        weights = query.stems.n_times
+    found[is_own] = (counts > 0) @ weights / weights.sum()
+    return found
+
+
+class Relevance:
+    """The relevance of n candidates of one query, and what it is computed from.
+
+    Args:
+        held: see there.
+        cosines: (n,) with the encoded query; NaN for a candidate without a known word. None where it is not encoded.
+        distances: (n,) of the transport.
+        scores: (n,).
+    """
+
+    def __init__(
+        self,
+        held: Held,
+        cosines: NDArray[np.float64] | None,
+        distances: NDArray[np.float64],
+        corrections: Corrections,
+        scores: NDArray[np.float64],
+    ) -> None:
+        self._held = held
+        self._cosines = cosines
+        self._distances = distances
+        self._corrections = corrections
+        self._scores = scores
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        """(n,) from .01 to .99; NaN for one in another language than the query's, which nothing is fitted for."""
+        *weights, constant = WITHOUT_ENCODER if self._cosines is None else WITH_ENCODER
+        logistic = 1.0 / (1.0 + np.exp(-(self.features() @ np.array(weights) + constant)))
+        found: NDArray[np.float64] = np.clip(logistic, 1.0 - _SUREST, _SUREST)
+        return found
+
+    def features(self) -> NDArray[np.float64]:
+        """(n, 5), the same for all sizes of an index:
+
+        - held: the share of the query's words that the candidate holds, by idf
+        - cosine: of the encoded query and the candidate's nBOW embedding; 0 where there is none
+        - distance: what transport says of it, with its correction; 1.5 without a known word
+        - behind: its score, less the best one: 0 or less
+        - lead: of the best one, its score less the next; 0 for the others
+        """
+        n = len(self._scores)
+        moves = self._corrections
+        distances = order_distance(self._distances, moves.unknown_share, moves.offset)
+        lead = np.zeros(n)
+        if n > 1:
+            best = int(np.argmax(self._scores))
+            lead[best] = self._scores[best] - np.delete(self._scores, best).max()
+        return np.column_stack(
+            [
+                self._held(),
+                np.zeros(n) if self._cosines is None else np.nan_to_num(self._cosines),
+                np.where(np.isfinite(distances), distances, _FAR),
+                self._scores - self._scores.max(initial=0.0),
+                lead,
+            ]
+        )
+
+
+def cut(reranking: Reranking, least: float | None) -> Reranking:
+    """Leaves out the documents with less relevance, and ranks the others anew; those of which nothing is known stay.
+
+    Args:
+        least: 0 to 1; None leaves out none.
+    """
+    if least is None:
+        return reranking
+    kept = [each for each in reranking.documents if each.relevance is None or each.relevance >= least]
+    ranked = [replace(each, reranked_rank=rank) for rank, each in enumerate(kept, start=1)]
+    return replace(reranking, documents=ranked, n_cut=len(reranking.documents) - len(kept))
+
+
+def has_no_good_answer(documents: Sequence[RankedDocument]) -> bool | None:
+    """Whether the first of the documents is not relevant enough for an answer, or there is none; None where its
+    relevance is not known."""
+    if not documents:
+        return True
+    first = documents[0].relevance
+    return None if first is None else first < NO_GOOD_ANSWER

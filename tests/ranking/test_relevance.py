@@ -1,0 +1,137 @@
+"""How likely a candidate is to be what was meant: features by hand, and what is left out by it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from reranker import Reranker
+from reranker.base.errors import WrongParameter
+from reranker.embeddings import Embeddings
+from reranker.ranking.ranked import RankedDocuments, Reranking
+from reranker.ranking.relevance import (
+    NO_GOOD_ANSWER,
+    WITH_ENCODER,
+    WITHOUT_ENCODER,
+    check_min_relevance,
+    cut,
+    has_no_good_answer,
+    held_shares,
+)
+from reranker.text.idf import DocumentFrequencies
+from tests.support.tiny import tiny_embeddings
+
+# By Lucene's formula, with 100 documents: 4 hold cat, 49 hold dog.
+CAT, DOG = math.log(1 + 96.5 / 4.5), math.log(1 + 51.5 / 49.5)
+
+
+@pytest.fixture(scope="module")
+def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
+    return tiny_embeddings(tmp_path_factory.mktemp("tiny") / "embeddings")
+
+
+def ranked(
+    embeddings: Embeddings, query: str, texts: list[str], scores: list[float] | None, method: str = "auto"
+) -> Reranking:
+    reranker = Reranker(embeddings)
+    candidates = [(embeddings.bag(text, "en"), "en") for text in texts]
+    given = None if scores is None else np.array(scores)
+    return reranker.rerank_bags(reranker.query(query, "en"), candidates, method, first_stage_scores=given)
+
+
+def features(reranking: Reranking) -> np.ndarray:
+    """In the order of the ranking."""
+    documents = reranking.documents
+    assert isinstance(documents, RankedDocuments)
+    assert documents.reasons.relevance is not None
+    return documents.reasons.relevance.features()[documents.order]
+
+
+def test_a_candidate_holds_the_share_of_the_querys_words_by_idf(embeddings: Embeddings) -> None:
+    ids = [embeddings.term_id("en", word) for word in ("cat", "dog")]
+    order = np.argsort(ids)
+    frequencies = DocumentFrequencies(100, np.array(ids, np.int32)[order], np.array([4, 49], np.int32)[order])
+    texts = [("cat bread", "en"), ("dog dog", "en"), ("water", "en"), ("dog cat", "en"), ("chat", "fr")]
+    candidates = [(embeddings.bag(text, language), language) for text, language in texts]
+    query = Reranker(embeddings).query("cat dog", "en")
+    found = held_shares(query, candidates, frequencies)
+    assert found[:4] == pytest.approx([CAT / (CAT + DOG), DOG / (CAT + DOG), 0, 1])
+    assert math.isnan(found[4])  # by its words nothing is said of another language
+    assert np.isnan(held_shares(query, candidates[4:], frequencies)).all()
+
+
+def test_the_features_are_those_of_each_candidate_and_of_the_order(embeddings: Embeddings) -> None:
+    """Not scaled over the window: the distances are those of the transport."""
+    found = ranked(embeddings, "cat", ["cat", "dog", "qqq"], [3.0, 2.0, 1.0])
+    score = {one.index: one.score for one in found.documents}
+    rows = {one.index: row for one, row in zip(found.documents, features(found), strict=True)}
+    distance = {one.index: one.order_distance for one in found.documents}
+    assert rows[0] == pytest.approx([1, 0, 0, 0, score[0] - score[1]], abs=1e-6)
+    assert rows[1] == pytest.approx([0, 0, distance[1], score[1] - score[0], 0], abs=1e-6)
+    assert rows[2] == pytest.approx([0, 0, 1.5, score[2] - score[0], 0], abs=1e-6)  # without a known word
+
+
+def test_relevance_is_the_logistic_function_of_their_weighted_sum(embeddings: Embeddings) -> None:
+    found = ranked(embeddings, "cat", ["cat", "dog", "water"], [3.0, 2.0, 1.0])
+    for one, row in zip(found.documents, features(found), strict=True):
+        total = sum(weight * value for weight, value in zip(WITHOUT_ENCODER[:5], row, strict=True))
+        logistic = 1 / (1 + math.exp(-total - WITHOUT_ENCODER.constant))
+        assert one.relevance == pytest.approx(min(max(logistic, 0.01), 0.99), abs=5e-4)  # no hit is surer
+
+
+def test_more_evidence_is_never_less_relevance() -> None:
+    for weights in (WITH_ENCODER, WITHOUT_ENCODER):
+        assert min(weights.held, weights.behind, weights.lead) > 0
+        assert weights.distance < 0
+    assert WITH_ENCODER.cosine > 0
+    assert WITHOUT_ENCODER.cosine == 0
+
+
+def test_without_first_stage_scores_the_distance_tells_and_other_methods_tell_nothing(embeddings: Embeddings) -> None:
+    found = ranked(embeddings, "cat", ["water", "cat"], None)
+    assert [one.index for one in found.documents] == [1, 0]
+    first, second = (one.relevance for one in found.documents)
+    assert first is not None
+    assert second is not None
+    assert first > second
+    assert [one.relevance for one in ranked(embeddings, "cat", ["cat"], None, "nbow").documents] == [None]
+
+
+def test_what_has_less_relevance_is_left_out_and_the_others_are_ranked_anew(embeddings: Embeddings) -> None:
+    found = ranked(embeddings, "cat", ["water", "cat", "bread cat"], [3.0, 2.0, 1.0])
+    by_index = {one.index: one.relevance or 0.0 for one in found.documents}
+    least = (by_index[0] + min(by_index[1], by_index[2])) / 2
+    kept = cut(found, least)
+    assert by_index[0] < least
+    assert [(one.index, one.reranked_rank) for one in kept.documents] == [
+        (one.index, rank) for rank, one in enumerate((each for each in found.documents if each.index != 0), start=1)
+    ]
+    assert kept.n_cut == 1
+    assert cut(found, None) is found
+    everything = cut(found, 0.0)
+    assert (everything.documents, everything.n_cut) == (found.documents, 0)
+    unknown = ranked(embeddings, "cat", ["cat", "dog"], None, "nbow")
+    assert len(cut(unknown, 1.0).documents) == 2  # nothing is known of them
+
+
+def test_no_good_answer_is_a_first_hit_of_little_relevance_or_none(embeddings: Embeddings) -> None:
+    good = ranked(embeddings, "cat", ["cat", "water"], [2.0, 1.0])
+    assert has_no_good_answer(good.documents) is False
+    poor = ranked(embeddings, "cat", ["water", "bread"], [2.0, 2.0])
+    first = poor.documents[0].relevance
+    assert first is not None
+    assert has_no_good_answer(poor.documents) is (first < NO_GOOD_ANSWER)
+    assert has_no_good_answer(replace(good, documents=[]).documents) is True
+    assert has_no_good_answer(ranked(embeddings, "cat", ["cat"], None, "nbow").documents) is None
+
+
+@pytest.mark.parametrize(
+    ("least", "method", "told"), [(2, "auto", "0 to 1"), (-0.1, "auto", "0 to 1"), (0, "nbow", "'nbow'")]
+)
+def test_a_bound_that_cannot_be_is_refused(least: float, method: str, told: str) -> None:
+    with pytest.raises(WrongParameter, match=told):
+        check_min_relevance(least, method)
+    check_min_relevance(None, method)
