@@ -64,6 +64,21 @@ def test_both_orders_stand_side_by_side_with_a_line_for_each_hit(open_page: Open
     assert f"▲ {risen['first_stage_rank'] - risen['rank']}" in item.inner_text()
 
 
+def test_each_hit_says_how_likely_it_is_and_the_status_where_none_is(open_page: OpenPage, address: str) -> None:
+    page = open_page()
+    body = {"query": "cat water", "size": 100, "min_relevance": 0}
+    searched(page, "cat water")
+    answer = asked(address, "/v1/search", body)
+    first = answer["hits"][0]
+    percent = int(100 * first["relevance"] + 0.5)  # as Math.round does
+    assert f"{percent} % likely" in page.locator(f"#after li[data-id='{first['id']}']").inner_text()
+    assert answer["no_good_answer"] is ("probably no hit answers this" in page.locator("#status").inner_text())
+    page.route("**/v1/search", lambda route: route.fulfill(json=answer | {"no_good_answer": True}))
+    searched(page, "cat water")
+    expect(page.locator("#status")).to_contain_text("probably no hit answers this")
+    page.unroute("**/v1/search")
+
+
 def test_an_example_searches_when_it_is_clicked(open_page: OpenPage) -> None:
     page = open_page()
     expect(page.locator("#examples button")).to_have_count(5)

@@ -13,6 +13,8 @@ const MAX_WORDS_SHOWN = 8;
 const N_TRANSLATIONS_SHOWN = 3;
 const URL_NAMES = ["url", "link", "uri", "href"];
 
+export const NO_GOOD_ANSWER = "probably no hit answers this";
+
 // Why the engine's order stays, by the proxy's reason.
 const REASONS = {
   unknown_words: "no word of the query is known, so the engine’s order stays",
@@ -79,6 +81,7 @@ function readHit(hit, place, fields) {
     first_stage_score: details.first_stage_score ?? hit._score ?? 0,
     score_parts: details.score_parts ?? null,
     score_sources: details.score_sources ?? null,
+    relevance: details.relevance ?? undefined,
     without_known_word: details.without_known_word ?? false,
     isTranslated: details.translations !== undefined,
     highlighted: new Set(Object.values(hit.highlight ?? {}).flatMap((parts) => parts.flatMap(markedWords))),
@@ -134,5 +137,6 @@ function summary(answer, hits, headers, state) {
   else if (hits.length > 0) says.push(REASONS[reason] ?? `the engine’s order stays (${reason || "not re-ranked"})`);
   if (reason === "translated") says.push(`searched with translations${translated(answer.hits.hits[0]?._rerank?.translations)}`);
   says.push(`${answer.took} ms`);
+  if (answer.ext?.rerank?.no_good_answer) says.push(NO_GOOD_ANSWER);
   return says;
 }

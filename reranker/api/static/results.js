@@ -28,6 +28,11 @@ export function afterItem(hit, { judgment, onWhy, onJudge, isReranked, hasLangua
   const score = element("small", hit.score.toFixed(3));
   score.title = "score";
   rank.append(element("b", String(hit.rank)), mark(hit), score);
+  if (hit.relevance !== undefined) {
+    const relevance = element("small", `${Math.round(100 * hit.relevance)} % likely`);
+    relevance.title = "estimated probability that it is what was meant";
+    rank.append(relevance);
+  }
   const content = element("div", undefined, "content");
   const title = linkOrText("", hit.url, "title");
   const text = element("p", undefined, "snippet");

@@ -1,5 +1,5 @@
 // Searches an index and gives hits of one shape, whoever made the index.
-import { searchEngine } from "./engine_search.js";
+import { NO_GOOD_ANSWER, searchEngine } from "./engine_search.js";
 import { post } from "./service.js";
 import { searchBody } from "./state.js";
 
@@ -7,19 +7,22 @@ import { searchBody } from "./state.js";
 const FIRST_STAGES = { knn: "meaning", bm25: "words", hybrid: "words and meaning", translated: "translated words" };
 
 // { hits, isReranked, language, says: parts of the status line }; a hit has id, title, url, language, text, score, rank,
-// first_stage_rank, first_stage_score, score_parts, without_known_word and, in an index of ours, distance.
+// relevance, first_stage_rank, first_stage_score, score_parts, without_known_word and, in an index of ours, distance.
 export async function searchIndex(state, isOurs, signal) {
   return isOurs ? searchOurs(state, signal) : searchEngine(state, signal);
 }
 
 async function searchOurs(state, signal) {
-  const answer = await post("/v1/search", searchBody(state), signal);
+  // 0 leaves out none, and asks how likely each hit is.
+  const body = { ...searchBody(state), ...(state.method === "auto" && { min_relevance: 0 }) };
+  const answer = await post("/v1/search", body, signal);
   const isReranked = answer.method !== "none";
   const way = FIRST_STAGES[answer.first_stage];
   const found = `${answer.n_candidates} found${way ? ` by ${way}` : ""} (${answer.first_stage})`;
   const says = [isReranked ? `${found}, re-ranked (${answer.method})` : `${found}, not re-ranked`];
   says.push(`query read as ${languageName(answer.language)}`, `${Math.round(answer.took_ms.total)} ms`);
   if (answer.unknown_words.length > 0) says.push(`unknown words: ${answer.unknown_words.join(", ")}`);
+  if (answer.no_good_answer) says.push(NO_GOOD_ANSWER);
   return { hits: answer.hits, isReranked, language: answer.language, says };
 }
 
