@@ -9,11 +9,18 @@ rank in the vocabulary stands for the frequency, by Zipf's law. All parts but th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from ctypes import byref
 from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
 
 from reranker.embeddings.spelling import MAX_LETTERS, MIN_LETTERS, Spellings
-from reranker.embeddings.vocabulary import Vocabulary
+from reranker.embeddings.vocabulary import Vocabulary, language_seed
+from reranker.native import text as native
+from reranker.native.library import address
 from reranker.text.stems import stem
 
 # A term of three letters is often a fragment or a name. As a part it must be one of the most frequent terms: of German
@@ -63,6 +70,11 @@ COMPOUNDING = {
 }
 
 
+def _end_to_end(pairs: Iterable[tuple[str, str]]) -> NDArray[np.uint8]:
+    """Texts for C, each with a 0 behind it."""
+    return np.frombuffer("".join(f"{text}\0" for pair in pairs for text in pair).encode(), np.uint8)
+
+
 class Compounds:
     """Splits words of one language by the terms of a vocabulary. Threads may share it.
 
@@ -80,6 +92,16 @@ class Compounds:
         self._respelled = re.compile("|".join(self.signs)) if self.signs else None
         n_frequent = int(_FREQUENT_SHARE * len(self._term_ids))
         self._last_frequent = int(self._term_ids[n_frequent - 1]) if n_frequent else _NONE
+        self._texts = [_end_to_end(self._rules.links), _end_to_end(self._rules.spellings)]  # to which the struct points
+        self._struct = native.CompoundingStruct(
+            vocabulary.struct,
+            vocabulary.languages.index(language),
+            address(self._term_ids),
+            len(self._term_ids),
+            self._last_frequent,
+            *(value for text in self._texts for value in (address(text), len(text))),
+            language_seed(language),
+        )
 
     def respelled(self, word: str) -> int | None:
         """The id of the term that is the word with `ä` for `ae` and so on, or with `ae` for `ä`; None if none is."""
@@ -102,46 +124,32 @@ class Compounds:
 
     def _split(self, word: str, stemmed: str) -> tuple[int, ...]:
         """Two to four parts; none if there is no split."""
-        # By the place where the next part begins: the product of the ranks of the parts before it, and these parts.
-        begun: dict[int, tuple[int, tuple[int, ...]]] = {0: (1, ())}
-        for _ in range(_MAX_PARTS - 1):
-            longer: dict[int, tuple[int, tuple[int, ...]]] = {}
-            for start, (product, parts) in begun.items():
-                for end in range(start + _LEAST_LETTERS, len(word) - _LEAST_LETTERS + 1):
-                    found = self._before(word[start:end], word[end:])
-                    if found != _NONE:
-                        split = product * self._rank(found), (*parts, found)
-                        longer[end] = min(split, longer.get(end, split))
-            begun = longer
-            for last in (self._exact, self._inflected):
-                whole = [
-                    (product * self._rank(found), (*parts, found))
-                    for start, (product, parts) in begun.items()
-                    # What the stemmer cuts is an ending and no part: `televisiokana|villa` stems to `televisiokanav`.
-                    if len(stemmed) - start >= _LEAST_LETTERS
-                    and (found := last(word[start:], stemmed[start:])) != _NONE
-                ]
-                if whole:
-                    return min(whole)[1]
-        return ()
-
-    def _before(self, form: str, rest: str) -> int:
-        """The term of a part that has this form where `rest` follows."""
-        found = self._find(form, len(form))
-        if found != _NONE:
-            return found
-        for cut, restored in self._rules.links:
-            n_letters = len(form) - len(cut)
-            # The same letters as follow are an ending of the word, not of its part: `gelt|enden` is not `gelten|enden`.
-            if n_letters < _LEAST_LETTERS or not form.endswith(cut) or (restored and rest.startswith(restored)):
-                continue
-            other = self._find(form[:n_letters] + restored, n_letters)
-            if other != _NONE and (found == _NONE or other < found):
-                found = other
-        return found
-
-    def _exact(self, form: str, _stemmed: str) -> int:
-        return self._find(form, len(form))
+        encoded = word.encode("utf-8", "surrogatepass")
+        n_begun, whole = np.empty(_MAX_PARTS - 1, np.int64), np.empty(_MAX_PARTS, np.int32)
+        ends = np.empty((_MAX_PARTS - 1, MAX_LETTERS + 1), np.int32)
+        parts = np.empty((*ends.shape, _MAX_PARTS - 1), np.int32)
+        n_parts = native.split_word(
+            byref(self._struct), encoded, len(encoded), len(stemmed),
+            address(n_begun), address(ends), address(parts), address(whole),
+        )  # fmt: skip
+        # C ends where the last part is a term. After fewer parts, it may be an inflected one.
+        inflected: dict[int, int] = {}
+        for n_before in range(1, n_parts - 1 if n_parts else _MAX_PARTS):
+            found: list[tuple[int, tuple[int, ...]]] = []
+            begun = slice(int(n_begun[n_before - 1]))
+            for start, before in zip(
+                ends[n_before - 1, begun].tolist(), parts[n_before - 1, begun, :n_before].tolist(), strict=True
+            ):
+                if len(stemmed) - start < _LEAST_LETTERS:
+                    continue
+                if start not in inflected:
+                    inflected[start] = self._inflected(word[start:], stemmed[start:])
+                if inflected[start] != _NONE:
+                    split = *before, inflected[start]
+                    found.append((prod(map(self._rank, split)), split))
+            if found:
+                return min(found)[1]
+        return tuple(whole[:n_parts].tolist())
 
     def _inflected(self, form: str, stemmed: str) -> int:
         found = self._by_stem(form, stemmed)

@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from reranker.embeddings.compounds import COMPOUNDING, Compounds
 from reranker.embeddings.detection import guess_and_tie
 from reranker.ranking.explanation import explain
 from reranker.ranking.lexical import lexical_scores
@@ -219,3 +222,64 @@ def test_a_document_lacks_a_compound_of_its_language_if_it_lacks_a_part(placed):
 def test_a_compound_tells_the_language_of_a_query_whose_words_tie(store):
     # `on` is a stop word in both languages, and a term in English.
     assert guess_and_tie("tulostimessa on paperitukos", store, ("en",)) == ("fi", False)
+
+
+class Definition(Compounds):
+    """Splits words as they are split in C, step by step."""
+
+    def _split(self, word: str, stemmed: str) -> tuple[int, ...]:
+        """Two to four parts; none if there is no split."""
+        # By the place where the next part begins: the product of the ranks of the parts before it, and these parts.
+        begun: dict[int, tuple[int, tuple[int, ...]]] = {0: (1, ())}
+        for _ in range(3):
+            longer: dict[int, tuple[int, tuple[int, ...]]] = {}
+            for start, (product, parts) in begun.items():
+                for end in range(start + 3, len(word) - 3 + 1):
+                    found = self._before(word[start:end], word[end:])
+                    if found != NONE:
+                        split = product * self._rank(found), (*parts, found)
+                        longer[end] = min(split, longer.get(end, split))
+            begun = longer
+            for last in (self._exact, self._inflected):
+                whole = [
+                    (product * self._rank(found), (*parts, found))
+                    for start, (product, parts) in begun.items()
+                    # What the stemmer cuts is an ending and no part: `televisiokana|villa` stems to `televisiokanav`.
+                    if len(stemmed) - start >= 3 and (found := last(word[start:], stemmed[start:])) != NONE
+                ]
+                if whole:
+                    return min(whole)[1]
+        return ()
+
+    def _before(self, form: str, rest: str) -> int:
+        """The term of a part that has this form where `rest` follows."""
+        found = self._find(form, len(form))
+        if found != NONE:
+            return found
+        for cut, restored in COMPOUNDING[self._language].links:
+            n_letters = len(form) - len(cut)
+            # The same letters as follow are an ending of the word, not of its part: `gelt|enden` is not `gelten|enden`.
+            if n_letters < 3 or not form.endswith(cut) or (restored and rest.startswith(restored)):
+                continue
+            other = self._find(form[:n_letters] + restored, n_letters)
+            if other != NONE and (found == NONE or other < found):
+                found = other
+        return found
+
+    def _exact(self, form: str, _stemmed: str) -> int:
+        return self._find(form, len(form))
+
+
+NONE = -1
+LINKS = [ending for rules in COMPOUNDING.values() for link in rules.links for ending in link]
+PIECES = [*(word for words in WORDS.values() for word in words), *LINKS, *"aäåæeøuüßsx", "ae", "ue", "oe", "aa"]
+
+
+@pytest.mark.parametrize("language", COMPOUNDING)
+@given(pieces=st.lists(st.sampled_from(PIECES), min_size=1, max_size=5))
+def test_words_are_split_as_they_are_defined_to_be(store, language, pieces):
+    word = "".join(pieces)
+    compiled, defined = (
+        of_kind(store.vocabulary, store._stand_ins.spellings, language) for of_kind in (Compounds, Definition)
+    )
+    assert compiled.parts(word) == defined.parts(word)

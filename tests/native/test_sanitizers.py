@@ -29,6 +29,7 @@ OF_EACH_LEVEL = (
 # These do not depend on the level.
 OF_ALL_LEVELS = (
     "tests/base/test_raw_json.py",
+    "tests/embeddings/test_compounds.py",
     "tests/ingest/embeddings/test_sparse_rows.py",
     "tests/ranking/test_feedback.py",
     "tests/ranking/test_neighbours.py",

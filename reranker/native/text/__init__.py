@@ -114,6 +114,23 @@ class WordsStruct(ctypes.Structure):
     )
 
 
+class CompoundingStruct(ctypes.Structure):
+    """As of `compounds.c`; its pairs of texts are an address and a length each."""
+
+    _fields_ = (
+        ("terms", VocabularyStruct),
+        ("place", _Integer),
+        ("ids", _Address),
+        ("n_ids", _Integer),
+        ("last_frequent", _Integer),
+        ("links", _Address),
+        ("n_link_bytes", _Integer),
+        ("spellings", _Address),
+        ("n_spelling_bytes", _Integer),
+        ("seed", ctypes.c_uint32),
+    )
+
+
 class BagsStruct(ctypes.Structure):
     """As of `read_texts.c`."""
 
@@ -131,3 +148,4 @@ read_texts = declare("read_texts", "pppqppppp", "q")
 find_first_words = declare("find_first_words", "ppqpppppp")
 count_bags = declare("count_bags", "pqppqppqppp")
 near_terms = declare("near_terms", "ppqqpqpq", "q")
+split_word = declare("split_word", "ppqqpppp", "q")

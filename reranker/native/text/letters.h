@@ -134,6 +134,16 @@ static inline int is_between_letters(const struct span *text, const uint8_t *at,
     return (last.flags & WORDLIKE) && (following.flags & WORDLIKE);
 }
 
+/* Whether bytes hold any of some texts, each of which has a 0 behind it. */
+static inline bool has_any(const char *texts, int64_t n_text_bytes, const uint8_t *bytes, int64_t n) {
+    for (const char *text = texts; text < texts + n_text_bytes; text += strlen(text) + 1) {
+        const int64_t n_text = (int64_t)strlen(text);
+        for (int64_t k = 0; k + n_text <= n; k++)
+            if (bytes[k] == (uint8_t)*text && memcmp(bytes + k, text, (size_t)n_text) == 0) return true;
+    }
+    return false;
+}
+
 static inline bool is_l(const uint8_t *at) { return (*at | 0x20) == 'l'; }
 
 /* Whether a raised dot joins two l. */

@@ -22,7 +22,7 @@ struct language {
     const int32_t *others; /* languages whose term of the same spelling stands for a word, the first of them first */
     int64_t n_others;
     int64_t has_nearest; /* whether the nearest spelling does, after these */
-    const uint8_t *signs; /* letters, each with a 0 behind it */
+    const char *signs; /* letters, each with a 0 behind it */
     int64_t n_sign_bytes;
     uint64_t spelling_offset;
     const uint32_t *changes; /* (SHORT + 1,) by a word's length: what turns its CRC-32 into that from `seed` */
@@ -82,19 +82,9 @@ struct look_ups {
     struct key keys[TOGETHER];
 };
 
-static bool has_sign(const struct language *language, const struct key *key) {
-    const char *sign = (const char *)language->signs, *end = sign + language->n_sign_bytes;
-    for (; sign < end; sign += strlen(sign) + 1) {
-        const int64_t n = (int64_t)strlen(sign);
-        for (int64_t k = 0; k + n <= key->n; k++)
-            if (memcmp(key->bytes + k, sign, (size_t)n) == 0) return true;
-    }
-    return false;
-}
-
 /* What stands for a word that is no term itself, but those for which Python is asked. */
 static int32_t find_own_stand_in(const struct reader *reader, const struct language *language, const struct key *key) {
-    if (has_sign(language, key)) return NONE;
+    if (has_any(language->signs, language->n_sign_bytes, key->bytes, key->n)) return NONE;
     for (int64_t k = 0; k < language->n_others; k++) {
         const struct key other = key_of(&reader->languages[language->others[k]], key->bytes, key->n);
         const int32_t found = find_term(&reader->terms, &other);
