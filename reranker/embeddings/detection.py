@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
@@ -122,10 +122,17 @@ def _break_tie(words: _FirstWords, embeddings: Embeddings, preferred: Sequence[s
     term_ids = {language: words.term_ids(language) for language in embeddings.languages}
     n_known = {language: int(np.count_nonzero(found != NONE)) for language, found in term_ids.items()}
     if not any(n_known.values()):
-        n_known = {language: _n_with_stand_ins(words, language, embeddings, 1) for language in n_known}
+        n_known = {
+            language: sum(len(terms) > 0 for terms in _stand_ins(words, language, found, embeddings))
+            for language, found in term_ids.items()
+        }
     best = _most(n_known)
     if len(best) > 1:
-        best = _most({language: _n_with_stand_ins(words, language, embeddings, 2) for language in best})
+        n_split = {
+            language: sum(len(terms) > 1 for terms in _stand_ins(words, language, term_ids[language], embeddings))
+            for language in best
+        }
+        best = _most(n_split)
     if len(best) == 1:
         return best[0], False
     for language in preferred:
@@ -139,10 +146,17 @@ def _most(numbers: Mapping[str, int]) -> list[str]:
     return [language for language, n in numbers.items() if n == max(numbers.values())]
 
 
-def _n_with_stand_ins(words: _FirstWords, language: str, embeddings: Embeddings, least: int) -> int:
-    """The number of the first words for which at least so many terms of the language stand."""
-    first = words.tokens(language, _MAX_INFLECTED_TOKENS)
-    return sum(len(embeddings.stand_ins(language, token)) >= least for token in first)
+def _stand_ins(
+    words: _FirstWords, language: str, term_ids: NDArray[np.int32], embeddings: Embeddings
+) -> Iterator[tuple[int, ...]]:
+    """The terms that stand for each of the first words that is no term of the language itself.
+
+    Args:
+        term_ids: of the words in the language.
+    """
+    unknown = np.flatnonzero(term_ids[:_MAX_INFLECTED_TOKENS] < 0).tolist()
+    first = words.tokens(language, _MAX_INFLECTED_TOKENS) if unknown else ()
+    return (embeddings.stand_ins(language, first[place]) for place in unknown)
 
 
 def _rarity(term_ids: NDArray[np.int32], vocabulary: NDArray[np.int64]) -> float:
