@@ -28,10 +28,9 @@ class StemKeys:
     def of_terms(self, term_ids: NDArray[np.int32]) -> NDArray[np.uint64]:
         """(n,) keys of (n,) terms."""
         found: NDArray[np.uint64] = self._keys[term_ids]
-        missing = np.unique(term_ids[found == _NOT_STEMMED])
-        if not len(missing):
+        if found.all():
             return found
-        for term_id in missing.tolist():
+        for term_id in set(term_ids[found == _NOT_STEMMED].tolist()):
             language, term = self._vocabulary.term(term_id)
             self._keys[term_id] = self.of_word(term, language)
         found = self._keys[term_ids]

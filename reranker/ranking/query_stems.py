@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,15 +54,17 @@ class QueryStems:
         terms of the bags that have one of these stems."""
         term_ids = np.concatenate([bag.term_ids for bag in bags])
         places, is_hit = self._places_of(term_ids)
-        rows = np.repeat(np.arange(len(bags)), [len(bag) for bag in bags])
-        counts = np.zeros((len(bags), len(self)))
+        hits = is_hit.nonzero()[0]
+        rows = np.array(list(accumulate(map(len, bags)))).searchsorted(hits, "right")
+        occurrences = np.concatenate([bag.counts for bag in bags])[hits]
+        cells = np.bincount(rows * len(self) + places[hits], occurrences, len(bags) * len(self))
+        counts = cells.reshape(len(bags), len(self)).astype(np.float64, copy=False)
         if self._unknown:
             for row, bag in enumerate(bags):
                 held = () if bag.unknown_hashes is None else set(bag.unknown_hashes.tolist())
                 for hashed, place in self._unknown:
                     counts[row, place] += hashed in held
-        np.add.at(counts, (rows[is_hit], places[is_hit]), np.concatenate([bag.counts for bag in bags])[is_hit])
-        return counts, term_ids[is_hit]
+        return counts, term_ids[hits]
 
     def idf(
         self, counts: NDArray[np.float64], held: NDArray[np.int32], frequencies: DocumentFrequencies | None
@@ -73,7 +76,7 @@ class QueryStems:
             frequencies: of the documents in the query's language. Where there are none, Zipf's law estimates the idf
                 from the place of a term in the vocabulary, which begins with the most frequent terms.
         """
-        forms = np.unique(np.concatenate([held, self.term_ids]))
+        forms = np.array(sorted({*held.tolist(), *self.term_ids.tolist()}), np.int32)
         places, _ = self._places_of(forms)
         if frequencies is None:
             return _zipf_idf(forms, places, len(self), self._vocabulary.term_ids(self._language))
