@@ -1,8 +1,8 @@
 """Reads bilingual dictionaries, in FreeDict's dictd format or in TSV, as pairs of words and as aligned units.
 
 dictd   `freedict-fin-eng.index` with `freedict-fin-eng.dict.dz` beside it, or their folder
-TSV     a word, a tab and its translation on each line, plain or gzipped; further columns are ignored. In a line without
-        a tab the first blank is the separator, as in MUSE's dictionaries.
+TSV     a word, a tab and its translation on each line, plain or compressed; further columns are ignored. In a line
+        without a tab the first blank is the separator, as in MUSE's dictionaries.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import NamedTuple
 import regex
 
 from ingest.embeddings.dictd import read_entries
-from ingest.embeddings.streams import open_file
 from ingest.embeddings.units import Unit
+from ingest.files.lines import lines, open_file
 from reranker.base.errors import BadInput
 from reranker.text.tokens import letter_tokens
 
@@ -72,8 +72,8 @@ def read_entries_of(dictionary: Dictionary) -> Iterator[Translations]:
     """The headwords with their translations, as a stream; a headword may occur several times.
 
     Raises:
-        NotFound: there is no such file.
-        BadInput: the file is empty, damaged (the message names the line), or not in one of the formats.
+        BadInput: the file cannot be opened, is empty or damaged (the message names the line), or is not in one of the
+            formats.
     """
     empty = True
     for entry in _entries(dictionary.path):
@@ -90,7 +90,9 @@ def _entries(path: Path) -> Iterator[Translations]:
             yield Translations(headword, senses_of(text))
         return
     with open_file(path) as file:
-        for number, line in file.lines():
+        for number, line, error in lines(file):
+            if error is not None:
+                raise BadInput(f"{path}, line {number}: {error}")
             if line.strip():
                 yield _pair_of_line(line, f"{path}, line {number}")
 
@@ -99,7 +101,7 @@ def read_pairs(dictionary: Dictionary) -> Iterator[Pair]:
     """The pairs of single words. Phrases, suffixes (`-ssa`) and words that the tokenizer drops are skipped.
 
     Raises:
-        NotFound, BadInput: as `read_entries_of`.
+        BadInput: as `read_entries_of`.
     """
     for headword, senses in read_entries_of(dictionary):
         term = _one_term(headword, dictionary.language)
@@ -115,7 +117,7 @@ def dictionary_units(dictionary: Dictionary) -> Iterator[Unit]:
     """Texts for training: each sense of a headword is a group of two units that belong to no document.
 
     Raises:
-        NotFound, BadInput: as `read_entries_of`.
+        BadInput: as `read_entries_of`.
     """
     number = 0
     for headword, senses in read_entries_of(dictionary):

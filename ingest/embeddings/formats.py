@@ -45,11 +45,10 @@ def inspect(path: Path, member: str | None = None) -> VectorFormat:
         member: the file in a zip archive with several files.
 
     Raises:
-        NotFound: there is no such file.
-        BadEmbeddings: the file has an unknown format.
+        BadInput: the file cannot be opened.
+        BadEmbeddings: it has an unknown format.
     """
-    with open_file(path, member) as file:
-        sample = file.sample(_SAMPLE_BYTES)
+    sample = _sample(path, member)
     if not sample:
         raise BadEmbeddings(f"{path} is empty; fetch it again")
     if sample.startswith(_FASTTEXT_MODEL_MAGIC):
@@ -60,6 +59,28 @@ def inspect(path: Path, member: str | None = None) -> VectorFormat:
         return VectorFormat(_WITHOUT_HEADER, _checked_dim(path, _n_numbers(first)), None)
     n_rows, dim = header
     return VectorFormat(_kind(dim, rest), _checked_dim(path, dim), n_rows)
+
+
+def _sample(path: Path, member: str | None) -> bytes:
+    """The first bytes; fewer if the file ends or is damaged before. (Reading it later gives an error with the line.)
+
+    Raises:
+        BadEmbeddings: not even one complete line can be read.
+    """
+    found = b""
+    with open_file(path, member) as file:
+        try:
+            while len(found) < _SAMPLE_BYTES and (part := file.read1(_SAMPLE_BYTES - len(found))):
+                found += part
+        except OSError as error:
+            if b"\n" not in found:
+                raise damaged(path, error) from error
+    return found
+
+
+def damaged(path: Path, error: OSError) -> BadEmbeddings:
+    """The error of a file that cannot be read to its end."""
+    return BadEmbeddings(f"{path}: the file is truncated or damaged ({error}); fetch it again")
 
 
 def _header(line: bytes) -> tuple[int, int] | None:
@@ -102,7 +123,7 @@ def _checked_dim(path: Path, dim: int) -> int:
     if not 1 <= dim <= MAX_DIM:
         raise BadEmbeddings(
             f"{path}, line 1: not an embedding of 1 to {MAX_DIM:,} dimensions ({dim} numbers); give word2vec text or "
-            "binary, GloVe, fastText .vec, MUSE or Numberbatch, plain, gzipped or zipped"
+            "binary, GloVe, fastText .vec, MUSE or Numberbatch, plain or compressed"
         )
     return dim
 

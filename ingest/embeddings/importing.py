@@ -35,9 +35,8 @@ def import_embeddings(
             usually have frequent words first.
 
     Raises:
-        NotFound: a file is missing.
         UnknownLanguage: Sinkrank does not know a language.
-        BadInput: the output exists, no file was given, or a language is missing.
+        BadInput: the output exists, no file was given, a file cannot be opened, or a language is missing.
         BadEmbeddings: a file cannot be read (the message names the line and the cure), or the files have different
             dimensions.
     """
@@ -50,21 +49,18 @@ def import_embeddings(
     formats = [inspect(source.path, source.member) for source in sources]
     _check_same_dim(sources, formats)
     selection = Selection(max_terms_per_language)
-    total = sum(source.path.stat().st_size for source in sources)
-    done = 0
     described = _described(sources, formats)
     with EmbeddingsWriter(output, dim=formats[0].dim, source=described, replace=replace) as writer:
         for source, file_format in zip(sources, formats, strict=True):
             selection.begin(source)
             for block in read_blocks(source.path, file_format, selection.selects, source.member):
                 _append(writer, selection.take(), block)
-                progress(done + block.position, total, f"importing {source.path.name}")
+                progress(block.n_rows, file_format.n_rows, f"importing {source.path.name}")
                 if selection.is_full:
                     break
             selection.end()
-            done += source.path.stat().st_size
         writer.commit()
-    progress(total, total, "imported")
+    progress(1, 1, "imported")
     return EmbeddingsSummary.of(Embeddings.open(output), started, selection.skipped, selection.warnings)
 
 

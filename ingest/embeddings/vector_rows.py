@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.embeddings.formats import BINARY, BYTE_ORDER_MARK, MAX_WORD_BYTES, VectorFormat, is_number, quoted
-from ingest.embeddings.streams import EmbeddingsFile, open_file
+from ingest.embeddings.formats import BINARY, MAX_WORD_BYTES, VectorFormat, damaged, is_number, quoted
+from ingest.embeddings.streams import open_file
+from ingest.files.lines import lines
 from reranker.base.errors import BadEmbeddings
 
 _BLOCK_ROWS = 2_048
@@ -33,32 +35,34 @@ class Block:
 
     Attributes:
         vectors: (n, dim) float32, the vectors of the selected words, in order; finite and not zero.
-        position: number of bytes of the file read so far.
+        n_rows: number of rows of the file read so far.
     """
 
     vectors: NDArray[np.float32]
-    position: int
+    n_rows: int
 
 
 def read_blocks(path: Path, file_format: VectorFormat, selects: Selects, member: str | None = None) -> Iterator[Block]:
     """The vectors of the selected words of a file, one block at a time.
 
     Raises:
+        BadInput: the file cannot be opened.
         BadEmbeddings: a row cannot be read; the message names its line (in a binary file its number) and the cure.
     """
     is_binary = file_format.kind == BINARY
     numbers: list[bytes] = []
     places: list[str] = []
+    n_rows = 0
     with open_file(path, member) as file:
-        rows = _binary_rows(file, file_format) if is_binary else _text_rows(file, file_format)
+        rows = _binary_rows(file, path, file_format) if is_binary else _text_rows(file, path, file_format)
         for n_rows, (place, word, content) in enumerate(rows, start=1):
             if selects(word, place):
                 numbers.append(content)
                 places.append(f"{place} ({quoted(word)})" if is_binary else place)
             if n_rows % _BLOCK_ROWS == 0:
-                yield Block(_vectors(numbers, places, file_format), file.position)
+                yield Block(_vectors(numbers, places, file_format), n_rows)
                 numbers, places = [], []
-        yield Block(_vectors(numbers, places, file_format), file.position)
+        yield Block(_vectors(numbers, places, file_format), n_rows)
 
 
 def _vectors(numbers: list[bytes], places: list[str], file_format: VectorFormat) -> NDArray[np.float32]:
@@ -73,21 +77,19 @@ def _vectors(numbers: list[bytes], places: list[str], file_format: VectorFormat)
     return vectors
 
 
-def _text_rows(file: EmbeddingsFile, file_format: VectorFormat) -> Iterator[_Row]:
+def _text_rows(file: BufferedReader, path: Path, file_format: VectorFormat) -> Iterator[_Row]:
     n_rows = 0
     empty_line = 0
-    for line_number, line in file.lines():
-        if line_number == 1:
-            if file_format.n_rows is not None:
-                continue
-            line = line.removeprefix(BYTE_ORDER_MARK)
-        place = f"{file.path}, line {line_number}"
+    for line_number, line, error in lines(file):
+        place = f"{path}, line {line_number}"
+        if error is not None:
+            raise BadEmbeddings(f"{place}: {error}")
+        if line_number == 1 and file_format.n_rows is not None:
+            continue
         line = line.rstrip()
         if not line or empty_line:
             if line:
-                raise BadEmbeddings(
-                    f"{file.path}, line {empty_line}: the line is empty; remove it, or fetch the file again"
-                )
+                raise BadEmbeddings(f"{path}, line {empty_line}: the line is empty; remove it, or fetch the file again")
             empty_line = line_number
             continue
         n_rows += 1
@@ -95,7 +97,7 @@ def _text_rows(file: EmbeddingsFile, file_format: VectorFormat) -> Iterator[_Row
             raise BadEmbeddings(f"{place}: {_too_many(file_format.n_rows)}")
         yield place, *_split(line, file_format.dim, place)
     if file_format.n_rows is not None and n_rows < file_format.n_rows:
-        raise BadEmbeddings(f"{file.path}, after row {n_rows:,}: {_too_few(n_rows, file_format.n_rows)}")
+        raise BadEmbeddings(f"{path}, after row {n_rows:,}: {_too_few(n_rows, file_format.n_rows)}")
 
 
 def _too_many(n_promised: int) -> str:
@@ -158,12 +160,12 @@ def _check_usable(vectors: NDArray[np.float32], places: list[str]) -> None:
         )
 
 
-def _binary_rows(file: EmbeddingsFile, file_format: VectorFormat) -> Iterator[_Row]:
+def _binary_rows(file: BufferedReader, path: Path, file_format: VectorFormat) -> Iterator[_Row]:
     n_promised = file_format.n_rows or 0
-    buffer = _Buffer(file)
+    buffer = _Buffer(file, path)
     buffer.take_until(b"\n")
     for number in range(1, n_promised + 1):
-        place = f"{file.path}, word {number}"
+        place = f"{path}, word {number}"
         word = buffer.take_until(b" ")
         vector = buffer.take(4 * file_format.dim) if word is not None else None
         if word is None or vector is None:
@@ -176,15 +178,15 @@ def _binary_rows(file: EmbeddingsFile, file_format: VectorFormat) -> Iterator[_R
         # Some programs write a newline after each vector, before the next word.
         yield place, word.lstrip(b"\n"), vector
     if buffer.rest().strip():
-        raise BadEmbeddings(f"{file.path}, after word {n_promised}: {_too_many(n_promised)}")
+        raise BadEmbeddings(f"{path}, after word {n_promised}: {_too_many(n_promised)}")
 
 
 class _Buffer:
     """Reads a file by lengths and up to separators."""
 
-    def __init__(self, file: EmbeddingsFile) -> None:
+    def __init__(self, file: BufferedReader, path: Path) -> None:
         self.at_end = False
-        self._file = file
+        self._file, self._path = file, path
         self._bytes = b""
         self._start = 0
 
@@ -211,7 +213,10 @@ class _Buffer:
         return self._bytes[self._start :]
 
     def _fill(self) -> bool:
-        more = self._file.read(_READ_BYTES)
+        try:
+            more = self._file.read1(_READ_BYTES)
+        except OSError as error:
+            raise damaged(self._path, error) from error
         self.at_end = not more
         self._bytes = self._bytes[self._start :] + more
         self._start = 0

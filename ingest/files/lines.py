@@ -52,7 +52,7 @@ def lines(file: BinaryIO) -> Iterable[Line]:
 
 
 @contextmanager
-def open_file(path: Path) -> Iterator[BinaryIO]:
+def open_file(path: Path) -> Iterator[BufferedReader]:
     """A file's contents, decompressed if they are gzip, Zstandard or bzip2, whatever the file's name. Reading raises
     OSError if the file is damaged or truncated.
 
@@ -75,7 +75,7 @@ def _open_at_once(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def _unpacked(raw: BufferedReader) -> BinaryIO:
+def _unpacked(raw: BufferedReader) -> BufferedReader:
     magic = raw.peek(_LONGEST_MAGIC)
     if magic.startswith(_GZIP_MAGIC):
         return unpacked(raw, gzip.GzipFile(fileobj=raw))

@@ -41,7 +41,7 @@ def import_(
     settings: Settings,
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE", help="Plain, gzipped or zipped; fr=FILE names the language of a file."),
+        typer.Argument(metavar="FILE", help="Plain or compressed; fr=FILE names the language of a file."),
     ],
     lang: Annotated[
         str | None,

@@ -104,7 +104,7 @@ def test_a_dictionary_is_trained_on_without_any_text(run: Run, dictionary: str) 
     [
         (["train", "--dictionary", "en-xx=a.tsv"], 2, "is not a language code"),
         (["train", "--dictionary", "fr-zh"], 1, "FreeDict has no dictionary fr-zh; it has fr-bg"),
-        (["train", "--dictionary", "en-fr=none.tsv"], 1, "no file 'none.tsv'"),
+        (["train", "--dictionary", "en-fr=none.tsv"], 1, "none.tsv cannot be read (No such file or directory)"),
         (["train"], 2, "name at least one file of documents"),
         (["train", "x.jsonl", "--dim", "0"], 2, "--dim"),
         (["import", "x.vec", "--max-terms", "0"], 2, "--max-terms"),

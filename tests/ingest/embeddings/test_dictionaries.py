@@ -7,7 +7,7 @@ import pytest
 from ingest.embeddings.dictionaries import Dictionary, Pair, dictionary_units, read_entries_of, read_pairs
 from ingest.embeddings.training import train
 from ingest.embeddings.units import Unit
-from reranker.base.errors import BadInput, NotFound
+from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from tests.ingest.fetching.test_freedict import write_dictionary
 
@@ -72,7 +72,7 @@ def test_what_is_no_dictionary_is_refused_with_the_cure(tmp_path):
     for name, message in (("empty", "0 files"), ("alone.index", "dict.dz"), ("latin.tsv", "UTF-8")):
         with pytest.raises(BadInput, match=message):
             list(read_pairs(Dictionary(tmp_path / name, "en", "fr")))
-    with pytest.raises(NotFound):
+    with pytest.raises(BadInput, match=r"missing\.tsv cannot be read"):
         list(read_pairs(Dictionary(tmp_path / "missing.tsv", "en", "fr")))
 
 

@@ -1,5 +1,6 @@
 """Published embeddings files into a store: every format, every wrapping, and what goes wrong with them."""
 
+import bz2
 import gzip
 import re
 import struct
@@ -19,9 +20,8 @@ from ingest.embeddings.selection import (
     UNKNOWN_LANGUAGE,
     VectorSource,
 )
-from ingest.embeddings.streams import open_file
 from ingest.embeddings.vector_rows import _parsed
-from reranker.base.errors import BadEmbeddings, BadInput, NotFound, SinkrankError, UnknownLanguage
+from reranker.base.errors import BadEmbeddings, BadInput, SinkrankError, UnknownLanguage
 from reranker.embeddings import Embeddings
 
 WORD2VEC = b"2 2\ncat 3 4\ndog 0 -2.5e-1\n"
@@ -59,6 +59,10 @@ def zipped(path, content):
         archive.writestr("__MACOSX/._inner.txt", b"a Mac's own")
 
 
+def packed(path, content):
+    path.write_bytes(bz2.compress(content))
+
+
 @pytest.fixture
 def importing(tmp_path):
     """Writes contents to a file and imports it; gives the store and the summary."""
@@ -75,7 +79,7 @@ def held(store):
     return [store.term(row) for row in range(store.n_terms)]
 
 
-@pytest.mark.parametrize("wrap", [plain, gzipped, zipped])
+@pytest.mark.parametrize("wrap", [plain, gzipped, packed, zipped])
 @pytest.mark.parametrize("content", FILES.values(), ids=FILES)
 def test_every_format_is_read_as_it_is_wrapped(importing, content, wrap):
     store, summary = importing(content, wrap=wrap)
@@ -138,9 +142,7 @@ def test_several_files_become_one_store(tmp_path):
     )
     assert held(Embeddings.open(tmp_path / "store")) == [("en", "cat"), ("en", "dog"), ("fr", "chat")]
     assert summary.languages == {"en": 2, "fr": 1}
-    size = len(GLOVE) + len(b"1 2\nchat 3 4\n")
-    assert seen[0] == (len(GLOVE), size, "importing en")
-    assert seen[-1][:2] == (size, size)
+    assert seen == [(2, None, "importing en"), (1, 1, "importing fr"), (1, 1, "imported")]
 
 
 def test_many_blocks_keep_words_and_vectors_together(importing):
@@ -184,7 +186,6 @@ BROKEN = {
     "prose": (b"Dear diary,\ntoday\n", r"file, line 1: not an embedding"),
     "a fastText model": (struct.pack("<i", 793_712_314) + bytes(50), r"a fastText model; give the .vec"),
     "no usable word": (b"42 1 2\n. 3 4\n", r"file has no usable word \(2 entries that are not a word"),
-    "a line without end": (b"cat 1 2\ndog " + b"1" * (1 << 20), r"file, line 2: longer than 1,048,576 bytes"),
 }
 
 
@@ -207,7 +208,7 @@ def test_a_truncated_archive_is_refused_and_leaves_nothing(importing, tmp_path, 
 
     rows = np.random.default_rng(5).standard_normal((3000, 2))
     content = "".join(f"{'ab'[row % 2]}{chr(97 + row % 26)}{row} {x} {y}\n" for row, (x, y) in enumerate(rows)).encode()
-    with pytest.raises(BadEmbeddings, match=r"file.*fetch it again"):
+    with pytest.raises(BadEmbeddings, match=r"file.*fetch"):
         importing(b"cat 1 2\n" + content, wrap=cut)
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
@@ -231,7 +232,7 @@ def with_a_second_file(path, content):
 @pytest.mark.parametrize(
     ("wrap", "message"),
     [
-        (without_its_end, r"file, after byte [\d,]+ of the contents: .*truncated.*fetch it again"),
+        (without_its_end, r"file: .*truncated.*fetch it again"),
         (with_a_wrong_checksum, r"damaged.*fetch it again"),
         (with_a_second_file, r"2 files \(inner.txt, second.txt\); unpack it"),
     ],
@@ -252,8 +253,7 @@ def test_a_damaged_zip_archive_is_refused_by_name_with_the_cure(importing, tmp_p
     for place in [*range(50, 100, 10), *range(len(content) - 85, len(content))]:
         (tmp_path / "damaged").write_bytes(content[:place] + b"\xf0" + content[place + 1 :])
         try:
-            with open_file(tmp_path / "damaged") as file:
-                list(file.lines())
+            import_embeddings([VectorSource(tmp_path / "damaged", "en")], tmp_path / "store", replace=True)
         except BadEmbeddings as error:
             told.append(str(error))
     assert len(told) > 20  # some bytes, such as those of a date, change nothing
@@ -296,7 +296,7 @@ def test_a_broken_word_that_is_not_wanted_harms_nobody(importing):
     ("sources", "options", "error"),
     [
         ([], {}, BadInput),
-        ([VectorSource("missing", "en")], {}, NotFound),
+        ([VectorSource("missing", "en")], {}, BadInput),
         ([VectorSource(".", "en")], {}, BadInput),
         ([VectorSource("file", "en")], {"max_terms_per_language": 0}, BadInput),
     ],
