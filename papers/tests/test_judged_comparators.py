@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
+import zipfile
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ingest.embeddings.onnx_model import OnnxModel
 from papers.judged.comparators import Candidates, parse_comparators, rank_by_bm25, rank_by_encoder, scaled
 from papers.judged.encoders import ENCODERS, OnnxEncoder
+from papers.judged.onnx_model import OnnxModel
 from papers.systems.encoder import E5Encoder
-from reranker.base.errors import BadInput, NotFound, WrongParameter
+from reranker.base.errors import BadInput, FetchFailed, NotFound, WrongParameter
 from reranker.embeddings.onnx_session import OnnxSession
 from sinkrank.evaluation.judgments import JudgedQuery
 from tests.support.onnx_model import embedding_model, tokenizer
@@ -130,6 +132,20 @@ def test_a_model_that_cannot_be_read_is_named() -> None:
     model = OnnxModel("org.example:tiny:1", "", "tiny", "mean", 8)
     with pytest.raises(BadInput, match="the model tiny cannot be read"):
         OnnxSession(model, b"no model", b"{}")
+
+
+def test_a_model_is_read_from_its_jar_and_a_changed_jar_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
+    pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[prepare]'")
+    path = tmp_path / "org.example-tiny-1.jar"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("tiny.onnx", embedding_model(ROWS))
+        archive.writestr("tiny-tokenizer.json", TOKENIZER)
+    model = OnnxModel("org.example:tiny:1", sha256(path.read_bytes()).hexdigest(), "tiny", "mean", 8)
+    assert OnnxEncoder(model, model.session(tmp_path)).document("cat") == pytest.approx([1.0, 0.0])
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(FetchFailed, match=r"has the sha256 .* expected"):
+        model.session(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["minilm", "bge-small"])

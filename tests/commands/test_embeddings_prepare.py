@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -64,9 +63,7 @@ def encoder(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return np.stack([np.random.default_rng(sum(map(ord, word))).standard_normal(32) for word in words]).astype("f4")
 
     monkeypatch.setattr(sentence_models, "open_encoder", lambda *arguments: Encoder("fake 1", 32, encode))
-    for name in ("MINILM", "E5"):
-        model = replace(getattr(sentence_models, name), files=lambda folder: (b"the model", b"its tokenizer"))
-        monkeypatch.setattr(sentence_models, name, model)
+    monkeypatch.setattr(sentence_models.SentenceModel, "files", lambda *arguments: (b"the model", b"its tokenizer"))
     return asked
 
 
@@ -182,7 +179,7 @@ def test_parts_that_cannot_be_had_are_named_with_the_cure(
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     result = run(*PREPARE, english)
-    assert "without encoder: all-minilm-l6-v2-q needs the package onnxruntime" in result.stdout
+    assert "without encoder: all-MiniLM-L6-v2 needs the package onnxruntime" in result.stdout
     assert "pip install 'sinkrank[prepare]'" in result.stdout
     assert "without published: the registry does not answer; check the network" in result.stdout
     assert store(empty_home).n_terms > 500

@@ -97,7 +97,7 @@ class PassageMap:
         notes.append(
             f"passages: the words were mapped to the encodings of {len(known):,} passages; queries are encoded too"
         )
-        source = {"mapped": joined.meta["source"], "encoder": self.model.version(), "n_passages": len(known)}
+        source = {"mapped": joined.meta["source"], "encoder": self.model.version, "n_passages": len(known)}
         return map_store(
             joined,
             sentences,

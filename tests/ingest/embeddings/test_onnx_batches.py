@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Sequence
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from ingest.embeddings import onnx_batches
-from ingest.embeddings.onnx_model import OnnxModel
 from ingest.embeddings.word_encoder import Encoder, WordVectors
-from reranker.base.errors import FetchFailed
 from reranker.embeddings.onnx_session import OnnxSession
+from reranker.embeddings.query_encoder import QueryModel
 from tests.support.onnx_model import embedding_model, tokenizer
 
 pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
@@ -29,7 +26,7 @@ TOKENIZER = tokenizer(
 )
 # The row of padding is large: it would show in a mean that counts it.
 ROWS = [(99.0, -99.0), *((float(n), 1.0) for n in range(len(LETTERS)))]
-MODEL = OnnxModel("org.example:tiny:1", "", "tiny", "mean", 8)
+MODEL = QueryModel("tiny", "mean", ["en"], max_tokens=8)
 
 
 def session() -> OnnxSession:
@@ -74,20 +71,3 @@ def test_encoded_words_are_kept_under_the_name_of_the_model(tmp_path: Path) -> N
     forgetful = encoder._replace(encode=lambda words: pytest.fail(f"{words} were encoded again"))
     with WordVectors(tmp_path / "words.sqlite3", forgetful) as words:
         assert words.encode(["c", "ab"]) == pytest.approx(first[[1, 0]])
-
-
-def jar(path: Path) -> None:
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("tiny.onnx", embedding_model(ROWS))
-        archive.writestr("tiny-tokenizer.json", TOKENIZER)
-
-
-def test_a_model_is_read_from_its_jar_and_a_changed_jar_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "org.example-tiny-1.jar"
-    jar(path)
-    model = OnnxModel("org.example:tiny:1", sha256(path.read_bytes()).hexdigest(), "tiny", "mean", 8)
-    loaded = model.session(tmp_path)
-    assert loaded.encoded(loaded.tokenized(["a"])) == pytest.approx(np.array([[0.0, 1.0]]))
-    path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(FetchFailed, match=r"has the sha256 .* expected"):
-        model.session(tmp_path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ from ingest.embeddings.preparing.run import _unknown_share
 from ingest.embeddings.preparing.texts import _used_languages
 from ingest.embeddings.sentence_models import E5, MINILM, encoding_speed
 from ingest.embeddings.word_encoder import Encoder
+from ingest.fetching.packages import archive_path
 from reranker.base.errors import BadInput
 from reranker.text import segmentation
 from reranker.text.language_detection import detect_language
@@ -198,13 +198,14 @@ def test_the_plan_goes_by_the_measured_speed_of_an_encoder_that_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert encoding_speed(E5, tmp_path, 2) == 2  # it is not fetched: the figures are those of one core
-    there = replace(E5, download_bytes=lambda folder: 0)
+    (tmp_path / "there").mkdir()
+    archive_path(E5.package, tmp_path / "there").touch()
     fake = Encoder("fake", 2, lambda words: np.ones((len(words), 2), np.float32))
     monkeypatch.setattr(sentence_models, "open_encoder", lambda *arguments: fake)
     clock = iter([10.0, 12.0])
     monkeypatch.setattr(sentence_models.time, "perf_counter", lambda: next(clock))
     # 104 words take 2 seconds: 52 a second, where E5's figure is 1,000.
-    assert encoding_speed(there, tmp_path, 2) == pytest.approx(0.052)
+    assert encoding_speed(E5, tmp_path / "there", 2) == pytest.approx(0.052)
 
 
 def test_passages_need_the_encoder(tmp_path: Path) -> None:

