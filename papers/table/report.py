@@ -30,6 +30,7 @@ The share is that of the side's own score beside BM25's, chosen on the other col
 that have over .1 less nDCG@10 than with BM25. *p*: paired randomisation test against BM25, Holm's correction. CPU
 time of one thread, that of BM25's search included; behind a plus, that of `prepare` for each document, which falls
 with their number, and in which words that it encoded for an earlier collection are not counted again."""
+_MARKERS = "osD^vPX"
 _SALT = "sinkrank"  # without it the same figures would give another file each time
 
 
@@ -184,25 +185,27 @@ def picture(rows: Mapping[str, Mapping[str, Row]]) -> bytes:
     except ModuleNotFoundError as error:
         raise NotFound("the picture needs matplotlib, which is not installed; pip install matplotlib") from error
     figure = Figure(figsize=(11, 4.5), layout="constrained")
-    sides = complete_sides(rows)
-    for place, (axes, what) in enumerate(
-        zip(figure.subplots(1, 2, sharey=True), ("query", "document, once"), strict=True)
-    ):
-        points = {}
-        for side, each in sides.items():
-            query_ms, document_ms, prepare_ms = costs(each)
-            cost = document_ms and document_ms + (prepare_ms or 0.0) if place else query_ms
-            if cost is not None:
-                points[SIDES[side].label.replace("`", "")] = (cost, mean(row.run.mean(MEASURE) for row in each))
-        axes.plot(*zip(*points.values(), strict=True), linestyle="", marker="o")
+    panels = list(zip(figure.subplots(1, 2, sharey=True), ("query", "document, once"), strict=True))
+    for place, (axes, what) in enumerate(panels):
+        points = _points(rows, place)
+        for number, (side, point) in enumerate(points.items()):
+            axes.plot(*point, linestyle="", marker=_MARKERS[number % len(_MARKERS)], label=side)
         axes.plot(*zip(*front_of(points).values(), strict=True), color="grey", linewidth=0.8, zorder=0)
-        for label, point in points.items():
-            axes.annotate(label, point, xytext=(0, 6), textcoords="offset points", ha="center", fontsize="small")
-        axes.set(xscale="log", xlabel=f"CPU time of a {what} (ms)")
-        axes.margins(x=0.2, y=0.1)  # room for the names
-        if not place:
-            axes.set_ylabel(f"{MEASURE}, mean of {len(rows)} English collections")
+        axes.set(xscale="log" if place else "linear", xlabel=f"CPU time of a {what} (ms)")
+    panels[0][0].set(xlim=(0, None), ylabel=f"{MEASURE}, mean of {len(rows)} English collections")
+    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside right center")
     buffer = io.BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": _SALT}):
         figure.savefig(buffer, format="svg", metadata={"Date": None}, bbox_inches="tight")
     return buffer.getvalue()
+
+
+def _points(rows: Mapping[str, Mapping[str, Row]], place: int) -> dict[str, tuple[float, float]]:
+    """The CPU time of a query (place 0) or of a document, `prepare` included, and mean nDCG@10, by the side's label."""
+    points = {}
+    for side, each in complete_sides(rows).items():
+        query_ms, document_ms, prepare_ms = costs(each)
+        cost = document_ms and document_ms + (prepare_ms or 0.0) if place else query_ms
+        if cost is not None:
+            points[SIDES[side].label.replace("`", "")] = (cost, mean(row.run.mean(MEASURE) for row in each))
+    return points
