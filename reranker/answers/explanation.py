@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from reranker.answers.answer import Answer, Limits
-from reranker.answers.search import Score, ScoreParts
+from reranker.answers.search import Count, Rank, Score, ScoreParts
 from reranker.answers.sources import ScoreSources
 
 # Start and end, in characters.
 Place = list[int]
 ExplainedPrecision = Literal["float64", "log"]
+FellAt = Literal["first_stage", "window", "score"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,6 +103,39 @@ class ExplainedDocument(Answer):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class NearWord(Answer):
+    """A word of the document that is near to a query word."""
+
+    query_word: str
+    word: str
+    likeness: Score
+    """Cosine of the two embeddings."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standing(Answer):
+    """Where the document stands in the search, and what keeps it from the first page (10 hits)."""
+
+    fell_at: FellAt | None
+    """The first stage does not find it; it finds it after the candidates that are re-ranked; or its score is too low.
+    Null on the first page."""
+    rank: Rank | None
+    """Among the candidates that are re-ranked; null where it is none of them."""
+    n_candidates: Count
+    """That are re-ranked, without a document that is none of them."""
+    first_stage_rank: Rank | None
+    """Null where the first stage does not find it."""
+    score_behind: float | None
+    """By how much its score is lower than that of the last hit of the first page; null on the first page."""
+    parts_behind: ScoreParts | None
+    """What each part contributes to `score_behind`; null where `score_parts` is, and on the first page."""
+    lacking_query_words: list[str]
+    """Query words of which the document has neither the word itself nor another form."""
+    near_words: list[NearWord]
+    """The nearest word of the document for each of these, if one is near."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ExplainAnswer(Answer):
     """The score of a document, taken apart word by word."""
 
@@ -131,6 +165,7 @@ class ExplainAnswer(Answer):
     """Null where the score is of the distance alone."""
     score_sources: ScoreSources | None
     """Null where `score_parts` is."""
+    standing: Standing
     translations: list[TranslatedWord]
     """Of the query's words, by which the first stage searched documents in this language."""
     words: list[WordTransport]

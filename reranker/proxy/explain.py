@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from contextlib import suppress
+from dataclasses import replace
+from math import inf, nextafter
+from typing import Any, NamedTuple
 
 from reranker.answers import ExplainAnswer
 from reranker.base.errors import BadInput, Busy, NotAllowed, NotFound, SinkrankError, StoreUnavailable, Unauthenticated
-from reranker.proxy.rank import RankedWindow
+from reranker.proxy.fetch import look_up
+from reranker.proxy.hit_texts import hits_in, look_up_body
+from reranker.proxy.rank import RankedWindow, WindowRanker
+from reranker.proxy.search import SearchRequest
+from reranker.proxy.window import Window
 from reranker.query_dsl.source_texts import source_text
 from reranker.ranking.explanation import explain
+from reranker.ranking.standing import standing
 from reranker.search.answers import explain_answer
 from reranker.stores.engine.client import describe_failure
 from reranker.text.documents import Document
+from reranker.upstream.calls import Fallback
 
 # Of a search: what it shows of hits, and of all documents. Explaining a hit needs its whole text and nothing else.
 _ONLY_SHOWN = frozenset(
@@ -21,6 +30,25 @@ _ONLY_SHOWN = frozenset(
         *("script_fields", "size", "stored_fields", "suggest", "version"),
     ]
 )
+
+
+# Of such a search: what a single hit, or a number of hits, is asked for without.
+_NOT_OF_ONE = ("collapse", "rescore", "search_after", "sort", "terminate_after")
+
+
+class _Found(NamedTuple):
+    """A document in a ranked window.
+
+    Attributes:
+        place: among the hits.
+        first_stage_rank: None where the first stage does not find it.
+        is_candidate: whether it is a hit by itself, and not added to be explained.
+    """
+
+    ranked: RankedWindow
+    place: int
+    first_stage_rank: int | None
+    is_candidate: bool
 
 
 def window_search(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -35,28 +63,71 @@ def window_search(body: Mapping[str, Any]) -> dict[str, Any]:
     return searched
 
 
-def explain_hit(ranked_window: RankedWindow, doc_id: str) -> ExplainAnswer:
+def with_document(request: SearchRequest, ranked: RankedWindow, doc_id: str, ranker: WindowRanker) -> _Found:
+    """The window with a document that is to be explained, which is added to the hits where it is none of them.
+
+    Raises:
+        NotFound: the searched indices hold no such document.
+        BadInput: the hits keep the engine's order.
+        Fallback: the engine cannot be asked.
+    """
+    window = ranked.window
+    if ranked.ranking is None and (window.hits or window.is_refused):
+        raise not_reranked(ranked.outcome.reason)
+    place = next((place for place, hit in enumerate(window.hits) if str(hit.get("_id")) == doc_id), None)
+    if place is not None:
+        return _Found(ranked, place, place + 1, is_candidate=True)
+    n_hits = len(window.hits)
+    hit, rank = _looked_up(request, window, doc_id)
+    # It gets nothing of the first stage, and what the others get stays: one that is much lower would change that.
+    scores = [one["_score"] for one in window.hits if isinstance(one.get("_score"), int | float)]
+    added = {**hit, "_score": nextafter(min(scores), -inf) if scores else None}
+    search = replace(window.search, page=replace(window.search.page, window=n_hits + 1))
+    answer = replace(window.answer, found=[*window.hits, added])
+    larger = replace(window, search=search, answer=answer)
+    (bags,) = ranker.texts.collect([larger], request.calls, lambda bodies: look_up(request, bodies))
+    assert bags is not None  # noqa: S101 - the window is a whole one
+    return _Found(ranker.order(larger, bags, ranked.weighed), n_hits, rank, is_candidate=False)
+
+
+def _looked_up(request: SearchRequest, window: Window, doc_id: str) -> tuple[Mapping[str, Any], int | None]:
+    """A document that is no hit of the window, and its rank; None where the search does not find it."""
+    search = window.search
+    named = {"ids": {"values": [doc_id]}}
+    changed: dict[str, Any] = {"from": 0, "size": 1, "seq_no_primary_term": True, "track_total_hits": False}
+    changed |= {} if window.translation is None else {"query": window.translation.query}
+    own_filter = search.body.raw.parsed.get("post_filter")
+    filters = [named, *([] if own_filter is None else [own_filter])]
+    asked = search.changed_body(changed | {"post_filter": {"bool": {"filter": filters}}}, _NOT_OF_ONE)
+    with suppress(Fallback):  # such as a hit of `collapse`, which is not found by a filter
+        for hit in hits_in(*look_up(request, [(search, asked)])):
+            score = hit.get("_score")
+            counted = {"min_score": score, "size": 0, "track_total_hits": True}
+            (answer,) = look_up(request, [(search, search.changed_body(changed | counted, _NOT_OF_ONE))])
+            total = answer["hits"]["total"]
+            better = total["value"] if isinstance(total, Mapping) else total
+            return hit, max(better, len(window.hits) + 1)
+    bodies = [(search, look_up_body(search, [{"_id": doc_id}], ()))]
+    for hit in hits_in(*look_up(request, bodies)):
+        return hit, None
+    raise NotFound(f"the searched indices hold no document {doc_id!r}, or you may not read it; check its id")
+
+
+def explain_hit(found: _Found) -> ExplainAnswer:
     """Takes the score of a hit apart.
 
     Raises:
-        NotFound: it is not among the hits of the window.
-        BadInput: these hits keep the engine's order, or no word of the hit has an embedding.
+        BadInput: no word of the hit has an embedding.
     """
-    window, found, weighed = ranked_window.window, ranked_window.found, ranked_window.weighed
-    search, ranking = window.search, ranked_window.ranking
-    place = next((place for place, hit in enumerate(window.hits) if str(hit.get("_id")) == doc_id), None)
-    if place is None:
-        raise NotFound(
-            f"document {doc_id!r} is not among the first {len(window.hits)} hits of this search, which are those "
-            "that are re-ranked; check its id, or re-rank more hits (window_size, depth)"
-        )
-    if ranking is None or weighed is None or found is None:
-        raise not_reranked(ranked_window.outcome.reason)
-    hit, (bag, language), (reranker, _, query) = window.hits[place], found.bags[place], weighed
-    ranked = next(each for each in ranking.documents if each.index == place)
+    window, bags, weighed = found.ranked.window, found.ranked.found, found.ranked.weighed
+    search, ranking = window.search, found.ranked.ranking
+    if ranking is None or weighed is None or bags is None:
+        raise not_reranked(found.ranked.outcome.reason)
+    hit, (bag, language), (reranker, _, query) = window.hits[found.place], bags.bags[found.place], weighed
+    ranked = next(each for each in ranking.documents if each.index == found.place)
     source = hit.get("_source")
     text = source_text(source, search.read_fields) or source_text(source, ())
-    document = Document(doc_id, text, language)
+    document = Document(str(hit.get("_id")), text, language)
     explained = explain(
         query.weighted,
         reranker.idf.weigh(bag, language),
@@ -65,14 +136,24 @@ def explain_hit(ranked_window: RankedWindow, doc_id: str) -> ExplainAnswer:
         search.parameters,
         document=document,
     )
+    stands = standing(
+        query,
+        document,
+        reranker.embeddings,
+        ranking.documents,
+        found.place,
+        found.first_stage_rank,
+        found.is_candidate,
+    )
     return explain_answer(
         str(hit.get("_index")),
         query,
         document,
         explained,
+        stands,
         ranked.correction,
         ranked.parts,
-        ranked.sources(reranker.embeddings, found.doc_ids.__getitem__),
+        ranked.sources(reranker.embeddings, bags.doc_ids.__getitem__),
         () if window.translation is None else window.translation.groups.get(language, ()),
     )
 

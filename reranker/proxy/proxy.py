@@ -20,7 +20,7 @@ from typing import Any
 
 from reranker.answers import ExplainAnswer
 from reranker.base.errors import BadInput, Busy, SinkrankError, StoreUnavailable
-from reranker.proxy.explain import explain_hit, not_reranked, refusal
+from reranker.proxy.explain import explain_hit, not_reranked, refusal, with_document
 from reranker.proxy.fetch import FetchedWindows, compare_kinds, fetch
 from reranker.proxy.guard import BREAKER_FAILURES, BREAKER_REST_S, CircuitBreaker, Guard, NotNow, Slot
 from reranker.proxy.highlights import with_highlights
@@ -204,6 +204,7 @@ class Proxy:
             request = read_request(self._service, self._calls(incoming), self._field_types, is_multi=False)
             with self._guard.slot() as slot:
                 _, (ranked,) = self._rank(request, [None], slot)
+                found = with_document(request, ranked, doc_id, self.ranking.ranker)
         except Skip as skip:
             raise not_reranked(skip.reason) from None
         except NotNow as not_now:
@@ -214,7 +215,7 @@ class Proxy:
             if failed.reason == "engine_refused":
                 raise BadInput(f"{failed}; send it as a search to see what is wrong with it") from failed
             raise StoreUnavailable(f"the search could not be re-ranked ({failed.reason}): {failed}") from failed
-        return explain_hit(ranked, doc_id)
+        return explain_hit(found)
 
     def _in_shadow(self, incoming: Incoming, is_multi: bool, shadow: Callable[[Incoming], None]) -> Reply:
         """The engine's own answer to a search, which `shadow` takes.

@@ -13,6 +13,7 @@ from reranker.answers import (
     ScoreParts,
     ScoreSources,
     SearchAnswer,
+    Standing,
     TranslatedWord,
     WordTranslation,
 )
@@ -100,6 +101,7 @@ def explain_answer(
     query: Query,
     document: Document,
     explained: Explanation,
+    stands: Standing,
     correction: Correction = NO_CORRECTION,
     parts: ScoreParts | None = None,
     sources: ScoreSources | None = None,
@@ -108,6 +110,7 @@ def explain_answer(
     """A score taken apart.
 
     Args:
+        stands: where the document stands in the search.
         correction: what moves the document besides its distance.
         parts: what its score among the candidates of the search is the sum of; None where it is of the distance alone.
         sources: what these parts came from.
@@ -134,6 +137,7 @@ def explain_answer(
         score=score(order_distance) if parts is None else score_of(parts),
         score_parts=parts,
         score_sources=sources,
+        standing=stands,
         translations=[_translated(group) for group in groups],
         words=explained.words,
         document=ExplainedDocument(document.title, document.url, document.language, document.text),

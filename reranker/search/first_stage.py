@@ -167,6 +167,19 @@ class CandidateSearch:
         languages = tuple(sorted(set(self.languages) - set(translated)))
         return replace(self.filters, languages=languages) if languages else None
 
+    def rank_of(self, doc_id: str, window: Window, depth: int) -> int | None:
+        """The rank of a document, in the window or behind it; None where it is not found.
+
+        Args:
+            depth: that the window was fetched with.
+        """
+        in_window = (one.first_stage_rank for one in window.candidates if one.doc_id == doc_id)
+        rank = next(in_window, None)
+        if rank is not None:
+            return rank
+        behind = self.behind(window, depth, MAX_DEPTH)
+        return next((one.first_stage_rank for one in behind if one.doc_id == doc_id), None)
+
     def behind(self, window: Window, depth: int, n_wanted: int) -> list[Candidate]:
         """The candidates after the window, ranked on from it, for a page that ends behind it; none for other pages.
 

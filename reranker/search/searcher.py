@@ -11,13 +11,14 @@ import numpy as np
 from reranker.answers import ExplainAnswer, Hit, SearchAnswer
 from reranker.base.errors import BadInput, NotFound
 from reranker.embeddings import Embeddings
-from reranker.ranking.corrections import CORRECTED_METHOD, start_encoding
+from reranker.ranking.corrections import start_encoding
 from reranker.ranking.explanation import explain
 from reranker.ranking.query import Query
 from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.ranking.relevance import cut
 from reranker.ranking.reranker import Observer, Reranker
 from reranker.ranking.scores import scores_behind, scores_by_rank
+from reranker.ranking.standing import standing
 from reranker.search.answers import explain_answer, hit_by_rank, reranked_hit, search_answer
 from reranker.search.first_stage import DEFAULT_FIRST_STAGE, MAX_DEPTH, CandidateSearch, Window
 from reranker.search.opened_indices import OpenedIndex, OpenedIndices
@@ -85,7 +86,7 @@ class Searcher:
         """Takes the score of one document for a search apart: its evidence, and the transport word by word.
 
         The search is run again, since evidence is scaled over its candidates; a document that is none of them is scored
-        among them, with nothing from the first stage.
+        among them, with nothing from the first stage, and `standing` says where it fell.
         """
         opened = self.open(request.index)
         reranker = opened.reranker
@@ -98,17 +99,21 @@ class Searcher:
         explained = explain(
             query.weighted, weighted, self.embeddings, request.method, request.parameters, document=document
         )
-        if request.method != CORRECTED_METHOD:
-            return explain_answer(request.index, query, document, explained)
-        window = self._first_stage(opened, query, request).window(request.depth).with_document(encoded)
+        first_stage = self._first_stage(opened, query, request)
+        found = first_stage.window(request.depth)
+        first_stage_rank = first_stage.rank_of(doc_id, found, request.depth)
+        window = found.with_document(encoded)
         reranking = self._rerank(reranker, query, window, request)
-        assert reranking is not None  # noqa: S101 - it is by auto, and the query has a known word
+        assert reranking is not None  # noqa: S101 - the query has a known word
         place = next(i for i, each in enumerate(window.candidates) if each.doc_id == doc_id)
         ranked = next(each for each in reranking.documents if each.index == place)
         groups = window.groups.get(document.language, ())
         sources = ranked.sources(self.embeddings, lambda index: window.candidates[index].doc_id)
+        stands = standing(
+            query, document, self.embeddings, reranking.documents, place, first_stage_rank, window is found
+        )
         return explain_answer(
-            request.index, query, document, explained, ranked.correction, ranked.parts, sources, groups
+            request.index, query, document, explained, stands, ranked.correction, ranked.parts, sources, groups
         )
 
     def choose_index(self, index: str | None) -> str:

@@ -31,8 +31,9 @@ def explain(
     the distance. Mass times cost sums to the distance; the shares sum to 100 %. With the method auto a second table
     shows what each document word adds to the sentence encoder's part, and the lines below it list the parts of the
     score, and the words and documents behind feedback and neighbours. Give the same options as for the search,
-    because the parts are scaled over its candidates. In an index of an engine that Sinkrank did not make a hit of the
-    proxy's search is explained.
+    because the parts are scaled over its candidates. In an index of an engine that Sinkrank did not make the proxy's
+    search is explained. The last lines say what keeps a document from the first page: whether the first stage finds it
+    and at which rank, by how much its score is too low and in which parts, and which words of the query it lacks.
 
     Example: [bold]sinkrank explain "asiakirjan tulostaminen" el/text/swriter/guide/print_preview --lang fi[/bold]
     """

@@ -17,6 +17,7 @@ from reranker.answers import (
     ScoreParts,
     ScoreSources,
     SearchAnswer,
+    Standing,
 )
 from reranker.ranking import explanation as transport
 from reranker.ranking.corrections import HUBNESS_WEIGHT
@@ -178,7 +179,30 @@ def explanation_footer(explanation: ExplainAnswer) -> str:
         if explanation.hubness is not None:
             parts.append(f"{of.hubness:.4f} (hubness: {HUBNESS_WEIGHT} · {explanation.hubness:.4f})")
         lines.append(f"The candidates are ordered by {explanation.order_distance:.4f} = {' + '.join(parts)}")
+    lines += _standing_lines(explanation.standing)
     return "\n".join(lines)
+
+
+def _standing_lines(standing: Standing) -> Iterator[str]:
+    """Where the document stands, by how much it misses the first page, and what it lacks."""
+    by_first_stage = f"rank {standing.first_stage_rank} in the first stage"
+    yield {
+        None: f"It is on the first page: rank {standing.rank}, {by_first_stage}.",
+        "score": f"It is not on the first page: rank {standing.rank} of {standing.n_candidates}, {by_first_stage}.",
+        "window": f"It is not re-ranked: {by_first_stage}, and {standing.n_candidates} candidates are re-ranked.",
+        "first_stage": "The first stage does not find it.",
+    }[standing.fell_at]
+    behind, parts = standing.score_behind, standing.parts_behind
+    if behind is not None and behind < 0:
+        yield f"Among the candidates it would be on the first page, {-behind:.4f} above its last hit."
+    elif behind is not None:
+        told = () if parts is None else ((parts[name], told) for name, told in _PART_NAMES.items())
+        listed = ", ".join(f"{value:+.4f} ({told})" for value, told in told if abs(value) >= 5e-5)
+        yield f"The last hit of the first page scores {behind:.4f} more{listed and f': {listed}'}"
+    if standing.lacking_query_words:
+        near = {each.query_word: each.word for each in standing.near_words}
+        words = [f"{word} (near: {near[word]})" if word in near else word for word in standing.lacking_query_words]
+        yield f"It lacks words of the query: {plain(', '.join(words)).plain}"
 
 
 # What the parts of a score come from; those that are always there come first.

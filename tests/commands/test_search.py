@@ -205,6 +205,14 @@ def test_explain_says_which_parts_make_the_order_and_what_a_cost_is(run: Run) ->
     assert "The candidates are ordered by" not in by_emd
 
 
+def test_explain_says_why_a_document_is_not_on_the_page(run: Run) -> None:
+    shown = " ".join(run("explain", "car", "fr/pain", "--lang", "en", "--to", "en").stdout.split())
+    assert "The first stage does not find it. It lacks words of the query: car" in shown
+    shown = " ".join(run("explain", "cat", "fr/chat", "--lang", "en").stdout.split())
+    assert "It is on the first page: rank 1, rank 1 in the first stage." in shown
+    assert "It lacks words of the query: cat (near: chat)" in shown
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -112,7 +112,7 @@ def test_an_answer_that_is_none_and_an_empty_one(fake: FakeEngine, client: Flask
     fake.answer = lambda received: ok(b"<html>")
     assert "(answer_not_json)" in explain(client, key, 503)["detail"]
     fake.answer = lambda received: ok(b'{"took": 1, "hits": {"hits": []}}')
-    assert "is not among the first 0 hits" in explain(client, key, 404)["detail"]
+    assert "the searched indices hold no document '0'" in explain(client, key, 404)["detail"]
 
 
 def test_a_search_of_the_engine_needs_one(embeddings: Embeddings, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from tests.proxy.conftest import named_index
-from tests.support.calls import WORDS, make_index
+from tests.support.calls import WORDS, make_index, post
 from tests.support.engines.sources import Engine
 
 pytestmark = [pytest.mark.engine, pytest.mark.any_engine]
@@ -111,11 +111,49 @@ def test_a_translated_search_shows_its_translations(client: FlaskClient, pets: s
     assert "cat" in {each["term"] for each in translated["translations"]}
 
 
+def test_a_document_that_is_not_on_the_page_says_where_it_fell(
+    client: FlaskClient, pets: str, engine: Engine, http: urllib3.PoolManager
+) -> None:
+    """The engine's own order and scores are what is compared with."""
+    query = {"multi_match": {"query": "cat dog", "fields": ["name^2", "prose.body"]}}
+    direct = post(http, f"{engine.url}/{pets}/_search", {"query": query, "size": 60}).json()["hits"]["hits"]
+    scores = {hit["_id"]: hit["_score"] for hit in direct}
+
+    def standing(doc_id: str, window_size: int) -> dict[str, Any]:
+        search = {"query": query, "ext": {"rerank": {"language": "en", "window_size": window_size}}}
+        explained = explain(client, index=pets, id=doc_id, search=search)
+        assert sum(explained["score_parts"].values()) == pytest.approx(explained["score"], abs=1e-6)
+        found: dict[str, Any] = explained["standing"]
+        return found
+
+    last = direct[-1]["_id"]
+    behind = standing(last, 20)
+    assert (behind["fell_at"], behind["rank"], behind["n_candidates"]) == ("window", None, 20)
+    assert behind["first_stage_rank"] == sum(score >= scores[last] for score in scores.values()) == len(direct)
+    assert sum(behind["parts_behind"].values()) == pytest.approx(behind["score_behind"], abs=2e-6)
+    assert behind["parts_behind"]["first_stage"] > 0
+
+    nowhere = next(str(n) for n in range(60) if str(n) not in scores)
+    lost = standing(nowhere, 20)
+    assert (lost["fell_at"], lost["first_stage_rank"], lost["rank"]) == ("first_stage", None, None)
+    assert lost["lacking_query_words"] == ["cat", "dog"]
+    held = standing(next(doc_id for doc_id in scores if "cat" not in str(PETS[int(doc_id)])), 60)
+    assert held["lacking_query_words"] == ["cat"]
+
+    page = post(http, f"{engine.url}/{pets}/_search", {"query": query, "size": 60, "_source": False}).json()["hits"][
+        "hits"
+    ]
+    standings = {hit["_id"]: standing(hit["_id"], 60) for hit in page[:1] + page[-1:]}
+    for doc_id, found in standings.items():
+        assert found["first_stage_rank"] == [hit["_id"] for hit in page].index(doc_id) + 1
+        assert found["n_candidates"] == len(page)
+        assert (found["fell_at"] is None) == (found["rank"] <= 10) == (found["score_behind"] is None)
+
+
 @pytest.mark.parametrize(
     ("body", "status", "words"),
     [
-        ({"query": "cat", "id": "nowhere"}, 404, "'nowhere' is not among the first 36 hits"),
-        ({"query": "cat", "id": "59", "depth": 5}, 404, "is not among the first 5 hits"),
+        ({"query": "cat", "id": "nowhere"}, 404, "hold no document 'nowhere'"),
         ({"query": "zzz", "id": "0"}, 400, "keeps the engine's order (unknown_words)"),
         ({"query": "cat", "id": "0", "filters": {"price": 1}}, 400, "'filters' is for an index that Sinkrank made"),
         ({"query": "cat", "id": "0", "first_stage": "knn"}, 400, "'first_stage' is for an index that Sinkrank made"),

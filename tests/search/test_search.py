@@ -1,5 +1,6 @@
 """Two-stage search over the embedded store with the hand-placed vocabulary (tests/support/tiny.py)."""
 
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -14,6 +15,7 @@ from reranker.stores.base.filters import Filters
 from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from tests.stores.samples import make_index, write_documents
+from tests.support.service import fill
 from tests.support.tiny import tiny_embeddings
 
 TEXTS = {
@@ -155,6 +157,48 @@ def test_a_document_that_the_first_stage_did_not_bring_is_explained_with_nothing
     explained = searcher.explain(request, "e3")
     assert explained.score_parts.first_stage == 0.0
     assert explained.score < searcher.search(request).hits[0].score
+
+
+@pytest.fixture(scope="module")
+def kennel(tmp_path_factory, embeddings):
+    """Thirty documents with cat, the more often the earlier; the 31st is a bread."""
+    documents = [Document(f"c{n}", "cat " * (31 - n) + "dog water", "en") for n in range(1, 31)]
+    documents.append(Document("bread", "a bread", "en"))
+    with closing(open_store(str(tmp_path_factory.mktemp("kennel")))) as store:
+        fill(store, embeddings, "pets", documents)
+        yield Searcher(store, embeddings)
+
+
+@pytest.mark.parametrize("method", ["auto", "emd"])
+def test_an_explanation_says_where_a_document_fell_and_by_how_much(kennel, method):
+    """By BM25 alone, whose order the search without re-ranking shows."""
+    request = SearchRequest("cat car", "pets", language="en", first_stage="bm25", depth=20, method=method, size=31)
+    hits = kennel.search(request).hits
+    first = {hit.id: hit.rank for hit in kennel.search(replace(request, method="none")).hits}
+    for place in (0, 9, 10, 19, 25):
+        hit = hits[place]
+        stands = kennel.explain(request, hit.id).standing
+        assert stands.fell_at == (None if place < 10 else "score" if place < 20 else "window")
+        assert stands.rank == (place + 1 if place < 20 else None)
+        assert (stands.n_candidates, stands.first_stage_rank) == (20, first[hit.id])
+        assert stands.lacking_query_words == ["car"]
+        if place < 10:
+            assert stands.score_behind is stands.parts_behind is None
+        elif place < 20:
+            assert stands.score_behind == pytest.approx(hits[9].score - hit.score, abs=1e-6)
+        if stands.score_behind is not None and method == "auto":
+            assert stands.parts_behind.total == pytest.approx(stands.score_behind, abs=2e-6)
+    lost = kennel.explain(request, "bread").standing
+    assert (lost.fell_at, lost.rank, lost.first_stage_rank) == ("first_stage", None, None)
+    assert lost.lacking_query_words == ["cat", "car"]
+
+
+def test_words_that_a_document_lacks_are_named_with_their_nearest(searcher):
+    """cat and chat are at 0.96; qqq has no embedding."""
+    stands = searcher.explain(SearchRequest("cat qqq", "pets", language="en"), "f1").standing
+    assert stands.lacking_query_words == ["cat", "qqq"]
+    assert [(near.query_word, near.word, near.likeness) for near in stands.near_words] == [("cat", "chat", 0.96)]
+    assert searcher.explain(SearchRequest("cats", "pets", language="en"), "e1").standing.lacking_query_words == []
 
 
 @pytest.mark.parametrize("first_stage", ["knn", "hybrid"])
