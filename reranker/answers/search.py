@@ -38,12 +38,14 @@ class ScoreParts(Answer):
     """From the scores of the candidates that the document resembles."""
     encoder: float
     """From the cosine of the query, read by a sentence encoder, and the document's nBOW embedding."""
+    coverage: float
+    """From the part of the query's words that the document holds."""
 
     @property
     def total(self) -> float:
         """Their sum, not rounded."""
         of_query = self.first_stage + self.words + self.lacking_words + self.hubness
-        return self.window + of_query + self.feedback + self.neighbours + self.encoder
+        return self.window + of_query + self.feedback + self.neighbours + self.encoder + self.coverage
 
 
 @dataclass(frozen=True, slots=True, eq=False)

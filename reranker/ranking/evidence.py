@@ -1,8 +1,9 @@
-"""Adds the evidence for each candidate into its score: the first stage's score, transport, feedback, neighbours and
-what a sentence encoder makes of the query.
+"""Adds the evidence for each candidate into its score: the first stage's score, transport, feedback, neighbours, what
+a sentence encoder makes of the query, and how much of the query the candidate holds.
 
-Each kind of evidence is scaled to 0 to 1 over the candidates (the worst 0, the best 1) and weighted by its share. The
-shares sum to 1, so the score lies in [0.02, 1] and is the sum of its parts. The first stage counts by its ranks too.
+Each kind of evidence but the last is scaled to 0 to 1 over the candidates (the worst 0, the best 1). Each is weighted
+by its share. The shares sum to 1, so the score lies in [0.02, 1] and is the sum of its parts. The first stage counts by
+its ranks too.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from reranker.answers import ScoreParts as ScoreParts
 from reranker.base.errors import WrongParameter
 from reranker.ranking.corrections import Corrections, order_distance
+from reranker.ranking.coverage import Coverage
 from reranker.ranking.scores import WINDOW_FLOOR
 
 
@@ -28,15 +30,21 @@ class Shares(NamedTuple):
     feedback: float = 0.0
     neighbours: float = 0.0
     encoder: float = 0.0
+    coverage: float = 0.0
 
     def with_share(self, kind: str, share: float) -> Shares:
         """One kind of evidence counts `share` (0 to 1); the others share the rest in proportion.
 
         >>> Shares(first_stage=0.6, transport=0.2, neighbours=0.2).with_share("first_stage", 0.5)
-        Shares(first_stage=0.5, transport=0.25, feedback=0.0, neighbours=0.25, encoder=0.0)
+        Shares(first_stage=0.5, transport=0.25, feedback=0.0, neighbours=0.25, encoder=0.0, coverage=0.0)
         """
         scale = (1.0 - share) / (1.0 - getattr(self, kind))
         return Shares(*(scale * each for each in self))._replace(**{kind: share})
+
+    def with_coverage(self) -> Shares:
+        """The coverage has its part of what the first stage has."""
+        first_stage = self.first_stage
+        return self._replace(first_stage=(1.0 - COVERAGE_SHARE) * first_stage, coverage=COVERAGE_SHARE * first_stage)
 
 
 # Chosen on six English collections together (papers/results/order.md).
@@ -50,14 +58,17 @@ ENCODER_SHARE = 0.25
 SHORT_QUERY_ENCODER_SHARE = 0.45
 """The same where neither feedback nor neighbours count: the words of a short query say less."""
 
-RANK_SHARE = 0.2
+RANK_SHARE = 0.5
 """Of the ranks in the first stage's part; the scores have the rest. The first ranks are far apart, so that a small
 difference in other evidence does not move a hit past the first one."""
 
-# Where the first stage's best hits hold all of the query, its share is at least this, and ours in between (`Shares`
-# above: the default where they hold little). Chosen on nine collections in five languages (papers/results/order.md).
+COVERAGE_SHARE = 0.3
+"""Of each candidate's coverage, in what the first stage has by `Shares`."""
+
 COVERED_SHARE = 0.65
-_LEAST_COVERED = 0.4
+"""What the first stage has at least where its best hits hold all of the query. It rises to this by the square of what
+they hold. Chosen with the two shares above on nine collections in five languages and on titles of four manuals
+(papers/results/order.md)."""
 
 # Of a document in another language than the query's, whose first stage is by translations of the query's words. Chosen
 # on the development half of the LibreOffice help and on German and Greek questions (papers/results/order.md).
@@ -81,13 +92,12 @@ def translated_share(n_query_words: int) -> float:
 
 
 def covered_first_stage(share: float, covered: float) -> float:
-    """The share of the first stage where its best hits hold a part of the query (`coverage.covered_share`), 0 to 1.
+    """The share of the first stage where its best hits hold a part of the query (`Coverage.of_best`), 0 to 1.
 
-    >>> [round(covered_first_stage(0.25, covered), 2) for covered in (0.4, 0.7, 1.0)]
-    [0.25, 0.45, 0.65]
+    >>> [round(covered_first_stage(0.25, covered), 2) for covered in (0.0, 0.5, 1.0)]
+    [0.25, 0.35, 0.65]
     """
-    way = max(covered - _LEAST_COVERED, 0.0) / (1.0 - _LEAST_COVERED)
-    return max(share, share + way * (COVERED_SHARE - share))
+    return max(share, share + covered**2 * (COVERED_SHARE - share))
 
 
 def check_first_stage_share(share: float | None) -> None:
@@ -108,8 +118,8 @@ class Evidence:
             so the order distance counts as 0, however long the other fields are, and the encoder finds none more
             like. None for nowhere.
         first_stage_share: how much the first stage counts, 0 to 1 (`Shares.with_share`); None for the default.
-        covered: the share of the query that the first stage's best hits hold (`coverage.covered_share`): the default
-            share rises with it.
+        coverage: of the query by the candidates. None for not known, as it is not of single candidates that it has NaN
+            for: the first stage has its share.
         translated: (n,) whether the first stage's score is by translations of the query's words: it counts
             `translated_share` by default, and is scaled over these candidates alone. None for nowhere.
         translated_share: see the function of that name.
@@ -123,11 +133,11 @@ class Evidence:
         *,
         exact: NDArray[np.bool_] | None = None,
         first_stage_share: float | None = None,
-        covered: float = 0.0,
+        coverage: Coverage | None = None,
         translated: NDArray[np.bool_] | None = None,
         translated_share: float = TRANSLATED_SHARE,
     ) -> None:
-        self._covered = round(covered, 2)
+        self._covered = 0.0 if coverage is None else round(coverage.of_best, 2)
         self._corrections = corrections
         self._exact = exact if exact is not None and exact.any() else None
         self._first_stage_share = first_stage_share
@@ -140,6 +150,11 @@ class Evidence:
         nearness, self._slope = self._nearness(distances)
         # From 0 to 1, by the names of `Shares`.
         self._scaled = {"first_stage": self._scaled_first_stage(first_stage), "transport": nearness}
+        self._lacks_coverage: NDArray[np.bool_] | None = None
+        if coverage is not None:
+            lacks = np.isnan(coverage.of_each)
+            self._lacks_coverage = lacks if lacks.any() else None
+            self._scaled["coverage"] = np.where(lacks, 0.0, coverage.of_each)
 
     def add_feedback(self, distances: NDArray[np.float64]) -> None:
         """Adds the distances (n,) from the moved query."""
@@ -170,7 +185,7 @@ class Evidence:
         return [ScoreParts(*row) for row in self.columns().T.tolist()]
 
     def columns(self) -> NDArray[np.float64]:
-        """(8, n): the values of `ScoreParts` in the order of its fields, once all evidence is added."""
+        """(9, n): the values of `ScoreParts` in the order of its fields, once all evidence is added."""
         if self._columns is None:
             self._columns = self._made_columns()
         return self._columns
@@ -184,12 +199,19 @@ class Evidence:
         return share / spread if spread > 0 else share, share * float(likeness[place])
 
     def _made_columns(self) -> NDArray[np.float64]:
-        shares, columns = self._shares(), np.zeros((8, len(self._scaled["transport"])))
+        shares, columns = self._shares(), np.zeros((9, len(self._scaled["transport"])))
         falls = shares["transport"] * self._slope
         columns[0] = WINDOW_FLOOR
         columns[3] = 0.0 - falls * self._corrections.added_by_lacking_words
         columns[4] = 0.0 - falls * self._corrections.added_by_hubness
-        for row, kind in ((1, "first_stage"), (2, "transport"), (5, "feedback"), (6, "neighbours"), (7, "encoder")):
+        for row, kind in (
+            (1, "first_stage"),
+            (2, "transport"),
+            (5, "feedback"),
+            (6, "neighbours"),
+            (7, "encoder"),
+            (8, "coverage"),
+        ):
             if kind in self._scaled:
                 columns[row] = shares[kind] * self._scaled[kind]
         columns[2] -= columns[3]
@@ -200,18 +222,23 @@ class Evidence:
         """Of each kind of evidence, for all candidates or (n,) for each; what is missing leaves its share to the
         others, in proportion."""
         kinds = tuple(kind in self._scaled for kind in ("feedback", "neighbours", "encoder"))
-        if self._translated is None and self._has_score is None:
-            return _shares_of_all(*kinds, self._first_stage_share, self._covered)
+        with_coverage = "coverage" in self._scaled
+        if self._translated is None and self._has_score is None and self._lacks_coverage is None:
+            return _shares_of_all(*kinds, with_coverage, self._first_stage_share, self._covered)
         shares = _default_shares(*kinds)
-        original = across = _first_stage_changed(shares, self._first_stage_share, self._covered)
+        changed = _first_stage_changed(shares, self._first_stage_share, self._covered, False)
+        original = _first_stage_changed(shares, self._first_stage_share, self._covered, with_coverage)
+        across = changed
         if self._first_stage_share is None:
             across = shares.with_share("first_stage", self._translated_share)
-        choices = np.array([original, across, shares.with_share("first_stage", 0.0)]).T
+        choices = np.array([original, changed, across, shares.with_share("first_stage", 0.0)]).T
         places = np.zeros(len(self._scaled["transport"]), np.intp)
+        if self._lacks_coverage is not None:
+            places[self._lacks_coverage] = 1
         if self._translated is not None:
-            places[self._translated] = 1
+            places[self._translated] = 2
         if self._has_score is not None:
-            places[~self._has_score] = 2
+            places[~self._has_score] = 3
         return dict(zip(Shares._fields, (1.0 - WINDOW_FLOOR) * choices[:, places], strict=True))
 
     def _scaled_first_stage(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -245,19 +272,28 @@ def _default_shares(has_feedback: bool, has_neighbours: bool, has_encoder: bool)
     return shares.with_share("encoder", SHORT_QUERY_ENCODER_SHARE if shares is PLAIN else ENCODER_SHARE)
 
 
-def _first_stage_changed(shares: Shares, first_stage_share: float | None, covered: float) -> Shares:
+def _first_stage_changed(
+    shares: Shares, first_stage_share: float | None, covered: float, with_coverage: bool
+) -> Shares:
     if first_stage_share is None:
-        first_stage_share = covered_first_stage(shares.first_stage, covered)
-    return shares.with_share("first_stage", first_stage_share)
+        shares = shares.with_share("first_stage", covered_first_stage(shares.first_stage, covered))
+    if with_coverage:
+        shares = shares.with_coverage()
+    return shares if first_stage_share is None else shares.with_share("first_stage", first_stage_share)
 
 
 @lru_cache(512)
 def _shares_of_all(
-    has_feedback: bool, has_neighbours: bool, has_encoder: bool, first_stage_share: float | None, covered: float
+    has_feedback: bool,
+    has_neighbours: bool,
+    has_encoder: bool,
+    with_coverage: bool,
+    first_stage_share: float | None,
+    covered: float,
 ) -> Mapping[str, float]:
     """Of the score, where each candidate has all of the evidence."""
     shares = _default_shares(has_feedback, has_neighbours, has_encoder)
-    shares = _first_stage_changed(shares, first_stage_share, covered)
+    shares = _first_stage_changed(shares, first_stage_share, covered, with_coverage)
     return {kind: (1.0 - WINDOW_FLOOR) * share for kind, share in zip(Shares._fields, shares, strict=True)}
 
 
@@ -277,7 +313,7 @@ def scaled_with_ranks(scores: NDArray[np.float64], is_known: NDArray[np.bool_] |
     """`scaled`, by the scores and, for `RANK_SHARE` of it, by 1 / (1 + r / 2), where r known scores are higher.
 
     >>> scaled_with_ranks(np.array([3.0, 1.0, 2.0, 9.0]), np.array([True, True, True, False])).round(3)
-    array([1.   , 0.   , 0.467, 0.   ])
+    array([1.   , 0.   , 0.417, 0.   ])
     """
     if is_known is not None:
         found = np.zeros(len(scores))

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from reranker.answers.search import Precision
 from reranker.embeddings.query_encoder import QueryEncoding, Vector
 from reranker.ranking.corrections import Corrections, order_distance
+from reranker.ranking.coverage import Coverage
 from reranker.ranking.evidence import Evidence, translated_share
 from reranker.ranking.feedback import moved_query
 from reranker.ranking.neighbours import neighbour_scores
 from reranker.ranking.ranked import RankedDocuments, Reasons, Reranking
-from reranker.ranking.relevance import Held, Relevance
+from reranker.ranking.relevance import FindCoverage, Relevance
 from reranker.ranking.sources import Sources
 from reranker.transport import Distances, Parameters
 from reranker.transport.methods import part_shares, solve_problem
@@ -56,11 +57,11 @@ class Ordering:
         self._shares = part_shares(method, parameters, len(problem.query))
         self._n_threads = n_threads
 
-    def by_distance(self, top_n: int, held: Held | None = None) -> Reranking:
+    def by_distance(self, top_n: int, coverage: FindCoverage | None = None) -> Reranking:
         """The nearest `top_n` first, by distance and correction alone.
 
         Args:
-            held: as of `by_evidence`.
+            coverage: of the query by the candidates, for their relevance; None where nobody asks for that.
         """
         moves = self._corrections
         found = nearest_of(self._problem, top_n, self._method, self._parameters, self._n_threads, offsets=moves.offset)
@@ -69,7 +70,7 @@ class Ordering:
         n = len(self._bags)
         by_place, scores_by_place = np.full(n, np.inf), np.zeros(n)
         by_place[found.order], scores_by_place[found.order] = values, scores
-        relevance = self._relevance(held, None, by_place, scores_by_place)
+        relevance = self._relevance(coverage, None, by_place, scores_by_place)
         documents = RankedDocuments(found.order, values, scores, self._indices, Reasons(moves, relevance=relevance))
         return self._reranking(documents, found.distances, found.n_solved)
 
@@ -81,9 +82,8 @@ class Ordering:
         encoding: QueryEncoding | None = None,
         exact: NDArray[np.bool_] | None = None,
         first_stage_share: float | None = None,
-        covered: float = 0.0,
+        coverage: Coverage | None = None,
         translated: NDArray[np.bool_] | None = None,
-        held: Held | None = None,
     ) -> Reranking:
         """All candidates, the highest score first, by all evidence together.
 
@@ -93,8 +93,8 @@ class Ordering:
             with_neighbours: whether candidates speak for each other (`neighbours`).
             encoding: of the query; None where it is not encoded. It is asked for last, so that it may be computed
                 meanwhile.
-            exact, first_stage_share, covered, translated: as of `Evidence`.
-            held: finds `relevance.held_shares`, where somebody asks for the relevance; None where nobody will.
+            exact, first_stage_share, coverage, translated: as of `Evidence`. Without coverage nobody asks for the
+                relevance.
         """
         problem, bags, moved = self._problem, self._bags, None
         found = self._solve(problem)
@@ -104,7 +104,7 @@ class Ordering:
             self._corrections,
             exact=exact,
             first_stage_share=first_stage_share,
-            covered=covered,
+            coverage=coverage,
             translated=translated,
             translated_share=translated_share(len(problem.query)),
         )
@@ -124,18 +124,19 @@ class Ordering:
         totals = evidence.scores()
         # What rounding leaves between equal candidates must not order them.
         order = np.argsort(-totals.round(_DECIMALS), kind="stable")
-        reasons = Reasons(self._corrections, evidence, sources, self._relevance(held, cosines, found.values, totals))
+        known = None if coverage is None else lambda: coverage
+        reasons = Reasons(self._corrections, evidence, sources, self._relevance(known, cosines, found.values, totals))
         documents = RankedDocuments(order, found.values[order], totals[order], self._indices, reasons)
         return self._reranking(documents, found, len(bags) - self._n_empty, moved)
 
     def _relevance(
         self,
-        held: Held | None,
+        coverage: FindCoverage | None,
         cosines: NDArray[np.float64] | None,
         distances: NDArray[np.float64],
         scores: NDArray[np.float64],
     ) -> Relevance | None:
-        return None if held is None else Relevance(held, cosines, distances, self._corrections, scores)
+        return None if coverage is None else Relevance(coverage, cosines, distances, self._corrections, scores)
 
     def _solve(self, problem: Problem) -> Distances:
         return solve_problem(problem, self._method, self._parameters, self._n_threads, shares=self._shares)

@@ -16,16 +16,14 @@ from numpy.typing import NDArray
 
 from reranker.base.errors import WrongParameter
 from reranker.ranking.corrections import CORRECTED_METHOD, Corrections, order_distance
-from reranker.ranking.query import Query
-from reranker.text.bags import BagOfWords
-from reranker.text.idf import DocumentFrequencies
+from reranker.ranking.coverage import Coverage
 
 if TYPE_CHECKING:
     from reranker.ranking.ranked import RankedDocument, Reranking
 
 
-Held = Callable[[], NDArray[np.float64]]
-"""Finds `held_shares` of the candidates, where somebody asks for their relevance."""
+FindCoverage = Callable[[], Coverage]
+"""Finds what the candidates hold of the query, where somebody asks for their relevance."""
 
 
 class Weights(NamedTuple):
@@ -62,32 +60,11 @@ def check_min_relevance(least: float | None, method: str) -> None:
         raise WrongParameter(f"min_relevance needs the method {CORRECTED_METHOD!r}, and this is by {method!r}")
 
 
-def held_shares(
-    query: Query, candidates: Sequence[tuple[BagOfWords, str]], frequencies: DocumentFrequencies | None
-) -> NDArray[np.float64]:
-    """The share of the query's words that each candidate holds, by idf, 0 to 1; NaN for one in another language.
-
-    Args:
-        candidates: bags, each with its language.
-        frequencies: as `QueryStems.idf` takes them.
-    """
-    found = np.full(len(candidates), np.nan)
-    is_own = np.array([language == query.language for _, language in candidates], dtype=bool)
-    if not is_own.any():
-        return found
-    counts, held = query.stems.counts_in([bag for bag, language in candidates if language == query.language])
-    weights = query.stems.n_times * query.stems.idf(counts, held, frequencies)
-    if not weights.any():  # each word stands in every document
-        weights = query.stems.n_times
-    found[is_own] = (counts > 0) @ weights / weights.sum()
-    return found
-
-
 class Relevance:
     """The relevance of n candidates of one query, and what it is computed from.
 
     Args:
-        held: see there.
+        coverage: see `FindCoverage`.
         cosines: (n,) with the encoded query; NaN for a candidate without a known word. None where it is not encoded.
         distances: (n,) of the transport.
         scores: (n,).
@@ -95,13 +72,13 @@ class Relevance:
 
     def __init__(
         self,
-        held: Held,
+        coverage: FindCoverage,
         cosines: NDArray[np.float64] | None,
         distances: NDArray[np.float64],
         corrections: Corrections,
         scores: NDArray[np.float64],
     ) -> None:
-        self._held = held
+        self._coverage = coverage
         self._cosines = cosines
         self._distances = distances
         self._corrections = corrections
@@ -133,7 +110,7 @@ class Relevance:
             lead[best] = self._scores[best] - np.delete(self._scores, best).max()
         return np.column_stack(
             [
-                self._held(),
+                self._coverage().of_each,
                 np.zeros(n) if self._cosines is None else np.nan_to_num(self._cosines),
                 np.where(np.isfinite(distances), distances, _FAR),
                 self._scores - self._scores.max(initial=0.0),

@@ -19,14 +19,13 @@ from reranker.embeddings.hubness import Hubness, HubnessSample
 from reranker.ranking.batching import check_several, read_candidates, read_queries
 from reranker.ranking.candidate_cache import CandidateCache
 from reranker.ranking.corrections import CORRECTED_METHOD, Corrections, find_corrections, start_encoding
-from reranker.ranking.coverage import covered_share
+from reranker.ranking.coverage import find_coverage
 from reranker.ranking.evidence import check_first_stage_share
 from reranker.ranking.feedback import is_worth_it
 from reranker.ranking.lexical import lexical_scores
 from reranker.ranking.ordering import Ordering
 from reranker.ranking.query import Query, check_known_words, read_query
 from reranker.ranking.ranked import Reranking
-from reranker.ranking.relevance import held_shares
 from reranker.text.bags import BagOfWords
 from reranker.text.idf import IdfTable
 from reranker.text.languages import language_code
@@ -165,13 +164,10 @@ class Reranker:
             bags = self.idf.weigh_all(candidates, partial(distinct_terms, n_terms=len(vectors)))
             problem = weighed_problem(query.checked, bags, vectors)
             corrections = Corrections.make(len(candidates))
-        held = partial(held_shares, query, candidates, self.idf.languages.get(query.language))
+        coverage = partial(find_coverage, query, candidates, self.idf.languages.get(query.language))
         ordering = Ordering(problem, corrections, indices, check_method(method), parameters, self.n_threads)
         if method == CORRECTED_METHOD and first_stage_scores is not None and len(candidates):
             n_translated = 0 if translated is None else int(np.count_nonzero(translated))
-            covered = 0.0
-            if first_stage_share is None:
-                covered = self._covered_share(query, candidates, first_stage_scores, translated)
             learns = is_worth_it(query.n_words, len(candidates) - n_translated, query.encoding is not None)
             reranking = ordering.by_evidence(
                 first_stage_scores,
@@ -180,31 +176,18 @@ class Reranker:
                 encoding=query.encoding,
                 exact=exact,
                 first_stage_share=first_stage_share,
-                covered=covered,
+                coverage=coverage(first_stage_scores),
                 translated=translated,
-                held=held,
             )
         else:
             reranking = ordering.by_distance(
-                max(len(candidates), 1) if top_n is None else top_n, held if method == CORRECTED_METHOD else None
+                max(len(candidates), 1) if top_n is None else top_n, coverage if method == CORRECTED_METHOD else None
             )
         if top_n is not None:
             reranking = replace(reranking, documents=reranking.documents[:top_n])
         if self._observer is not None:
             self._observer(query, reranking, time.perf_counter() - started)
         return reranking
-
-    def _covered_share(
-        self,
-        query: Query,
-        candidates: Sequence[tuple[BagOfWords, str]],
-        first_stage: NDArray[np.float64],
-        translated: NDArray[np.bool_] | None,
-    ) -> float:
-        if translated is not None:
-            first_stage = np.where(translated, np.nan, first_stage)
-        frequencies = self.idf.languages.get(query.language)
-        return covered_share(query, candidates, first_stage, frequencies)
 
     def lexical_scores(
         self, query: Query, candidates: Sequence[tuple[BagOfWords, str]], method: str = "auto"

@@ -208,6 +208,7 @@ def _standing_lines(standing: Standing) -> Iterator[str]:
 # What the parts of a score come from; those that are always there come first.
 _PART_NAMES = {
     "first_stage": "the first stage's score",
+    "coverage": "words of the query that it contains",
     "words": "near words",
     "feedback": "words of the best candidates",
     "neighbours": "candidates that it resembles",

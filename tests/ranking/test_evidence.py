@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reranker.ranking.corrections import Corrections
+from reranker.ranking.coverage import Coverage
 from reranker.ranking.evidence import Evidence, scaled
 from reranker.ranking.scores import WINDOW_FLOOR, score_of
 
@@ -16,7 +17,15 @@ ABOVE_FLOOR = 1 - WINDOW_FLOOR
 
 
 def evidence(
-    first_stage, distances, corrections=None, feedback=None, neighbours=None, exact=None, share=None, encoder=None
+    first_stage,
+    distances,
+    corrections=None,
+    feedback=None,
+    neighbours=None,
+    exact=None,
+    share=None,
+    encoder=None,
+    coverage=None,
 ):
     is_exact = None if exact is None else np.array(exact, bool)
     found = Evidence(
@@ -25,6 +34,7 @@ def evidence(
         corrections or Corrections.make(len(distances)),
         exact=is_exact,
         first_stage_share=share,
+        coverage=None if coverage is None else Coverage(np.array(coverage, float), 0.0),
     )
     if feedback is not None:
         found.add_feedback(np.array(feedback, float))
@@ -50,16 +60,16 @@ def test_the_engines_best_has_three_fifths_and_the_nearest_two():
     assert found.tolist() == pytest.approx([0.02 + 0.98 * 0.6, 0.02 + 0.98 * 0.4])
 
 
-def test_the_first_stages_ranks_have_a_fifth_of_its_part():
+def test_the_first_stages_ranks_have_half_of_its_part():
     """By scores 1, 8/9, 0 and 0. By ranks 1 / (1 + r / 2) is 1, 2/3, 1/2 and 1/2, so 1, 1/3, 0 and 0."""
     parts = evidence(first_stage=[10, 9, 1, 1], distances=[INF] * 4).parts()
-    second = 0.8 * 8 / 9 + 0.2 / 3
+    second = 0.5 * 8 / 9 + 0.5 / 3
     assert [part.first_stage for part in parts] == pytest.approx([0.98 * 0.6 * part for part in (1, second, 0, 0)])
 
 
 def test_what_the_first_stage_says_nothing_of_has_no_rank():
     parts = evidence(first_stage=[NAN, 9, 10, 1], distances=[0.5] * 4).parts()
-    second = 0.8 * 8 / 9 + 0.2 / 3
+    second = 0.5 * 8 / 9 + 0.5 / 3
     assert [part.first_stage for part in parts] == pytest.approx([0.98 * 0.6 * part for part in (0, second, 1, 0)])
 
 
@@ -77,6 +87,33 @@ def test_scores_by_translations_are_scaled_apart_and_without_ranks():
         translated=np.array([False, True, True, True]),
     ).parts()
     assert [part.first_stage for part in found] == pytest.approx([0.98 * part for part in (0.6, 0.3, 0.15, 0)])
+
+
+def test_coverage_has_three_tenths_of_what_the_first_stage_has():
+    """It is not scaled: the best hit holds half of the query."""
+    parts = evidence(first_stage=[10, 4], distances=[INF, INF], coverage=[0.5, 0.25]).parts()
+    assert [part.first_stage for part in parts] == pytest.approx([ABOVE_FLOOR * 0.42, 0])
+    assert [part.coverage for part in parts] == pytest.approx([ABOVE_FLOOR * 0.09, ABOVE_FLOOR * 0.045])
+
+
+def test_where_coverage_is_not_known_the_first_stage_has_its_share():
+    parts = evidence(first_stage=[10, 10], distances=[INF, INF], coverage=[NAN, 1.0]).parts()
+    assert [(part.first_stage, part.coverage) for part in parts] == [
+        pytest.approx((ABOVE_FLOOR * 0.6, 0)),
+        pytest.approx((ABOVE_FLOOR * 0.42, ABOVE_FLOOR * 0.18)),
+    ]
+
+
+def test_a_chosen_share_of_all_leaves_nothing_to_coverage():
+    found = evidence(first_stage=[10, 4], distances=[0.1, 0.9], coverage=[0.0, 1.0], share=1.0).scores()
+    assert found.tolist() == pytest.approx([1.0, 0.02])
+
+
+def test_a_chosen_share_leaves_coverage_its_part_of_the_rest():
+    """Of what is left, 0.18 : 0.4 for coverage and transport."""
+    parts = evidence(first_stage=[10, 4], distances=[0.1, 0.9], coverage=[1.0, 0.0], share=0.42).parts()
+    assert parts[0].coverage == pytest.approx(ABOVE_FLOOR * 0.18)
+    assert parts[0].words == pytest.approx(ABOVE_FLOOR * 0.4)
 
 
 def test_each_kind_of_evidence_has_its_share():

@@ -19,9 +19,7 @@ from reranker.ranking.relevance import (
     check_min_relevance,
     cut,
     has_no_good_answer,
-    held_shares,
 )
-from reranker.text.idf import DocumentFrequencies
 from tests.support.tiny import tiny_embeddings
 
 # By Lucene's formula, with 100 documents: 4 hold cat, 49 hold dog.
@@ -48,19 +46,6 @@ def features(reranking: Reranking) -> np.ndarray:
     assert isinstance(documents, RankedDocuments)
     assert documents.reasons.relevance is not None
     return documents.reasons.relevance.features()[documents.order]
-
-
-def test_a_candidate_holds_the_share_of_the_querys_words_by_idf(embeddings: Embeddings) -> None:
-    ids = [embeddings.term_id("en", word) for word in ("cat", "dog")]
-    order = np.argsort(ids)
-    frequencies = DocumentFrequencies(100, np.array(ids, np.int32)[order], np.array([4, 49], np.int32)[order])
-    texts = [("cat bread", "en"), ("dog dog", "en"), ("water", "en"), ("dog cat", "en"), ("chat", "fr")]
-    candidates = [(embeddings.bag(text, language), language) for text, language in texts]
-    query = Reranker(embeddings).query("cat dog", "en")
-    found = held_shares(query, candidates, frequencies)
-    assert found[:4] == pytest.approx([CAT / (CAT + DOG), DOG / (CAT + DOG), 0, 1])
-    assert math.isnan(found[4])  # by its words nothing is said of another language
-    assert np.isnan(held_shares(query, candidates[4:], frequencies)).all()
 
 
 def test_the_features_are_those_of_each_candidate_and_of_the_order(embeddings: Embeddings) -> None:

@@ -292,14 +292,16 @@ FAR_AND_NEAR = ["bread", "cat", "dog"]
 
 def test_first_stage_scores_are_added_to_what_auto_says_of_the_words(reranker):
     """Scaled, the first stage says 1, 0 and 1/2 by its scores, 1, 0 and 1/3 by its ranks. Distances by auto from cat:
-    bread 2, cat 0, dog 0.2."""
+    bread 2, cat 0, dog 0.2. One of three holds the query, so that the first stage and coverage have 0.6 + c² · 0.05."""
     query, bags = reranker.query("cat", "en"), reranker.read_documents(FAR_AND_NEAR, "en")
     found = reranker.rerank_bags(query, bags, first_stage_scores=np.array([30.0, 10.0, 20.0]))
-    expected = {0: 0.6, 1: 0.4, 2: 0.6 * (0.8 / 2 + 0.2 / 3) + 0.4 * 0.9}
+    share = 0.6 + 0.33**2 * 0.05
+    first_stage, coverage, words = 0.7 * share, 0.3 * share, 1 - share
+    expected = {0: first_stage, 1: coverage + words, 2: first_stage * (0.5 / 2 + 0.5 / 3) + words * 0.9}
     assert {each.index: each.score for each in found.documents} == pytest.approx(
         {index: 0.02 + 0.98 * value for index, value in expected.items()}, abs=1e-6
     )
-    assert order(found) == [2, 0, 1]
+    assert order(found) == [1, 2, 0]
     assert all(score_of(each.parts) == each.score for each in found.documents)
 
 

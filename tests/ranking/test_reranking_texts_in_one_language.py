@@ -27,10 +27,10 @@ def order(reranking: Reranking) -> list[int]:
 def test_the_text_with_the_word_itself_comes_before_the_text_with_a_near_word(reranker: Reranker) -> None:
     found = reranker.rerank("cat", TEXTS, language="en", document_languages="en")
     assert order(found) == [1, 0]
-    # One of two texts holds the query, so BM25 counts 0.6 + (0.5 - 0.4) / 0.6 · 0.05 of 0.98, and transport the rest.
-    assert [document.score for document in found.documents] == pytest.approx([0.616167, 0.403833], abs=1e-6)
+    # One of two texts holds the query, so BM25 and coverage count 0.6 + 0.5² · 0.05 of 0.98, and transport the rest.
+    assert [document.score for document in found.documents] == pytest.approx([0.62025, 0.39975], abs=1e-6)
     first_stage = [document.parts and document.parts.first_stage for document in found.documents]
-    assert first_stage == pytest.approx([0.596167, 0], abs=1e-6)
+    assert first_stage == pytest.approx([0.98 * 0.6125 * 0.7, 0], abs=1e-6)
 
 
 @pytest.mark.parametrize("method", ["sinkhorn", "nbow", "rwmd"])
@@ -59,4 +59,6 @@ def test_a_word_without_an_embedding_is_lexical_evidence_too(reranker: Reranker)
     found = reranker.rerank("cat xyzzy", ["cat", "cat xyzzy"], language="en", document_languages="en")
     assert order(found) == [1, 0]
     assert found.documents[0].parts is not None
-    assert found.documents[0].parts.first_stage == pytest.approx(0.98 * 0.65)  # the texts hold the whole query
+    # The texts hold the whole query.
+    assert found.documents[0].parts.first_stage == pytest.approx(0.98 * 0.65 * 0.7)
+    assert found.documents[0].parts.coverage == pytest.approx(0.98 * 0.65 * 0.3)

@@ -16,6 +16,8 @@ from tests.support.query_encoder import encoding_embeddings
 from tests.support.tiny import POSITIONS, tiny_embeddings, write_embeddings
 
 ABOVE_FLOOR = 0.98
+# Of the encoder, where one of three hits holds the query: the first stage has more than 0.33.
+ENCODER_SHARE = 0.45 * (1 - 0.33 - 0.33**2 * (0.65 - 0.33)) / (1 - 0.33)
 ENCODED = np.array([0.2, 0.6]) / sqrt(0.4)
 EN = {word: np.array(place) for word, place in POSITIONS["en"].items()}
 
@@ -50,7 +52,7 @@ def test_the_part_of_the_encoder_is_the_sum_of_its_words_and_of_what_the_window_
     texts = ["cat water", "dog", "car"]
     document, sources = ranked(encoding, texts)[0]
     cosines = [cosine(cat=1, water=1), cosine(dog=1), cosine(car=1)]
-    slope = ABOVE_FLOOR * 0.45 / (max(cosines) - min(cosines))
+    slope = ABOVE_FLOOR * ENCODER_SHARE / (max(cosines) - min(cosines))
     expected = {word: slope * (EN[word] / 2 @ ENCODED) / sqrt(0.2) for word in ("cat", "water")}
     encoder = sources.encoder
     assert {word.word: word.part for word in encoder.words} == pytest.approx(expected, abs=1e-6)
@@ -73,8 +75,8 @@ def test_words_that_take_something_off_are_among_the_others(encoding):
 def test_a_field_that_is_the_query_gets_the_full_part_by_the_exact_match(encoding):
     texts = ["cat", "dog", "water"]  # the cat is the least like
     document, sources = ranked(encoding, texts, exact=np.array([True, False, False]))[0]
-    assert document.parts.encoder == pytest.approx(ABOVE_FLOOR * 0.45)
-    assert sources.encoder.exact_match == pytest.approx(ABOVE_FLOOR * 0.45, abs=1e-6)
+    assert document.parts.encoder == pytest.approx(ABOVE_FLOOR * ENCODER_SHARE)
+    assert sources.encoder.exact_match == pytest.approx(ABOVE_FLOOR * ENCODER_SHARE, abs=1e-6)
     assert total(sources.encoder) == pytest.approx(document.parts.encoder, abs=1e-6)
 
 
@@ -163,16 +165,24 @@ def test_of_many_words_the_largest_are_named_and_all_sum_to_the_part(many, trans
         assert total(encoder) == pytest.approx(document.parts.encoder, abs=1e-9)
 
 
+def raised_shares(parts, before):
+    """The share of first stage and coverage, which coverage has raised from 0.25 · 0.75 = 0.1875, and to what it raises
+    another share. The first stage's best hit has 0.7 of it."""
+    share = max(part.first_stage for part in parts) / 0.98 / 0.7
+    return share, before + (share - 0.1875) / (0.65 - 0.1875) * (0.65 - before)
+
+
 def test_feedback_names_the_words_that_the_query_gained_and_their_documents(many):
     """By the formula of `feedback`: candidates count by the eighth power of the score of the first order."""
     query, _, weighted, found = many_ranked(many)
     feedback = found.documents[0].sources(many.embeddings).feedback
     by_index = sorted(found.documents, key=lambda document: document.index)
-    # The first order: the first stage and transport by the shares without feedback, neighbours and encoder.
+    # The first order: first stage, coverage and transport by the shares without feedback, neighbours and encoder.
     parts = [document.parts for document in by_index]
-    first = np.array([p.first_stage for p in parts]) * 0.6 / (0.25 * 0.75)
-    near = np.array([p.words + p.lacking_words + p.hubness for p in parts]) * 0.4 / (0.2 * 0.75)
-    scores = 0.02 + first + near
+    share, before = raised_shares(parts, 0.6)
+    first = np.array([p.first_stage + p.coverage for p in parts]) * before / share
+    near = np.array([p.words + p.lacking_words + p.hubness for p in parts])
+    scores = 0.02 + first + near * (0.4 * (1 - before) / 0.4) / (0.15 * (1 - share) / 0.8125)
     best = np.argsort(-scores)[:20]
     counts = (scores[best] / scores.max()) ** 8
     summed = np.zeros(400)
@@ -201,8 +211,13 @@ def test_neighbours_name_the_documents_that_the_hit_resembles(many):
     by_index = sorted(found.documents, key=lambda document: document.index)
     parts = [document.parts for document in by_index]
     # Without neighbours the encoder's share stays, and the others share what they leave.
-    others = np.array([p.total - p.neighbours - p.encoder - p.window for p in parts])
-    before = 0.02 + others / 0.75 + np.array([p.encoder for p in parts])
+    share, raised = raised_shares(parts, 0.25)
+    lexical = np.array([p.first_stage + p.coverage for p in parts])
+    encoder = np.array([p.encoder for p in parts])
+    others = np.array([p.total - p.neighbours - p.encoder - p.window for p in parts]) - lexical
+    before = (
+        0.02 + lexical * raised / share + (others / 0.75 + encoder) * ((1 - raised) / 0.75) / ((1 - share) / 0.8125)
+    )
     dense = np.zeros((40, 400))
     for row, bag in zip(dense, weighted, strict=True):
         row[bag.term_ids] = np.sqrt(bag.weights)

@@ -4,6 +4,7 @@ import { element, percent, tableRow } from "./elements.js";
 // In the order in which they are shown.
 const PARTS = {
   first_stage: "The engine’s own score",
+  coverage: "Words of the query that it contains",
   words: "Words similar to those of the query",
   feedback: "Words typical of the best hits",
   neighbours: "Similar hits that score well",
