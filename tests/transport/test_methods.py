@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import ot
 import pytest
@@ -9,9 +7,7 @@ from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import (
     METHODS,
     AutoShares,
-    Distances,
     Parameters,
-    auto_shares,
     check_method,
     distances,
     mean_embeddings,
@@ -63,14 +59,6 @@ def test_a_word_without_weight_does_not_make_a_query_longer(table, random_bag, i
     assert found[0].values == found[1].values
 
 
-def test_the_shares_of_auto_sum_to_one_and_move_with_each_word_from_12_to_24():
-    found = np.array([auto_shares(n_words) for n_words in range(1, 40)])
-    np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-15)
-    assert (np.diff(found[:, 1]) > 0).nonzero()[0].tolist() == list(range(11, 23))
-    assert (found[:12] == SHORT).all()
-    assert (found[23:] == LONG).all()
-
-
 def test_auto_takes_other_shares_where_they_are_given(table, random_bag, implementation):
     query, document, shares = random_bag(30), random_bag(40), AutoShares(nearest=0.5, sinkhorn=0.2, nbow=0.3)
     found = distances(
@@ -107,11 +95,6 @@ def test_an_unknown_ground_cost_is_refused(wrong):
         Parameters(cost=wrong)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_known_method_is_taken(method):
-    assert check_method(method) == method
-
-
 @pytest.mark.parametrize(("wrong", "nearest"), [("sinkhron", "sinkhorn"), ("relax", "relaxed"), ("EMD2", "emd")])
 def test_an_unknown_method_is_refused_with_the_nearest_known_one(wrong, nearest):
     with pytest.raises(BadInput, match=f"'{wrong}'; did you mean '{nearest}'"):
@@ -122,14 +105,6 @@ def test_an_unknown_method_is_refused_with_the_nearest_known_one(wrong, nearest)
 def test_an_epsilon_out_of_range_is_refused(epsilon):
     with pytest.raises(BadInput, match=r"epsilon is .*; give a number from"):
         Parameters(epsilon=epsilon)
-
-
-@pytest.mark.parametrize("name", ["converged", "marginal_error", "n_iterations"])
-def test_distances_have_one_of_everything_a_candidate(name):
-    zeros = np.zeros(3)
-    right = Distances(zeros, "emd", zeros == 0, zeros, "float64", zeros.astype(np.int32))
-    with pytest.raises(ValueError, match=rf"distances of shape \(3,\) came with \{{'{name}': \(2,\)\}}"):
-        replace(right, **{name: getattr(right, name)[:2]})
 
 
 @pytest.mark.parametrize("n_iterations", [0, -1, 10_001, 2.5, np.nan])
