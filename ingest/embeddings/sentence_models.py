@@ -145,15 +145,17 @@ def open_encoder(model: SentenceModel, folder: Path, n_threads: int = 1, prefix:
 
 
 @cache
-def encoding_speed(model: SentenceModel, folder: Path, n_threads: int) -> float:
+def encoding_speed(
+    model: SentenceModel, folder: Path, n_threads: int, clock: Callable[[], float] = time.perf_counter
+) -> float:
     """How many times as fast as the figures of `SentenceModel` this machine encodes: measured once, in some two
     seconds; the number of threads if the model is not fetched yet or cannot be loaded."""
     if not model.download_bytes(folder):
         with suppress(SinkrankError):
             encoder = open_encoder(model, folder, n_threads)
-            started = time.perf_counter()
+            started = clock()
             encoder.encode(_MEASURED)
-            return len(_MEASURED) / (time.perf_counter() - started) / model.words_a_second
+            return len(_MEASURED) / (clock() - started) / model.words_a_second
     return float(n_threads)
 
 

@@ -203,9 +203,8 @@ def test_the_plan_goes_by_the_measured_speed_of_an_encoder_that_is_there(
     fake = Encoder("fake", 2, lambda words: np.ones((len(words), 2), np.float32))
     monkeypatch.setattr(sentence_models, "open_encoder", lambda *arguments: fake)
     clock = iter([10.0, 12.0])
-    monkeypatch.setattr(sentence_models.time, "perf_counter", lambda: next(clock))
     # 104 words take 2 seconds: 52 a second, where E5's figure is 1,000.
-    assert encoding_speed(E5, tmp_path / "there", 2) == pytest.approx(0.052)
+    assert encoding_speed(E5, tmp_path / "there", 2, lambda: next(clock)) == pytest.approx(0.052)
 
 
 def test_passages_need_the_encoder(tmp_path: Path) -> None:
