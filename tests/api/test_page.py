@@ -128,6 +128,25 @@ def test_a_hit_opens_into_its_transport(open_page: OpenPage, address: str) -> No
     assert f"{explained['distance']:.4f}" in page.locator(".sums").inner_text()
 
 
+def test_a_missing_document_says_why_it_is_not_on_the_page(open_page: OpenPage, address: str) -> None:
+    """`unknown` has no word of the query, and no embedding."""
+    page = open_page("?query=cat+water")
+    expect(page.locator("#after li").first).to_be_visible()
+    hits = asked(address, "/v1/search", {"query": "cat water", "size": 100})["hits"]
+    last = hits[-1]
+    page.get_by_label("Is a document missing? Its id").fill(last["id"])
+    page.get_by_role("button", name="Why not?").click()
+    standing = asked(address, "/v1/explain", {"query": "cat water", "id": last["id"]})["standing"]
+    told = page.locator(".standing")
+    expect(told).to_contain_text(f"It is at rank {last['rank']} of {len(hits)}")
+    expect(told).to_contain_text(f"Its score is {standing['score_behind']:.4f} below")
+    assert f"hit={last['id']}" in page.url
+    page.get_by_role("button", name="Close").click()
+    page.get_by_label("Is a document missing? Its id").fill("nowhere")
+    page.keyboard.press("Enter")
+    expect(page.locator("#why-body .wrong")).to_contain_text("no document 'nowhere'")
+
+
 def test_the_words_of_the_document_are_shaded_by_their_mass(open_page: OpenPage, address: str) -> None:
     page = open_page("?query=cat+water&method=sinkhorn&hit=d11")
     expect(page.locator(".document mark").first).to_be_visible()

@@ -276,3 +276,12 @@ def test_an_index_without_rights_says_so(open_page: OpenPage) -> None:
     page.get_by_label("Query", exact=True).fill("cat")
     page.keyboard.press("Enter")
     expect(page.locator("#status")).to_contain_text("Ask its administrator for the right to read the index")
+
+
+def test_a_document_that_the_engine_does_not_find_says_so(open_page: OpenPage) -> None:
+    page = open_page(f"?index={FOREIGN}&query=cat")
+    expect(page.locator("#after li")).to_have_count(1)
+    page.get_by_label("Is a document missing? Its id").fill("6")
+    page.get_by_role("button", name="Why not?").click()
+    expect(page.locator(".standing")).to_contain_text("The first stage does not find this document")
+    expect(page.locator(".standing")).to_contain_text("it lacks: cat")

@@ -28,7 +28,7 @@ const REASONS = {
 
 export async function searchEngine(state, signal) {
   const path = `/${encodeURIComponent(state.index)}/_search`;
-  const fields = (state.fields ?? "").split(",").filter(Boolean);
+  const fields = fieldsOf(state);
   const { body: answer, headers } = await askWithHighlight(path, searchBody(state, fields), signal);
   const names = fields.map((field) => field.split("^")[0]);
   const hits = answer.hits.hits.map((hit, i) => readHit(hit, i + 1, names));
@@ -39,9 +39,18 @@ export async function searchEngine(state, signal) {
 function searchBody(state, fields) {
   const query = { multi_match: { query: state.query, ...(fields.length > 0 && { fields }) } };
   const depth = Number(state.depth);
-  const rerank = { ...orderOptions(state), window_size: depth, details: true };
+  // Words near to the query's are marked by themselves, and in another way.
+  const rerank = { ...orderOptions(state), window_size: depth, details: true, highlight: "engine" };
   if (state.target) rerank.languages = [state.target];
   return { query, size: depth, ext: { rerank } };
+}
+
+export function explainBody(state, id) {
+  return { index: state.index, id, search: searchBody(state, fieldsOf(state)) };
+}
+
+function fieldsOf(state) {
+  return (state.fields ?? "").split(",").filter(Boolean);
 }
 
 // A text that is too long to highlight fails the whole search: it is asked for again without.

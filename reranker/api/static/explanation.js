@@ -2,12 +2,14 @@
 import { element, linkOrText, percent, tableRow } from "./elements.js";
 import { partsTable } from "./score_parts.js";
 import { shadedText } from "./shaded_text.js";
+import { standingView } from "./standing.js";
 import { N_SHADES, transportPicture } from "./transport.js";
 
 // `width`: px that the picture may take; `titleOf`: of the hit with an id, or the id.
 export function explanationView(explanation, width, titleOf) {
   const { document: found, document_words: words, score_parts: parts, score_sources: sources, lacking_words: lackingWords } = explanation;
   const made = element("div");
+  if (explanation.standing.fell_at !== null) made.append(standingView(explanation.standing));
   made.append(sums(explanation));
   if (parts !== null) made.append(partsTable(parts, { sources, lackingWords, titleOf }));
   made.append(element("h3", "Which words of the document the words of the query were matched with"));

@@ -4,6 +4,7 @@ import { explanationView } from "./explanation.js";
 import { IndexChoice } from "./index_choice.js";
 import { ListPage } from "./list_page.js";
 import { addMatches } from "./matches.js";
+import { explainBody as explainEngineBody } from "./engine_search.js";
 import { drawMoves } from "./moves.js";
 import { QueryList } from "./query_list.js";
 import { afterItem, beforeItem, pageOf, showText } from "./results.js";
@@ -59,8 +60,7 @@ async function search({ page = 1, hit = null } = {}) {
     const entry = list.of(state);
     if (entry) listPage.record(entry, state, answer.hits);
     show();
-    const opened = hit === null ? undefined : answer.hits.find((found) => found.id === hit);
-    if (opened) explain(opened);
+    if (hit !== null && answer.isReranked) explain(answer.hits.find((found) => found.id === hit) ?? { id: hit });
   } catch (error) {
     if (error.name === "AbortError") return;
     at("results").hidden = true;
@@ -85,6 +85,7 @@ function show() {
   at("before").start = at("after").start = (page - 1) * PAGE_SIZE + 1;
   at("results").hidden = isEmpty;
   advise(isEmpty ? state : null, shown.signal);
+  at("why-not").hidden = !answer.isReranked;
   at("pages").hidden = answer.hits.length <= PAGE_SIZE;
   at("previous").disabled = page === 1;
   at("next").disabled = page * PAGE_SIZE >= answer.hits.length;
@@ -132,12 +133,13 @@ function unpreparedAdvice({ language, prepared, command }) {
   return made;
 }
 
+// A document that is no hit is known by its id alone.
 async function explain(hit) {
   explaining?.abort();
   const mine = new AbortController();
   explaining = mine;
-  at("why-name").textContent = `${hit.rank}. ${hit.title || hit.id}`;
-  at("why-name").lang = hit.language;
+  at("why-name").textContent = hit.rank ? `${hit.rank}. ${hit.title || hit.id}` : hit.id;
+  at("why-name").lang = hit.language ?? "";
   at("why-body").replaceChildren(element("p", "Taking the score apart …"));
   if (!dialog.open) dialog.showModal();
   dialog.scrollTop = 0;
@@ -152,8 +154,9 @@ async function explain(hit) {
 async function explanationOf(hit, signal) {
   const { state, answer } = shown;
   const titleOf = (id) => answer.hits.find((other) => other.id === id)?.title || id;
-  if (choice.isOurs) {
-    const explanation = await post("/v1/explain", address.explainBody(state, hit.id), signal);
+  if (choice.isOurs || !hit.rank) {
+    const body = choice.isOurs ? address.explainBody(state, hit.id) : explainEngineBody(state, hit.id);
+    const explanation = await post("/v1/explain", body, signal);
     return explanationView(explanation, at("why-body").clientWidth, titleOf);
   }
   await addMatches(state.query, answer.language, [hit], signal);
@@ -227,6 +230,11 @@ document.addEventListener("input", ({ target }) => {
 form.elements.reset.addEventListener("click", () => {
   address.resetSliders(form);
   searchSoon();
+});
+at("why-not").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const id = at("why-not").elements.id.value.trim();
+  if (id) explain(shown.answer.hits.find((hit) => hit.id === id) ?? { id });
 });
 at("previous").addEventListener("click", () => turn(-1));
 at("next").addEventListener("click", () => turn(1));

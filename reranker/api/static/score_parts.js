@@ -2,7 +2,7 @@
 import { element, percent, tableRow } from "./elements.js";
 
 // In the order in which they are shown.
-const PARTS = {
+export const PARTS = {
   first_stage: "The engine’s own score",
   coverage: "Words of the query that it contains",
   words: "Words similar to those of the query",
