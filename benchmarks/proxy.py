@@ -34,13 +34,13 @@ import urllib3
 
 from benchmarks.report import machine
 from benchmarks.timing import in_turn
-from ingest.encode import encode
 from reranker.embeddings import Embeddings
 from reranker.query_dsl.answer_filters import read_source_filter
 from reranker.stores import open_store
 from reranker.stores.base.description import IndexDescription
 from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
+from tests.support.encode import encode
 
 INDEX = "sinkrank-benchmark-proxy"
 # Indices that are not ours, by the length of their documents: name, length, number of documents.

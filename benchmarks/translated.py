@@ -24,7 +24,6 @@ from flask.testing import FlaskClient
 
 from benchmarks.depth import store_address
 from benchmarks.report import machine
-from ingest.encode import encode
 from papers.corpora.tasks import Direction, Task, make_task
 from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
@@ -39,6 +38,7 @@ from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from sinkrank.demo import load_libreoffice
 from sinkrank.demo.pages import Page
+from tests.support.encode import encode
 
 PLAIN, OURS = "sinkrank-benchmark-plain", "sinkrank-benchmark-ours"
 FIELDS = ["title", "text"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from ingest.documents import Layout
 from reranker.base.errors import BadInput, NotFound
+from reranker.stores.engine.fields import mapped_fields
 from reranker.stores.engine.hits import read_document
 
 # Types that filters support. Texts and vectors are not copied as metadata.
@@ -45,7 +46,7 @@ def row_reader(mapping: Mapping[str, Any], layout: Layout, name: str) -> RowRead
     """
     if "sinkrank" in mapping.get("_meta", {}):
         return RowReader(["lang", "title", "text", "url", "metadata"], _own_row)
-    types = dict(_field_types(mapping))
+    types = {name: field["type"] for name, field in mapped_fields(mapping).items() if "type" in field}
     if not types:
         raise NotFound(f"{name} has no fields; check the name of the index")
     texts = [name for names in layout.text_fields for name in names.split(",")]
@@ -94,15 +95,6 @@ def _foreign_row(parts: Mapping[str, Sequence[str]], metadata: Sequence[str], hi
     values = {name: _value(source, name) for name in metadata}
     row["metadata"] = {name.replace(".", "_"): value for name, value in values.items() if value is not None}
     return row
-
-
-def _field_types(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """The dotted name and the type of each field. Sub-fields are left out, since `_source` does not have them."""
-    for name, options in mapping.get("properties", {}).items():
-        if "properties" in options:
-            yield from _field_types(options, f"{prefix}{name}.")
-        elif "type" in options:
-            yield prefix + name, options["type"]
 
 
 def _value(source: Any, name: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ingest.embeddings.units import Unit
-from ingest.files import json_type
+from ingest.files import Row, json_type
 from reranker.base.errors import BadDocument, BadInput
 from reranker.text.documents import Document
 from reranker.text.language_detection import UNKNOWN_LANGUAGE
@@ -40,6 +40,11 @@ class Unusable:
         self.n += 1
         if len(self._examples) < _EXAMPLES:
             self._examples.append(f"{place}: {reason}")
+
+    def add_row(self, row: Row, reason: str | None) -> None:
+        """Counts a row. Of an index the URL is left out, which may contain a password."""
+        name = row.file.rpartition("/")[2] if "://" in row.file else row.file
+        self.add(f"{name}, line {row.line}", str(reason))
 
     def __str__(self) -> str:
         rest = f" (and {self.n - len(self._examples):,} more)" if self.n > len(self._examples) else ""

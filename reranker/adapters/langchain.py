@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
 from pydantic import ConfigDict
@@ -46,11 +45,6 @@ class SinkrankCompressor(BaseDocumentCompressor):
             top_n=self.top_n,
         )
         return [_scored(documents[place], score) for place, score in ranked]
-
-    async def acompress_documents(
-        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
-    ) -> list[Document]:
-        return await asyncio.to_thread(self.compress_documents, documents, query, callbacks)
 
 
 def _scored(document: Document, score: float) -> Document:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from pydantic import ConfigDict
 
 from reranker.adapters.ranking import missing, rank_texts
@@ -51,8 +49,3 @@ class SinkrankPostprocessor(BaseNodePostprocessor):
             top_n=self.top_n,
         )
         return [NodeWithScore(node=nodes[place].node, score=score) for place, score in ranked]
-
-    async def _apostprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        return await asyncio.to_thread(self._postprocess_nodes, nodes, query_bundle)

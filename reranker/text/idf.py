@@ -69,17 +69,9 @@ class DocumentFrequencies:
 class FrequencyCounter:
     """Counts document frequencies bag by bag. Memory grows with the largest term id, not with the documents."""
 
-    def __init__(self, start: DocumentFrequencies | None = None) -> None:
-        """
-        Args:
-            start: frequencies to add to.
-        """
+    def __init__(self) -> None:
         self._counts = np.zeros(1024, dtype=np.int32)
         self._n_documents = 0
-        if start is not None:
-            self._make_room(start.term_ids)
-            self._counts[start.term_ids] = start.counts
-            self._n_documents = start.n_documents
 
     def add(self, bag: BagOfWords) -> None:
         self.add_terms(bag.term_ids)

@@ -72,12 +72,7 @@ def usable(records: Iterable[Record], unusable: Unusable) -> Iterator[Document]:
         if record.document is not None:
             yield record.document
         else:
-            unusable.add(f"{shown(record.row.file)}, line {record.row.line}", str(record.reason))
-
-
-def shown(name: str) -> str:
-    """The name of an index without its URL, which may hold a password."""
-    return name.rpartition("/")[2] if "://" in name else name
+            unusable.add_row(record.row, record.reason)
 
 
 def short_name(name: str) -> str:

@@ -8,7 +8,6 @@ water half as much more than to the cat.
 import numpy as np
 import pytest
 
-from ingest.encode import encode
 from reranker import Reranker
 from reranker.embeddings import Embeddings
 from reranker.embeddings.query_encoder import QueryEncoder
@@ -18,6 +17,7 @@ from reranker.stores.base.description import IndexDescription
 from reranker.text.documents import Document
 from reranker.text.idf import IdfTable
 from tests.stores.samples import make_index, write_documents
+from tests.support.encode import encode
 from tests.support.query_encoder import encoder_files, encoding_embeddings
 
 pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")

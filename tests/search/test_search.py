@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from ingest.encode import encode
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable, VersionMismatch
 from reranker.embeddings.hubness import HubnessSampleBuilder
 from reranker.search.searcher import Searcher, SearchRequest
@@ -15,6 +14,7 @@ from reranker.stores.base.filters import Filters
 from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from tests.stores.samples import make_index, write_documents
+from tests.support.encode import encode
 from tests.support.service import fill
 from tests.support.tiny import tiny_embeddings
 

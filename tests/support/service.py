@@ -13,7 +13,6 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from ingest.encode import encode
 from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
@@ -24,6 +23,7 @@ from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from sinkrank.serving.server import Server, bind
 from tests.stores.samples import make_index, write_documents
+from tests.support.encode import encode
 from tests.support.fake_engine import FakeEngine, fake_engine
 from tests.support.tiny import tiny_embeddings
 

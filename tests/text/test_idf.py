@@ -107,11 +107,9 @@ def test_bags_weighed_together_have_the_bits_of_those_weighed_alone(data: st.Dat
         assert getattr(together, name).dtype == getattr(alone, name).dtype
 
 
-def test_counting_goes_on_from_what_was_counted() -> None:
-    bags = [BagOfWords(np.array(ids, np.int32), np.ones(len(ids), np.int32)) for ids in ([1], [], [0, 5_000], [1, 2])]
-    first = DocumentFrequencies.count(bags[:2])
-    counter = FrequencyCounter(first)
-    for bag in bags[2:]:
-        counter.add(bag)
+def test_counting_takes_documents_one_after_another() -> None:
+    counter = FrequencyCounter()
+    for ids in ([1], [], [0, 5_000], [1, 2]):
+        counter.add(BagOfWords(np.array(ids, np.int32), np.ones(len(ids), np.int32)))
     found = counter.result()
     assert (found.n_documents, found.term_ids.tolist(), found.counts.tolist()) == (4, [0, 1, 2, 5_000], [1, 2, 1, 1])

@@ -136,7 +136,7 @@ def read_texts(
                 progress(number, None, "reading documents")
             document = record.document
             if document is None:
-                unusable.add(f"{_shown(record.row.file)}, line {record.row.line}", str(record.reason))
+                unusable.add_row(record.row, record.reason)
                 continue
             metadata = {name: document.metadata[name] for name in fields if name in document.metadata}
             script = main_script(document.full_text)
@@ -265,8 +265,3 @@ def _group(document: Document, field: str | None) -> str | None:
         return group_of(document, field or GROUP_FIELD)
     except BadDocument:
         return None
-
-
-def _shown(name: str) -> str:
-    """The name of a source; of an index without its URL, which may contain a password."""
-    return name.rpartition("/")[2] if "://" in name else name

@@ -1,4 +1,4 @@
-"""Turns a document into its bag of words and its nBOW embedding."""
+"""Turns a document into its bag of words and its nBOW embedding, alone; ingest does it for many together."""
 
 from __future__ import annotations
 
