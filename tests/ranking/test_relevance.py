@@ -11,11 +11,14 @@ import pytest
 from reranker import Reranker
 from reranker.base.errors import WrongParameter
 from reranker.embeddings import Embeddings
+from reranker.ranking.corrections import Corrections
+from reranker.ranking.coverage import Coverage
 from reranker.ranking.ranked import RankedDocuments, Reranking
 from reranker.ranking.relevance import (
     NO_GOOD_ANSWER,
     WITH_ENCODER,
     WITHOUT_ENCODER,
+    Relevance,
     check_min_relevance,
     cut,
     has_no_good_answer,
@@ -57,6 +60,19 @@ def test_the_features_are_those_of_each_candidate_and_of_the_order(embeddings: E
     assert rows[0] == pytest.approx([1, 0, 0, 0, score[0] - score[1]], abs=1e-6)
     assert rows[1] == pytest.approx([0, 0, distance[1], score[1] - score[0], 0], abs=1e-6)
     assert rows[2] == pytest.approx([0, 0, 1.5, score[2] - score[0], 0], abs=1e-6)  # without a known word
+
+
+def test_hubness_is_left_out_and_a_lacking_word_costs_its_share() -> None:
+    moves = Corrections.make(
+        2, np.array([0.9, 0.1]), unknown_share=0.25, unknown=("xyzzy",), lacking=np.array([[False], [True]])
+    )
+    cosines, distances, scores = np.array([0.4, np.nan]), np.array([0.8, 0.6]), np.array([0.7, 0.3])
+    relevance = Relevance(lambda: Coverage(np.ones(2)), cosines, distances, moves, scores)
+    assert relevance.features() == pytest.approx(
+        np.array([[1, 0.4, 0.75 * 0.8, 0, 0.4], [1, 0, 0.75 * 0.6 + 0.25, -0.4, 0]])
+    )
+    total = sum(weight * value for weight, value in zip(WITH_ENCODER, [1, 0.4, 0.6, 0, 0.4, 1], strict=True))
+    assert relevance.values[0] == pytest.approx(1 / (1 + math.exp(-total)))
 
 
 def test_relevance_is_the_logistic_function_of_their_weighted_sum(embeddings: Embeddings) -> None:
