@@ -124,9 +124,9 @@ def cut(reranking: Reranking, least: float | None) -> Reranking:
     """Leaves out the documents with less relevance, and ranks the others anew; those of which nothing is known stay.
 
     Args:
-        least: 0 to 1; None leaves out none.
+        least: 0 to 1; 0 and None leave out none.
     """
-    if least is None:
+    if not least:
         return reranking
     kept = [each for each in reranking.documents if each.relevance is None or each.relevance >= least]
     ranked = [replace(each, reranked_rank=rank) for rank, each in enumerate(kept, start=1)]
