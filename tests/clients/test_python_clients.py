@@ -174,3 +174,20 @@ def test_a_search_by_text_is_re_ranked_for_a_client_that_knows_nothing_of_it(
     (exchange,) = proxied.recording.taken()
     assert [hit["_id"] for hit in answer["hits"]["hits"]] == ["2", "1", "0"]
     assert exchange.is_reranked
+
+
+def test_a_client_gets_words_marked_by_their_meaning_in_the_form_that_it_knows(
+    engine: Engine, clients: tuple[Client, Client], http: urllib3.PoolManager
+) -> None:
+    direct, proxied = clients
+    remove(engine, http)
+    for number, text in enumerate(["any bread", "any chat", "un chat"]):
+        proxied.api.index(index=INDEX, id=str(number), body={"text": text}, refresh=True)
+    query = {"bool": {"should": [{"match": {"text": "any cat"}}, {"match_all": {}}]}}
+    body = {"query": query, "highlight": {"fields": {"text": {}}}}
+    found = []
+    for client, ext in ((direct, {}), (proxied, {"ext": {"rerank": {"query_context": {"query_text": "any cat"}}}})):
+        hits = client.api.search(index=INDEX, body={**body, **ext})["hits"]["hits"]
+        found.append({hit["_id"]: hit["highlight"]["text"] for hit in hits if "highlight" in hit})
+    assert found[0] == {"0": ["<em>any</em> bread"], "1": ["<em>any</em> chat"]}
+    assert found[1] == {"0": found[0]["0"], "1": ["<em>any</em> <em>chat</em>"], "2": ["un <em>chat</em>"]}
