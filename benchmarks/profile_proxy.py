@@ -64,7 +64,7 @@ STAGES = {
     "ask the engine": [
         "reranker.upstream.nodes:Upstream.send",
         "reranker.upstream.nodes:Passing._next",
-        "reranker.upstream.calls:EngineCalls._text",
+        "reranker.upstream.calls:EngineCalls._data",
     ],
     "read its JSON": ["reranker.proxy.fetch:read_answer"],
     "bags": ["reranker.proxy.hit_texts:HitTexts.collect"],
