@@ -239,6 +239,9 @@ class _Run:
                     f"{self.index} --to {target}` switches to it all the same"
                 )
             if is_rebuilt:
+                if before is not None:
+                    # A run that stopped in it would go on where no search looks.
+                    self.store.complete(before)
                 self._promote(target)
                 self.previous = before
                 drop_versions_except(self.store, self.index, {target, before or target})

@@ -20,7 +20,10 @@ def stale_parts(store: WritableStore, index: str, embeddings: Embeddings, idf: I
     """
     for version in store.versions(index):
         if version.run is not None:
-            yield f"the run that makes {version.name} has not finished; if it was stopped, give its command again"
+            yield (
+                f"the run that makes {version.name} has not finished; if it was stopped, give its command again, or if "
+                f"its files have changed since, ingest them with --rebuild"
+            )
     differences = list(store.differences(index))
     if differences:
         listed = ", ".join(differences[:5]) + (f" and {len(differences) - 5} more" if len(differences) > 5 else "")

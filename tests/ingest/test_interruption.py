@@ -190,6 +190,20 @@ def test_a_rebuild_that_was_stopped_leaves_the_index_as_it_was_and_goes_on(
     assert [version.name for version in store.versions(index)] == [f"{index}-000001", f"{index}-000002"]
 
 
+def test_a_stopped_run_does_not_go_on_in_a_version_that_a_rebuild_has_replaced(
+    store: WritableStore, index: str, runs: Runs
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        runs(Stopping(store, after=1_000), index)
+    other = write_rows(runs.folder / "other.jsonl", [{"id": "other", "lang": "fr", "text": "chat"}])
+    runs(store, index, rebuild=True, documents=other)
+    assert [version.run for version in store.versions(index)] == [None, None]
+    summary = runs(store, index)
+    assert (summary.already_there, summary.indexed) == (0, N_DOCUMENTS)
+    store.refresh(index)
+    assert store.open(index).count() == N_DOCUMENTS + 1
+
+
 def test_an_empty_version_that_a_killed_run_left_is_filled_by_the_next(
     store: WritableStore, index: str, runs: Runs
 ) -> None:

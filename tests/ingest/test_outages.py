@@ -192,7 +192,7 @@ def test_a_disk_that_is_full_ends_the_run_in_one_line_and_the_next_one_goes_on(r
     assert "1,500 of 1,504 documents are in index" in freed.stdout, freed.stderr
     with closing(WritableEmbeddedStore(runs.folder / "store")) as store:
         runs.assert_whole(store)
-    assert list((runs.folder / "ingest").iterdir()) == []
+        assert [version.run for version in store.versions("pages")] == [None]
 
 
 @pytest.mark.parametrize("rebuild", [False, True])

@@ -99,4 +99,3 @@ def test_a_run_whose_index_stays_red_ends_with_the_cure_and_the_next_one_goes_on
     assert "1,500 of 1,504 documents are in index" in second.output
     with dropped(engine.url, red) as direct:
         runs.assert_whole(direct, red)
-    assert list((runs.folder / "ingest").iterdir()) == []
