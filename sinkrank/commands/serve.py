@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlencode
 
 import typer
 
@@ -15,6 +17,7 @@ from sinkrank.console import options
 
 if TYPE_CHECKING:
     from reranker.embeddings import Embeddings
+    from reranker.service.examples import Example
     from reranker.stores.base.protocol import Store
 
 
@@ -55,8 +58,11 @@ def serve(
         run_service(loaded.settings, opened)
 
 
-def run_service(settings: Settings, store: Store | None) -> None:
+def run_service(settings: Settings, store: Store | None, first: Example | None = None) -> None:
     """Builds the service over a store, if there is one, and serves until it is stopped.
+
+    Args:
+        first: a search that the printed address of the page opens with.
 
     Raises:
         NoEmbeddings: there are no embeddings, and no engine to pass searches to.
@@ -67,10 +73,10 @@ def run_service(settings: Settings, store: Store | None) -> None:
 
     settings = settings.model_copy(update={"processes": settings.n_processes})
     with shared_numbers() if settings.processes > 1 else nullcontext():
-        _run(settings, store)
+        _run(settings, store, first)
 
 
-def _run(settings: Settings, store: Store | None) -> None:
+def _run(settings: Settings, store: Store | None, first: Example | None) -> None:
     from reranker.api.app import create_app, drain, start, stop
     from reranker.service.logs import set_up_logs
     from reranker.service.tracing import trace_to_endpoint
@@ -91,7 +97,8 @@ def _run(settings: Settings, store: Store | None) -> None:
 
         def ready() -> None:
             console.print(f"sinkrank serves {address}", markup=False)
-            console.print(f"the page: {address}/-/ui   the API: POST {address}/v1/search", markup=False)
+            api = f"   the API: POST {address}/v1/search" if first is None else ""
+            console.print(f"the page: {address}{page_path(first)}{api}", markup=False, soft_wrap=True)
             if is_engine(settings.store_address):
                 behind = without_credentials(settings.store_address)
                 hits = "re-ranked hits" if shadow is None else "the engine's order, re-ranking in shadow,"
@@ -105,6 +112,15 @@ def _run(settings: Settings, store: Store | None) -> None:
         finally:
             stop(app)
     console.print("stopped")
+
+
+def page_path(first: Example | None) -> str:
+    """The path of the page, with a search."""
+    return (
+        "/-/ui"
+        if first is None
+        else f"/-/ui?{urlencode({name: value for name, value in asdict(first).items() if value})}"
+    )
 
 
 def _embeddings(settings: Settings) -> Embeddings | None:

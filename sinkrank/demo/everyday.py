@@ -103,10 +103,19 @@ def compare(before: Sequence[int | None], after: Sequence[int | None]) -> Compar
 
 
 def first_answer(query: str, page_ids: Iterable[str]) -> int | None:
-    """The rank of the first page that answers a query of the list, from 1.
+    """The rank of the first page that answers a query, from 1; None for a query that is not in the list.
 
     Args:
         page_ids: best first, as the corpus names them: `text/scalc/guide/cell_protect`.
     """
-    right = {f"text/{page_id}" for page_id in EVERYDAY_QUERIES[query]}
+    right = {f"text/{page_id}" for page_id in EVERYDAY_QUERIES.get(query, ())}
     return next((rank for rank, page_id in enumerate(page_ids, start=1) if page_id in right), None)
+
+
+def mean_reciprocal_rank(ranks: Sequence[int | None]) -> float:
+    """The mean of 1 / rank over all queries; 0 where no hit answers.
+
+    >>> mean_reciprocal_rank([1, 2, None])
+    0.5
+    """
+    return sum(1 / rank for rank in ranks if rank is not None) / len(ranks)

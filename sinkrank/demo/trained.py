@@ -23,16 +23,23 @@ RECIPE = 1
 
 def open_trained(path: Path, corpus: Corpus) -> Embeddings | None:
     """Opens the store at the path if it was trained on exactly this corpus's training pages; otherwise None."""
+    return open_made(path, source_of(corpus))
+
+
+def open_made(path: Path, source: Mapping[str, Any]) -> Embeddings | None:
+    """Opens the store at the path if its `meta.json` has this source; otherwise None."""
     try:
         embeddings = Embeddings.open(path)
     except (NotFound, BadEmbeddings, VersionMismatch):
         return None
-    return embeddings if is_trained_on(embeddings, corpus) else None
+    return embeddings if embeddings.meta.get("source") == source else None
 
 
 def is_trained_on(embeddings: Embeddings, corpus: Corpus) -> bool:
-    """Whether these embeddings come from `train_on` with exactly this corpus's training pages."""
-    return bool(embeddings.meta.get("source") == source_of(corpus))
+    """Whether these embeddings were trained on exactly this corpus's training pages, alone or with a sentence encoder
+    (`sinkrank.demo.prepared`)."""
+    source = embeddings.meta.get("source")
+    return isinstance(source, dict) and source_of(corpus).items() <= source.items()
 
 
 def train_on(
@@ -49,14 +56,19 @@ def train_on(
     found = open_trained(path, corpus)
     if found is not None:
         return found
+    check_replaceable(path, corpus, replaceable)
+    units = (Unit(**row) for row in training_units(corpus))
+    train(units, path, seed=SEED, replace=True, progress=progress, source=source_of(corpus))
+    return Embeddings.open(path)
+
+
+def check_replaceable(path: Path, corpus: Corpus, replaceable: Iterable[str] = ()) -> None:
+    """Raises BadInput if the path has something other than a store of this corpus, or of those that may be replaced."""
     if path.exists() and not _is_of(path, {corpus.name, *replaceable}):
         raise BadInput(
             f"{path} holds embeddings that were not trained on the corpus {corpus.name}; they are not replaced: "
             "move them away, or work in another folder, with --home DIR"
         )
-    units = (Unit(**row) for row in training_units(corpus))
-    train(units, path, seed=SEED, replace=True, progress=progress, source=source_of(corpus))
-    return Embeddings.open(path)
 
 
 def source_of(corpus: Corpus) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -95,27 +96,40 @@ def test_in_a_pipe_each_step_is_one_line_on_standard_error_with_its_time(first_r
     assert "\x1b" not in done.stderr
 
 
-def test_three_searches_show_both_ranks_and_scores_and_the_word_pairs(first_run):
-    _, done = first_run
+def test_one_search_in_both_orders_one_across_languages_and_what_to_type_next_are_printed(first_run):
+    home, done = first_run
 
-    assert done.stdout.count("asks for pages in") == 3
-    for title in ("hybrid rank", "hybrid score", "what brought it nearest"):
-        assert done.stdout.count(title) == 3
-    assert len(re.findall(r"^ +1 +[01]\.\d{4} +\d+ +-?0\.\d{4} .* → ", done.stdout, re.MULTILINE)) == 3
+    headings = [line.partition(" near: ")[0] for line in done.stdout.splitlines() if line and line[0] != " "]
+    assert [line for line in headings if not line.startswith("What brought “")] == [
+        "“light for young plants”: English query, English pages",
+        "“un billet d'autobus pour les enfants”: French query, English pages",
+        "Next, your own index:",
+        "The page with these searches:",
+    ]
+    assert re.search(r"^What brought “.*” near: .* → .*$", done.stdout, re.MULTILINE)
+    assert re.search(r"by BM25 +by Sinkrank +was", done.stdout)
+    assert re.search(r"English page +in English", done.stdout)
+    assert f"  sinkrank demo --home {home}" in done.stdout.splitlines()
+    assert "\x1b" not in done.stdout
     assert "done in" not in done.stdout
 
 
 def test_its_queries_are_kept_for_the_page_to_offer(first_run):
     home, _ = first_run
     offered = json.loads((home / "examples.json").read_text(encoding="utf-8"))["texts"]
-    assert offered[0] == {"query": "un billet d'autobus pour les enfants", "language": "fr", "target": "en"}
+    assert offered[0] == {"query": "light for young plants", "language": "en", "target": "en"}
     assert len(offered) == 3
 
 
-def test_the_command_to_search_on_with_can_be_typed_as_it_stands(home, monkeypatch, capsys):
-    monkeypatch.setattr("sys.argv", [".venv/bin/sinkrank", "demo"])  # as make calls it, in no active environment
+def test_the_next_commands_can_be_typed_as_they_stand(home, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["a folder/.venv/bin/sinkrank", "demo"])  # in no active environment
     run_again(home)
-    assert "Search on: .venv/bin/sinkrank search " in capsys.readouterr().out
+    lines = capsys.readouterr().out.splitlines()
+    (prepare,) = [shlex.split(line) for line in lines if " embeddings prepare " in line]
+    assert prepare[:3] == ["a folder/.venv/bin/sinkrank", "embeddings", "prepare"]
+    # The demo's folder has embeddings already.
+    assert prepare[prepare.index("--home") + 1] != str(home)
+    assert shlex.split(lines[-1]) == ["a folder/.venv/bin/sinkrank", "demo", "--home", str(home)]
 
 
 def test_a_second_run_uses_what_is_there(home, capsys):
@@ -127,7 +141,7 @@ def test_a_second_run_uses_what_is_there(home, capsys):
     assert "indexing" not in said
     after = (home / "embeddings" / "meta.json").stat()
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
-    assert capsys.readouterr().out.count("asks for pages in") == 3
+    assert capsys.readouterr().out.count(" query, English pages") == 2
 
 
 def test_a_run_that_was_stopped_while_indexing_is_done_again(home):
@@ -206,6 +220,7 @@ def test_it_serves_until_it_is_interrupted_and_ends_with_zero(home, tmp_path):
         try:
             lines = iter(process.stderr.readline, "")
             address = next(line.split()[-1] for line in lines if line.startswith("sinkrank serves "))
+            page = next(lines).split()
             body = json.dumps({"query": "un billet", "language": "fr", "languages": ["en"]}).encode()
             request = urllib.request.Request(f"{address}/v1/search", body, {"Content-Type": "application/json"})
             with urllib.request.urlopen(request, timeout=30) as response:
@@ -214,6 +229,7 @@ def test_it_serves_until_it_is_interrupted_and_ends_with_zero(home, tmp_path):
             process.send_signal(signal.SIGINT)
             process.communicate(timeout=30)
     assert process.returncode == 0
+    assert page == ["the", "page:", f"{address}/-/ui?query=light+for+young+plants&language=en&target=en"]
     assert {hit["language"] for hit in hits} == {"en"}
 
 

@@ -43,12 +43,14 @@ class PassageMap:
 
     Attributes:
         languages: of the passages, and of the queries that the encoder reads.
+        n_passages: maximum number of encoded passages.
     """
 
     model: SentenceModel
     languages: Sequence[str]
     home: Path
     n_threads: int = 1
+    n_passages: int = N_PASSAGES
     name: str = PASSAGES
 
     @property
@@ -58,7 +60,7 @@ class PassageMap:
     def estimate(self, texts: Texts) -> Estimate:
         from ingest.embeddings.sentence_models import encoding_speed
 
-        n_passages = min(N_PASSAGES, texts.n_pairs / _DISTINCT_WORDS_A_PASSAGE)
+        n_passages = min(self.n_passages, texts.n_pairs / _DISTINCT_WORDS_A_PASSAGE)
         speed = encoding_speed(self.model, self.home / "models", self.n_threads)
         return Estimate(n_passages / (self.model.passages_a_second * speed))
 
@@ -78,7 +80,7 @@ class PassageMap:
         Raises:
             SinkrankError: the encoder cannot be fetched or loaded, or there are too few passages.
         """
-        passages = draw_passages(texts, self.languages)
+        passages = draw_passages(texts, self.languages, self.n_passages)
         if len(passages) < MIN_PASSAGES:
             raise BadInput(
                 f"the documents have {len(passages)} passages of {PASSAGE_WORDS} words, fewer than {MIN_PASSAGES}"

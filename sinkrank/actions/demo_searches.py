@@ -1,0 +1,155 @@
+"""Prints the demo's searches: one in both orders, one across languages, and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from reranker.answers import Hit
+from reranker.base.errors import UnknownWords
+from reranker.ranking.explanation import telling_pairs
+from reranker.search.searcher import Searcher, SearchRequest
+from reranker.service.examples import Example
+from reranker.stores.base.filters import Filters
+from sinkrank.console import tables
+from sinkrank.demo.everyday import EVERYDAY_QUERIES, compare, first_answer, mean_reciprocal_rank
+
+N_SHOWN = 5
+_DEPTH = 100
+_N_PAIRS = 4
+# Pairs of words with a cosine above 0.5. Other pairs mean nothing to a reader.
+_NEAR_COST = 1.0
+# The rank in BM25's order, and the width of both ranks with the blanks between columns.
+_WAS, _RANKS_WIDTH = "was", 15
+_NAMES = {"en": "English", "fr": "French", "de": "German", "fi": "Finnish", "el": "Greek", "sv": "Swedish"}
+
+
+@dataclass(frozen=True, slots=True)
+class DemoSearch:
+    """A query as a person types it, its language, and the language of the pages to find."""
+
+    text: str
+    language: str
+    document_language: str
+
+    @property
+    def example(self) -> Example:
+        """What the page offers."""
+        return Example(self.text, self.language, self.document_language)
+
+
+def show_both_orders(searcher: Searcher, index: str, search: DemoSearch, console: Console) -> None:
+    """Prints BM25's order beside the default order, and the words that raised the hit that rose to the top."""
+    before, after = (hits_of(searcher, index, search, by_bm25=by_bm25) for by_bm25 in (True, False))
+    ranks = {hit.id: hit.rank for hit in before}
+    answers = any(first_answer(search.text, [_page(hit)]) for hit in after[:N_SHOWN])
+    table = _table(console, "by BM25", "by Sinkrank", _WAS)
+    for place in range(min(N_SHOWN, max(len(before), len(after)))):
+        one, other = (hits[place] if place < len(hits) else None for hits in (before, after))
+        was = "" if other is None else str(ranks.get(other.id, "–"))
+        table.add_row(str(place + 1), _title(search, one), _title(search, other), was)
+    _print_title(console, search, " (✓ answers it)" if answers else "")
+    console.print(table)
+    risen = next((hit for hit in after if ranks.get(hit.id, _DEPTH + 1) > hit.rank), None)
+    if risen is not None:
+        _print_words(searcher, index, search, risen, console)
+
+
+def show_across_languages(
+    searcher: Searcher, index: str, search: DemoSearch, english_titles: Mapping[str, str], console: Console
+) -> None:
+    """Prints the first hits, and the words that brought the first one nearest.
+
+    Args:
+        english_titles: by page.
+    """
+    hits = hits_of(searcher, index, search)
+    table = _table(console, f"{_name(search.document_language)} page", "in English")
+    for hit in hits[:N_SHOWN]:
+        table.add_row(str(hit.rank), tables.plain(hit.title), tables.plain(english_titles.get(_page(hit), "")))
+    _print_title(console, search)
+    console.print(table)
+    if hits:
+        _print_words(searcher, index, search, hits[0], console)
+
+
+def figures(searcher: Searcher, index: str) -> str:
+    """A line that compares both orders by the fifty everyday queries."""
+    ranks: tuple[list[int | None], list[int | None]] = ([], [])
+    for query in EVERYDAY_QUERIES:
+        for found, by_bm25 in zip(ranks, (True, False), strict=True):
+            hits = hits_of(searcher, index, DemoSearch(query, "en", "en"), by_bm25=by_bm25)
+            found.append(first_answer(query, map(_page, hits)))
+    went, (before, after) = compare(*ranks), map(mean_reciprocal_rank, ranks)
+    return (
+        f"{went.n_queries} everyday queries: the first hit answers {went.n_first} (by BM25 {went.n_first_before}); "
+        f"{went.n_better} go up, {went.n_worse} down; MRR {after:.3f} (by BM25 {before:.3f})"
+    )
+
+
+def hits_of(searcher: Searcher, index: str, search: DemoSearch, *, by_bm25: bool = False) -> Sequence[Hit]:
+    """The hits in BM25's order or in the default order; none if the query has no known word."""
+    filters = Filters(languages=(search.document_language,))
+    request = SearchRequest(search.text, index, search.language, filters, depth=_DEPTH, size=_DEPTH)
+    if by_bm25:
+        request = SearchRequest(
+            search.text, index, search.language, filters, "bm25", depth=_DEPTH, method="none", size=_DEPTH
+        )
+    try:
+        return searcher.search(request).hits
+    except UnknownWords:
+        return []
+
+
+def _page(hit: Hit) -> str:
+    return str(hit.metadata.get("page"))
+
+
+def _name(language: str) -> str:
+    return _NAMES.get(language, language)
+
+
+def _table(console: Console, *columns: str) -> Table:
+    """A table with ranks in front of two columns of titles, which are cut in a narrow terminal, and in `was`."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("", justify="right", no_wrap=True)
+    for name in columns:
+        if name == _WAS:
+            table.add_column(name, justify="right", no_wrap=True)
+        else:
+            width = (console.width - _RANKS_WIDTH) // 2
+            table.add_column(name, no_wrap=True, overflow="ellipsis", max_width=width)
+    return table
+
+
+def _title(search: DemoSearch, hit: Hit | None) -> Text:
+    if hit is None:
+        return Text()
+    is_answer = first_answer(search.text, [_page(hit)]) is not None
+    return Text("✓ " if is_answer else "  ", style="bold green") + tables.plain(hit.title)
+
+
+def _print_title(console: Console, search: DemoSearch, note: str = "") -> None:
+    title = f"“{search.text}”: {_name(search.language)} query, {_name(search.document_language)} pages{note}"
+    console.print()
+    console.print(Text(title, style="bold"))
+
+
+def _print_words(searcher: Searcher, index: str, search: DemoSearch, hit: Hit, console: Console) -> None:
+    """Other words of the hit first, since BM25 knows the query's own."""
+    filters = Filters(languages=(search.document_language,))
+    explained = searcher.explain(SearchRequest(search.text, index, search.language, filters, depth=_DEPTH), hit.id)
+    near = [
+        pair
+        for pair in telling_pairs(explained.words, len(explained.words) * len(explained.document_words))
+        if pair.saving > 0 and pair.cost < _NEAR_COST
+    ]
+    near.sort(key=lambda pair: pair.query_word.casefold() == pair.document_word.casefold())
+    pairs = ", ".join(f"{pair.query_word} → {pair.document_word}" for pair in near[:_N_PAIRS])
+    if pairs:
+        console.print(Text("What brought “") + tables.plain(hit.title) + Text(f"” near: {pairs}"))
