@@ -17,7 +17,7 @@ BIN := .venv/bin
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo evaluate papers bench campaign wheels release lint check test conformance site sbom audit format lock clean
+.PHONY: help demo pictures evaluate papers bench campaign wheels release lint check test conformance site sbom audit format lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -37,34 +37,44 @@ help: ## List the targets
 .venv/%.txt: requirements.lock pyproject.toml deploy/locked.py | .venv/bin/python
 	@$(BIN)/python deploy/locked.py $(NAMES) > $@
 
+# Seconds without an answer. pip waits 15, which is too short for some proxies.
+export PIP_DEFAULT_TIMEOUT ?= 60
+export UV_HTTP_TIMEOUT ?= 60
+
 # uv installs in seconds what takes pip half a minute, from the same index. Where uv fails, pip installs.
 LOCKED := --quiet --no-deps --require-hashes -r
 .venv/.uv: .venv/uv.txt
+	@echo "installing uv into .venv …" >&2
 	-@$(BIN)/python -m pip install $(LOCKED) $<
 	@touch $@
 
-# $(call install,environment,options). All is compiled here, as pip does it: a command starts in half the time, and tests,
-# which take warnings for errors, do not meet those of compiling.
+# $(call install,environment,options,name for messages). All is compiled here, as pip does it: a command starts in half
+# the time, and tests, which take warnings for errors, do not meet those of compiling.
 define install
-index=$${PIP_INDEX_URL:-$$($(1)/bin/python -m pip config get global.index-url 2>/dev/null)}; \
+echo "installing $(3) into $(1) …" >&2; index=$${PIP_INDEX_URL:-$$($(1)/bin/python -m pip config get global.index-url 2>/dev/null)}; \
   UV_COMPILE_BYTECODE=1 $(BIN)/uv pip install --system-certs --no-config --python $(1)/bin/python $${index:+--default-index "$$index"} $(2) 2>/dev/null || \
-  $(1)/bin/python -m pip install $(2)
+  $(1)/bin/python -m pip install $(2) || \
+  { echo "could not install $(3): check the network, and HTTPS_PROXY and PIP_INDEX_URL if you need them; then run make again" >&2; exit 1; }
 endef
 
 # The install compiles the C library too, and does so again where a source is newer.
 NATIVE := hatch_build.py $(wildcard reranker/native/*.[ch] reranker/native/*/*.[ch]) reranker/native/compiling.py
 
 .venv/.runtime: .venv/runtime.txt pyproject.toml $(NATIVE) .venv/.uv
-	@$(call install,.venv,$(LOCKED) $<)
-	@$(call install,.venv,--quiet --no-deps --editable .)
+	@$(call install,.venv,$(LOCKED) $<,$$(grep -c == $<) packages)
+	@$(call install,.venv,--quiet --no-deps --editable .,Sinkrank)
 	@touch $@
 
 .venv/.dev: .venv/dev.txt .venv/.runtime
-	@$(call install,.venv,$(LOCKED) $<)
+	@$(call install,.venv,$(LOCKED) $<,$$(grep -c == $<) packages for development)
 	@touch $@
 
 demo: .venv/.runtime ## Fetch real pages, build, search, serve (SERVE=0 stops after the searches)
 	@$(BIN)/sinkrank demo $(if $(filter 0,$(SERVE)),--no-serve)
+
+pictures: .venv/.dev ## Take the README's pictures of the page, from the demo (needs Chromium)
+	@$(BIN)/sinkrank demo --no-serve
+	@$(BIN)/python -m tests.support.browser.screenshots --home .sinkrank
 
 evaluate: .venv/.dev ## Measure every method on held-out pages (some ten minutes)
 	@$(BIN)/python -m papers.held_out $(EVALUATE)
@@ -75,8 +85,8 @@ papers: .venv/.dev ## Measure every system of the papers (80 minutes; PAPERS=--q
 # The peers have an environment of their own: what they need must not meet the tests.
 .venv/bench/.ready: .venv/bench.txt pyproject.toml .venv/.uv
 	@$(PYTHON) -m venv .venv/bench
-	@$(call install,.venv/bench,$(LOCKED) $<)
-	@$(call install,.venv/bench,--quiet --no-deps --editable .)
+	@$(call install,.venv/bench,$(LOCKED) $<,$$(grep -c == $<) packages)
+	@$(call install,.venv/bench,--quiet --no-deps --editable .,Sinkrank)
 	@touch $@
 
 bench: .venv/bench/.ready ## Time the transport beside its peers (some ten minutes)
@@ -86,7 +96,7 @@ bench: .venv/bench/.ready ## Time the transport beside its peers (some ten minut
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/sinkrank
 $(CACHE)/wheels/.ready: .venv/wheels.txt .venv/.uv
 	@$(PYTHON) -m venv $(CACHE)/wheels
-	@$(call install,$(CACHE)/wheels,$(LOCKED) $<)
+	@$(call install,$(CACHE)/wheels,$(LOCKED) $<,$$(grep -c == $<) packages)
 	@touch $@
 
 wheels: $(CACHE)/wheels/.ready ## Build the wheels of all platforms into dist/, and try those that run here

@@ -1,6 +1,6 @@
-"""Takes the README's pictures of the page: python -m tests.support.browser.screenshots --home .sinkrank
+"""Takes the pictures of the page for README and docs (`make pictures`): as `make demo` opens it, and its explanation.
 
-Serves the pages that `make demo` has fetched, on a free port, and asks for one of them in Finnish.
+python -m tests.support.browser.screenshots --home .sinkrank
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import io
 import sys
 from contextlib import closing
 from pathlib import Path
-from urllib.parse import urlencode
 
 from PIL import Image
 from playwright.sync_api import ViewportSize
@@ -19,11 +18,12 @@ from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from reranker.stores import open_store
+from sinkrank.commands.demo_run import LIBREOFFICE_SEARCHES
+from sinkrank.commands.serve import page_path
 from tests.support.browser.chromium import running_chromium
 from tests.support.service import serving
 
 IMAGES = Path(__file__).resolve().parents[3] / "docs" / "images"
-ASKED = {"query": "asiakirjan tulostaminen", "language": "fi", "target": "fr"}
 N_COLOURS = 256
 SIZE: ViewportSize = {"width": 1200, "height": 800}
 
@@ -35,7 +35,7 @@ def main() -> int:
     with closing(open_store(settings.store_address)) as store:
         app = create_app(settings, store, Embeddings.open(settings.home / "embeddings"))
         with serving(app) as address:
-            _take(f"{address}/-/ui?{urlencode(ASKED)}")
+            _take(address + page_path(LIBREOFFICE_SEARCHES[0].example))
     return 0
 
 
