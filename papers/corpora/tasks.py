@@ -31,6 +31,9 @@ DEFAULT_QUERY_KINDS = ("first20", "pages", "halves")
 # cut shorter, and numbers do not count.
 MIN_TOKENS = 6
 
+# Balikas et al. 2018, section 4: "we keep for each document the first 500 words".
+SYSTEM_TOKENS = 500
+
 SAMPLE_SEED = 2018
 DEFAULT_LIMIT = 400
 
@@ -199,7 +202,7 @@ def _n_words(text: str, language: str) -> int:
 
 
 def _tokens(text: str, language: str) -> tuple[str, ...]:
-    return tuple(tokenize(text, language))
+    return tuple(tokenize(text, language, SYSTEM_TOKENS))
 
 
 def _shuffled(pages: Iterable[Page], seed: int) -> Iterator[str]:

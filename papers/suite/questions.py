@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from ir_measures import Qrel
 
-from papers.corpora.tasks import Direction, Task, make_task
+from papers.corpora.tasks import SYSTEM_TOKENS, Direction, Task, make_task
 from reranker.base.errors import BadInput
 from reranker.text.tokens import letter_tokens
 from sinkrank.demo.pages import Corpus, Page
@@ -104,7 +104,8 @@ def classification(
     language = languages.pop()
     queries = {f"query/{page.page_id}": page for page in asking}
     documents = {f"{language}/{page.page_id}": page for page in labelled}
-    tokens = {name: letter_tokens(page.text, language) for name, page in (*queries.items(), *documents.items())}
+    pages = (*queries.items(), *documents.items())
+    tokens = {name: letter_tokens(page.text, language, SYSTEM_TOKENS) for name, page in pages}
     task = Task(
         Direction(language, language),
         "training" if of_training else "classes",

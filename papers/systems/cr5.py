@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
 from ingest.progress import Progress, no_progress
-from papers.corpora.tasks import Task
+from papers.corpora.tasks import SYSTEM_TOKENS, Task
 from papers.systems.protocol import Matrix, TimedSystem
 from reranker.base.errors import BadInput
 from reranker.text.tokens import letter_tokens
@@ -77,7 +77,7 @@ class Cr5(TimedSystem[Matrix]):
         for done, language in enumerate(languages):
             progress(done, len(languages), f"cr5: counting the words in {language}")
             own = [page for page in pages if page.language == language]
-            texts = [letter_tokens(page.text, language) for page in own]
+            texts = [letter_tokens(page.text, language, SYSTEM_TOKENS) for page in own]
             space = _counted(texts)
             prepared[language] = space, space.weights(texts), np.array([concepts[page.page_id] for page in own])
         progress(len(languages), len(languages), "cr5: regression")

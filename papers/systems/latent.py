@@ -13,7 +13,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer
 
 from ingest.progress import Progress, no_progress
-from papers.corpora.tasks import Direction, Task
+from papers.corpora.tasks import SYSTEM_TOKENS, Direction, Task
 from papers.systems.embedded import euclidean
 from papers.systems.protocol import Matrix, TimedSystem
 from reranker.base.errors import BadInput
@@ -65,7 +65,9 @@ class LatentSystem(TimedSystem[Matrix]):
         Raises:
             BadInput: there are no such pages.
         """
-        texts = [letter_tokens(page.text, page.language) for page in pages if page.language == self._language]
+        texts = [
+            letter_tokens(page.text, page.language, SYSTEM_TOKENS) for page in pages if page.language == self._language
+        ]
         if not texts:
             raise BadInput(f"{self.name} learns from training pages in {self._language!r}, and there are none")
         counts = Counter(token for text in texts for token in text)

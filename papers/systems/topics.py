@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import rel_entr
 
 from ingest.progress import Progress, no_progress
-from papers.corpora.tasks import Direction, Task
+from papers.corpora.tasks import SYSTEM_TOKENS, Direction, Task
 from papers.systems.protocol import Matrix, TimedSystem
 from papers.systems.topic_sampling import Counts, Priors, Schedule, TokenStream, infer, train
 from reranker.base.errors import BadInput
@@ -198,7 +198,7 @@ def aligned_documents(pages: Iterable[Page], languages: Sequence[str]) -> list[W
     both, since a page in one language aligns nothing."""
     ordered = sorted((page for page in pages if page.language in languages), key=lambda page: page.page_id)
     found = (
-        {page.language: letter_tokens(page.text, page.language) for page in versions}
+        {page.language: letter_tokens(page.text, page.language, SYSTEM_TOKENS) for page in versions}
         for _, versions in groupby(ordered, key=lambda page: page.page_id)
     )
     return [document for document in found if len(document) >= min(2, len(languages))]

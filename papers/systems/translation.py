@@ -11,7 +11,7 @@ from pathlib import Path
 from ingest.embeddings.dictionaries import Translations
 from ingest.progress import Progress, no_progress
 from papers.base.stopwatch import Stopwatch
-from papers.corpora.tasks import Direction, Task
+from papers.corpora.tasks import SYSTEM_TOKENS, Direction, Task
 from papers.systems.dictionary import PLACEHOLDERS, check_direction, licences, read_into
 from papers.systems.protocol import Distances, System
 from reranker.text.tokens import letter_tokens
@@ -117,7 +117,8 @@ class Translated:
             language = direction.document_language
             if language not in counts:
                 own = (page for page in pages if page.language == language)
-                counts[language] = Counter(token for page in own for token in letter_tokens(page.text, language))
+                tokens = (token for page in own for token in letter_tokens(page.text, language, SYSTEM_TOKENS))
+                counts[language] = Counter(tokens)
             translator = UnigramTranslator(direction, counts[language])
             self._read(direction, self._folder, translator.add, translator.add_inverted, progress)
             self._translators[direction] = translator

@@ -29,7 +29,7 @@ from reranker.transport import Parameters
 from reranker.upstream.calls import EngineCalls
 
 MAX_TEXT_FIELDS = 20
-# A document's first 500 words are read: a title that is read more often would leave no room for the text.
+# A document's first 2,000 words are read: a title that is read more often would leave no room for the text.
 _MAX_FIELD_WEIGHT = 5
 
 

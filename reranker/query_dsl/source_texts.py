@@ -12,8 +12,8 @@ from reranker.query_dsl.answer_filters import BAG_FIELD, ID_FIELD, is_match
 from reranker.text.bags import unpack
 from reranker.text.exact_text import exact_keys
 
-# 500 words are read of a document; no language's words are so long that this cuts them off.
-_MAX_TEXT_CHARS = 20_000
+# 2,000 words are read of a document; no language's words are so long that this cuts them off.
+_MAX_TEXT_CHARS = 80_000
 _MAX_DEPTH = 16
 
 

@@ -129,7 +129,7 @@ class QueryWords:
 
 
 def find_matches(query: Query, text: str, language: str, embeddings: Embeddings) -> list[Match]:
-    """The matches in the first 500 words of a text, in reading order (`QueryWords.marks`).
+    """The matches in the first 2,000 words of a text, in reading order (`QueryWords.marks`).
 
     Args:
         language: of the text.

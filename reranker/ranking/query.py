@@ -15,7 +15,7 @@ from reranker.ranking.unknown_terms import unknown_share
 from reranker.text.bags import WeightedBag
 from reranker.text.idf import IdfTable
 from reranker.text.languages import language_code
-from reranker.text.tokens import letter_tokens, tokenize
+from reranker.text.tokens import MAX_QUERY_TOKENS, letter_tokens, tokenize
 from reranker.transport.problem import check_weighed_query
 
 # Of a word within a number: `utf8` is about utf, and no `h` is meant by h264.
@@ -94,13 +94,15 @@ def read_query(
     else:
         language = language_code(language)
     # A query of nothing but stop words is taken at its word.
-    tokens = tokenize(text, language) or tokenize(text, language, with_stop_words=True)
+    tokens = tokenize(text, language, MAX_QUERY_TOKENS)
+    tokens = tokens or tokenize(text, language, MAX_QUERY_TOKENS, with_stop_words=True)
     if not tokens:
         raise EmptyQuery("the query has no word or number; give it at least one")
     unknown = tuple(token for token in tokens if not embeddings.stand_ins(language, token))
     if len(unknown) == len(tokens) and language in embeddings.languages:
         # Rather than find nothing: the words within its numbers (`internet2`).
-        tokens += [word for word in letter_tokens(text, language) if _is_known_part(language, word, embeddings)]
+        words = letter_tokens(text, language, MAX_QUERY_TOKENS)
+        tokens += [word for word in words if _is_known_part(language, word, embeddings)]
     encoding = embeddings.query_encoding(text, language)
     share = unknown_share(tokens, unknown)
     return Query(text, language, idf, embeddings, unknown, share, tuple(tokens), is_tie, encoding)

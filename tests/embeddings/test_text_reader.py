@@ -147,15 +147,15 @@ def test_other_scripts_and_what_nfc_changes_are_left_to_python(embeddings):
 
 
 def test_words_and_numbers_are_counted_up_to_their_limits(embeddings):
-    words = [f"{chr(97 + i // 26 % 26)}{chr(97 + i % 26)}zzq" for i in range(600)]
+    words = [f"{chr(97 + i // 676)}{chr(97 + i // 26 % 26)}{chr(97 + i % 26)}zzq" for i in range(2_400)]
     given = [
         " ".join(words),
-        " ".join(map(str, range(2_000))),
+        " ".join(map(str, range(4_000))),
         " ".join(f"{word} {place}" for place, word in enumerate(words)),
     ]
-    given += [f"the {'1 ' * 700}{' '.join(words)}"]
+    given += [f"the {'1 ' * 2_700}{' '.join(words)}"]
     assert differences(embeddings, given, "en") == []
-    assert [len(each) for each in tokens_of(embeddings, given, ["en"] * 4)] == [500, 500, 999, 1000]
+    assert [len(each) for each in tokens_of(embeddings, given, ["en"] * 4)] == [2_000, 2_000, 3_999, 4_000]
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def test_text_is_read_from_a_source(source: Any, fields: list[str], text: str) -
 
 
 def test_a_source_without_end_is_cut() -> None:
-    assert len(source_text({"a": ["word " * 10_000] * 100}, [])) == 20_000
+    assert len(source_text({"a": ["word " * 40_000] * 100}, [])) == 80_000
 
 
 def reader_of(embeddings: Embeddings) -> HitTexts:

@@ -64,10 +64,10 @@ def test_words_are_those_of_a_text_whose_digits_part_nothing(text):
     assert [token for token in tokenize(parted, "und") if not has_digit(token)] == letter_tokens(parted, "und")
 
 
-def test_only_the_first_500_tokens_are_kept():
-    words = [f"{chr(97 + i // 26 % 26)}{chr(97 + i % 26)}zzq" for i in range(600)]
+def test_only_the_first_2000_tokens_are_kept():
+    words = [f"{chr(97 + i // 676)}{chr(97 + i // 26 % 26)}{chr(97 + i % 26)}zzq" for i in range(2_400)]
     tokens = tokenize(" ".join(words), "en")
-    assert tokens == words[:500]
+    assert tokens == words[:2_000]
 
 
 def test_the_limit_counts_tokens_that_are_kept_not_stop_words():
@@ -85,4 +85,4 @@ def test_numbers_do_not_shorten_the_text_that_is_read(between):
 
 
 def test_of_numbers_alone_as_many_are_kept_as_of_words():
-    assert tokenize(" ".join(map(str, range(5_000))), "en") == [str(number) for number in range(500)]
+    assert tokenize(" ".join(map(str, range(5_000))), "en") == [str(number) for number in range(2_000)]

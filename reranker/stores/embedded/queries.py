@@ -26,7 +26,7 @@ from reranker.stores.embedded.terms import bm25_terms
 from reranker.text.bags import unpack
 from reranker.text.documents import Candidate, Document
 from reranker.text.exact_text import exact_key
-from reranker.text.tokens import MAX_TOKENS
+from reranker.text.tokens import MAX_QUERY_TOKENS
 
 # FTS5 weighs every term in every document that has any of them: 300 terms take ten times as long as 50.
 _MAX_DISTINCT_TERMS = 50
@@ -69,7 +69,7 @@ def bm25_rows(
     of insertion."""
     rows: list[tuple[int, float]] = []
     for partition_id, language in partitions(connection, index_id, filters.languages):
-        terms = _rarest(connection, partition_id, bm25_terms(text, language, MAX_TOKENS))
+        terms = _rarest(connection, partition_id, bm25_terms(text, language, MAX_QUERY_TOKENS))
         if not terms:
             continue
         # A term has only letters, digits, points and commas. Within quotation marks it is no operator.
