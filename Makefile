@@ -37,9 +37,10 @@ help: ## List the targets
 .venv/%.txt: requirements.lock pyproject.toml deploy/locked.py | .venv/bin/python
 	@$(BIN)/python deploy/locked.py $(NAMES) > $@
 
-# Seconds without an answer. pip waits 15, which is too short for some proxies.
+# Seconds without an answer. pip waits 15 and uv 10 for a connection, which is too short for some proxies.
 export PIP_DEFAULT_TIMEOUT ?= 60
 export UV_HTTP_TIMEOUT ?= 60
+export UV_HTTP_CONNECT_TIMEOUT ?= 60
 
 # uv installs in seconds what takes pip half a minute, from the same index. Where uv fails, pip installs.
 LOCKED := --quiet --no-deps --require-hashes -r

@@ -24,7 +24,7 @@ from reranker.embeddings.query_encoder import QueryEncoderFiles
 from reranker.service.settings import Settings
 from sinkrank.commands.demo_run import TEXT_SEARCHES, Showcase, _embeddings
 from sinkrank.console.steps import Steps
-from sinkrank.demo import load_parallel_texts, prepared
+from sinkrank.demo import load_parallel_texts
 from sinkrank.demo.prepared import open_prepared, prepare_on
 from sinkrank.demo.trained import is_trained_on, open_trained, train_on
 from tests.support.tiny import tiny_embeddings
@@ -45,7 +45,7 @@ def encoder() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sentence_models, "open_encoder", lambda *arguments: Encoder("fake 1", ENCODER_DIM, encode))
-        patch.setattr(prepared, "MINILM", replace(prepared.MINILM, files=lambda folder: (b"model", b"tokenizer")))
+        patch.setattr(sentence_models.SentenceModel, "files", lambda *arguments: (b"model", b"tokenizer"))
         patch.setattr(passages, "MIN_PASSAGES", 20)
         yield
 
