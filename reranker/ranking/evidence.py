@@ -119,7 +119,8 @@ class Evidence:
             like. None for nowhere.
         first_stage_share: how much the first stage counts, 0 to 1 (`Shares.with_share`); None for the default.
         coverage: of the query by the candidates. None for not known, as it is not of single candidates that it has NaN
-            for: the first stage has its share.
+            for: the first stage has its share. It adds to a first stage that tells candidates apart; where all have one
+            score, as of `match_all`, the order is that of the other evidence.
         translated: (n,) whether the first stage's score is by translations of the query's words: it counts
             `translated_share` by default, and is scaled over these candidates alone. None for nowhere.
         translated_share: see the function of that name.
@@ -151,7 +152,7 @@ class Evidence:
         # From 0 to 1, by the names of `Shares`.
         self._scaled = {"first_stage": self._scaled_first_stage(first_stage), "transport": nearness}
         self._lacks_coverage: NDArray[np.bool_] | None = None
-        if coverage is not None:
+        if coverage is not None and not _is_one_score(first_stage):
             lacks = np.isnan(coverage.of_each)
             self._lacks_coverage = lacks if lacks.any() else None
             self._scaled["coverage"] = np.where(lacks, 0.0, coverage.of_each)
@@ -258,6 +259,10 @@ class Evidence:
         is_known = np.isfinite(ordered_by)
         near, spread = _scaled_and_spread(-ordered_by, is_known)
         return near, is_known / spread if spread > 0 else 0.0
+
+
+def _is_one_score(first_stage: NDArray[np.float64]) -> bool:
+    return len(first_stage) > 1 and bool(first_stage.min() == first_stage.max())  # no comparison holds of NaN
 
 
 @cache

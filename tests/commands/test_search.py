@@ -177,8 +177,9 @@ def test_explain_shows_what_each_word_adds_to_the_encoders_part(run: Run, empty_
     dog = log(4 / 3) / (log(4 / 3) + log(2))
     length = hypot(0.8 * dog + (1 - dog), 0.6 * dog)  # of the mean of (0.8, 0.6) and (1, 0)
     of_dog, of_cat = 0.52 * dog / length, 0.2 * (1 - dog) / length
-    # One of three hits holds the query: too few for the first stage to count more.
-    slope = 0.98 * 0.45 / (0.52 + 0.2)  # from the bread to the document that is a dog alone
+    # One of three hits holds the query: the first stage has .33 + .33² · .32, and the encoder of the rest what it had.
+    share = 0.45 * (1 - (0.33 + 0.33**2 * 0.32)) / (1 - 0.33)
+    slope = 0.98 * share / (0.52 + 0.2)  # from the bread to the document that is a dog alone
     assert f"dog {slope * of_dog:.4f}" in lines
     assert f"cat {slope * of_cat:.4f}" in lines
     assert f"counted from the least cosine of all candidates {slope * 0.2:.4f}" in lines

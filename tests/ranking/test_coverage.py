@@ -92,20 +92,22 @@ def test_a_share_that_was_asked_for_stays(embeddings: Embeddings, share: float) 
     assert best.parts.first_stage == pytest.approx(0.98 * share)
 
 
-def test_of_hits_that_the_first_stage_finds_equal_the_one_that_holds_more_of_the_query_has_more(
-    embeddings: Embeddings,
+@pytest.mark.parametrize("scores", [[2.0, 2.0, 1.0], [1.0, 1.0, 1.0]])
+def test_the_hit_that_holds_more_of_the_query_has_more_where_the_first_stage_tells_hits_apart(
+    embeddings: Embeddings, scores: list[float]
 ) -> None:
-    """Of the query one hit holds half (4 of 100 documents hold each of its words), the other all of it."""
+    """Of the query one hit holds half (4 of 100 documents hold each of its words), another all of it, the last none."""
     ids = np.array(sorted(embeddings.term_id("en", word) or 0 for word in ("cat", "dog")), np.int32)
     reranker = Reranker(embeddings, IdfTable({"en": DocumentFrequencies(100, ids, np.array([4, 4], np.int32))}))
-    candidates = reranker.read_documents(["cat", "cat dog"], "en")
-    found = reranker.rerank_bags(reranker.query("cat dog", "en"), candidates, first_stage_scores=np.array([1.0, 1.0]))
+    candidates = reranker.read_documents(["cat", "cat dog", "bread"], "en")
+    found = reranker.rerank_bags(reranker.query("cat dog", "en"), candidates, first_stage_scores=np.array(scores))
     parts = {document.index: document.parts for document in found.documents}
     assert parts[0] is not None
     assert parts[1] is not None
-    share = 0.6 + (3 / 4) ** 2 * 0.05
-    assert [parts[0].coverage, parts[1].coverage] == pytest.approx([0.98 * 0.3 * share / 2, 0.98 * 0.3 * share])
-    assert [parts[0].first_stage, parts[1].first_stage] == pytest.approx([0.98 * 0.7 * share] * 2)
+    share = 0.98 * (0.6 + 0.5**2 * 0.05)
+    of_coverage = 0.3 * share if scores[2] < scores[1] else 0
+    assert [parts[0].coverage, parts[1].coverage] == pytest.approx([of_coverage / 2, of_coverage])
+    assert [parts[0].first_stage, parts[1].first_stage] == pytest.approx([share - of_coverage] * 2)
 
 
 def test_the_words_of_a_query_of_which_none_weighs_anything_count_alike(embeddings: Embeddings) -> None:

@@ -97,10 +97,11 @@ def test_coverage_has_three_tenths_of_what_the_first_stage_has():
 
 
 def test_where_coverage_is_not_known_the_first_stage_has_its_share():
-    parts = evidence(first_stage=[10, 10], distances=[INF, INF], coverage=[NAN, 1.0]).parts()
+    parts = evidence(first_stage=[10, 10, 4], distances=[INF] * 3, coverage=[NAN, 1.0, NAN]).parts()
     assert [(part.first_stage, part.coverage) for part in parts] == [
         pytest.approx((ABOVE_FLOOR * 0.6, 0)),
         pytest.approx((ABOVE_FLOOR * 0.42, ABOVE_FLOOR * 0.18)),
+        (0, 0),
     ]
 
 
