@@ -131,7 +131,7 @@ def _title(search: DemoSearch, hit: Hit | None) -> Text:
     if hit is None:
         return Text()
     is_answer = first_answer(search.text, [_page(hit)]) is not None
-    return Text("✓ " if is_answer else "  ", style="bold green") + tables.plain(hit.title)
+    return Text.assemble(("✓ " if is_answer else "  ", "bold green"), tables.plain(hit.title))
 
 
 def _print_title(console: Console, search: DemoSearch, note: str = "") -> None:

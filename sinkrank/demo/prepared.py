@@ -34,7 +34,7 @@ from sinkrank.demo.trained import check_replaceable, open_made, source_of, train
 N_PASSAGES = 3_000
 """As many fit into the demo's time on two cores. They gain nearly as much as 6,000 (papers/results/order.md)."""
 
-# Of the mapped vector beside the trained one. Chosen on development pages (papers/results/embeddings.md).
+# Of the mapped vector beside the trained one; not tuned (papers/results/embeddings.md).
 _MAPPED_WEIGHT = 1.0
 _LANGUAGES = ("en",)
 _FREE = Estimate(0)

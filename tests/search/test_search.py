@@ -344,7 +344,7 @@ def test_the_hubness_sample_of_the_index_orders_its_hits(store, embeddings):
 def test_a_document_that_a_full_run_of_bm25_left_out_has_the_lowest_score_of_the_run(searcher):
     request = SearchRequest("dog water", "pets", language="en", depth=1, filters=Filters(languages=("en",)))
     parts = searcher.explain(request, "e4").score_parts  # it holds water, and is BM25's second
-    # As the only other score: all of the first stage's share, 0.6 to 0.65, which tells nothing apart, nor does coverage.
+    # As the only other score: all of the share of first stage and coverage, 0.6 to 0.65.
     assert 0.98 * 0.6 <= parts.first_stage <= 0.98 * 0.65
 
 
