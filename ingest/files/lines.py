@@ -15,7 +15,7 @@ from typing import BinaryIO, NamedTuple
 from ingest.files.unpacking import Zstandard, unpacked
 from reranker.base.errors import BadInput
 
-# Much more than a text of 500 words, and little memory. A bulk request to an engine may have 100 MB.
+# Much more than a text of 2,000 words, and little memory. A bulk request to an engine may have 100 MB.
 MAX_ROW_BYTES = 16 * 2**20
 # The part of a longer row that goes to the reject file.
 _SHOWN_BYTES = 1_000

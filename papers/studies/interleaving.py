@@ -20,6 +20,7 @@ import numpy as np
 from papers.base import module_command
 from papers.base.markdown import print_table
 from reranker.traffic.interleaving import ENGINE, OURS, Votes, team_draft, winner_of
+from sinkrank.evaluation.judgments import read_qrels
 from sinkrank.evaluation.measures import MEASURES
 
 PAGE = 10
@@ -80,16 +81,6 @@ def read_run(path: Path) -> dict[str, list[str]]:
             query_id, _, doc_id, rank, *_ = line.split()
             found.setdefault(query_id, []).append((int(rank), doc_id))
     return {query_id: [doc_id for _, doc_id in sorted(hits)] for query_id, hits in found.items()}
-
-
-def read_qrels(path: Path) -> dict[str, dict[str, int]]:
-    """Grades by query and document, of TREC's qrels or BEIR's TSV."""
-    found: dict[str, dict[str, int]] = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        query_id, *rest = line.split()
-        if rest[-1].lstrip("-").isdigit():
-            found.setdefault(query_id, {})[rest[-2]] = int(rest[-1])
-    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

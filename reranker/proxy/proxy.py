@@ -223,10 +223,11 @@ class Proxy:
         Raises:
             Skip, BadInput: as `read_request`, of a search that may have a section of ours.
         """
+        check_not_off(incoming.parameters)
         new_body = None
-        if b"rerank" in incoming.body or incoming.parameters or "HTTP_CONTENT_ENCODING" in incoming.environ:
-            check_not_off(incoming.parameters)
-            # An engine refuses a section that it does not know.
+        is_hidden = "source" in incoming.parameters or "HTTP_CONTENT_ENCODING" in incoming.environ
+        if is_hidden or b"rerank" in incoming.body:
+            # An engine refuses a section that it does not know. Other searches are read by the process that ranks them.
             new_body = read_request(self._service, self._calls(incoming), self._field_types, is_multi).body_without_ours
         reply = self._unranked(incoming, "skipped", "shadow", new_body)
         shadow(incoming)

@@ -102,6 +102,7 @@ class TrafficFile:
         except OSError as error:
             raise self._unavailable(error) from error
         with self._writing() as connection:
+            connection.execute("PRAGMA journal_mode = WAL")  # the file keeps it
             connection.executescript(_TABLES)
             connection.execute("INSERT OR IGNORE INTO begins VALUES (1, ?)", [time.time()])
             self._forget_old(connection)
@@ -231,7 +232,6 @@ class TrafficFile:
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         with self._opened("rwc") as connection:
-            connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = OFF")  # a crash of the machine may cost the last counts
             with connection:
                 yield connection

@@ -80,6 +80,16 @@ def read_judged_queries(queries: Path | None, qrels: Path) -> list[JudgedQuery]:
     return kept
 
 
+def read_qrels(path: Path) -> Judgments:
+    """Reads judgments in TREC's lines or BEIR's.
+
+    Raises:
+        BadInput: a line cannot be read.
+        NotFound: there is no such file.
+    """
+    return _read_qrels(path, _text(path))
+
+
 def _read_queries(path: Path, judged: Judgments) -> list[JudgedQuery]:
     found: dict[str, JudgedQuery] = {}
     for place, record in _records(path):

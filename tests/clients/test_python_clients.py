@@ -161,14 +161,19 @@ def test_the_helpers_send_get_and_give_the_same(
         assert "_data_stream" in proxied["reindex"][1][-1].target
 
 
+def index_texts(engine: Engine, http: urllib3.PoolManager, client: Client, texts: list[str]) -> None:
+    """Makes the index anew, of these texts with their places as ids."""
+    remove(engine, http)
+    for number, text in enumerate(texts):
+        client.api.index(index=INDEX, id=str(number), body={"text": text}, refresh=True)
+
+
 def test_a_search_by_text_is_re_ranked_for_a_client_that_knows_nothing_of_it(
     engine: Engine, clients: tuple[Client, Client], http: urllib3.PoolManager
 ) -> None:
     _, proxied = clients
-    remove(engine, http)
     # The engine finds all three by "any"; of their other words dog is nearest to chat (cosines 0.936, -0.28, -0.96).
-    for number, text in enumerate(["any bread", "any car", "any dog"]):
-        proxied.api.index(index=INDEX, id=str(number), body={"text": text}, refresh=True)
+    index_texts(engine, http, proxied, ["any bread", "any car", "any dog"])
     proxied.recording.taken()
     answer = proxied.api.search(index=INDEX, body={"query": {"match": {"text": "any chat"}}})
     (exchange,) = proxied.recording.taken()
@@ -180,9 +185,7 @@ def test_a_client_gets_words_marked_by_their_meaning_in_the_form_that_it_knows(
     engine: Engine, clients: tuple[Client, Client], http: urllib3.PoolManager
 ) -> None:
     direct, proxied = clients
-    remove(engine, http)
-    for number, text in enumerate(["any bread", "any chat", "un chat"]):
-        proxied.api.index(index=INDEX, id=str(number), body={"text": text}, refresh=True)
+    index_texts(engine, http, proxied, ["any bread", "any chat", "un chat"])
     query = {"bool": {"should": [{"match": {"text": "any cat"}}, {"match_all": {}}]}}
     body = {"query": query, "highlight": {"fields": {"text": {}}}}
     found = []

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from flask.testing import FlaskClient
@@ -119,6 +121,23 @@ def test_a_search_that_is_not_to_be_re_ranked_is_not_handed_over(shadow: Shadow)
     shadow.client.post("/pages/_search", json={"query": {"match": {"body": "dog"}}})
     incoming, _ = shadow.received()
     assert b"dog" in incoming.body
+
+
+def test_a_search_without_our_section_is_read_by_the_other_process_alone(shadow: Shadow) -> None:
+    answer = shadow.client.post("/pages/_search?sort=price", json=CAT)
+    assert answer.headers["X-Rerank-Reason"] == "shadow"
+    assert [(found.outcome, found.reason) for found in shadow.ranked()] == [("skipped", "sorted")]
+
+
+@pytest.mark.parametrize("hidden", ["source", "gzip"])
+def test_our_section_is_taken_out_wherever_it_stands(shadow: Shadow, fake: FakeEngine, hidden: str) -> None:
+    body = json.dumps({**CAT, "ext": {"rerank": {"window_size": 3}}})
+    if hidden == "source":
+        shadow.client.get(f"/pages/_search?source={quote(body)}&source_content_type=application/json")
+    else:
+        headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+        shadow.client.post("/pages/_search", data=gzip.compress(body.encode()), headers=headers)
+    assert json.loads(fake.received[0].body) == CAT
 
 
 def test_a_full_queue_costs_the_caller_nothing_and_is_counted(shadow: Shadow) -> None:
