@@ -3,9 +3,9 @@
 Both sides write to one node, in turn, into new indices with the same mapping and settings (the engine's default refresh
 interval), and end with a refresh. The times include:
 
-    ingest          Starting its processes, each of which loads the vocabulary. Reading and parsing a JSONL file twice:
-                    first to count document frequencies (tokenise, look up words), then to weight, pack and write JSON.
-                    Making the index, the idf and the hubness sample.
+    ingest          Starting its processes, each of which loads the vocabulary. Reading a JSONL file twice: first to
+                    count document frequencies (tokenise, look up words), then to weight, pack and write JSON. Making
+                    the index, the idf and the hubness sample.
     parallel_bulk   Writing the JSON of dictionaries in memory, with its four default threads. The index exists before
                     the clock starts.
 
@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ingest.documents import Layout
-from ingest.encoding import RowCounter, RowEncoder
+from ingest.encoding import RowCounter, RowEncoder, RowReader
 from ingest.files import open_sources, read_rows
 from ingest.pieces import in_pieces
 from ingest.pipeline import ingest
@@ -90,20 +90,23 @@ def processor_rates(documents: Path, store: Store, embeddings: Embeddings, round
         rows = (row for source in sources for row in read_rows(source))
         pieces = list(in_pieces(islice(rows, RATE_DOCUMENTS)))
     store.promote("cpu", store.stage("cpu", IndexDescription(embeddings.version, embeddings.dim)))
-    count = RowCounter(Layout(), embeddings.languages)
-    encode = RowEncoder(Layout(), embeddings.idf, store.preparer("cpu"))
+    count = RowCounter(embeddings.languages)
+    encode = RowEncoder(embeddings.idf, store.preparer("cpu"))
     store.drop("cpu")
     rates = []
     for _ in range(rounds + 1):
+        reader = RowReader(embeddings, Layout())
         started = time.process_time()
         for piece in pieces:
-            count(embeddings, piece)
-        counted = time.process_time()
+            count(reader, piece)
         for piece in pieces:
-            encode(embeddings, piece)
-        encoded = time.process_time()
+            encode(reader, piece)
+        both = time.process_time()
+        for piece in pieces:
+            encode(reader, piece)
+        alone = time.process_time()
         n_documents = sum(map(len, pieces))
-        rates.append(Rates(n_documents / (encoded - started), n_documents / (encoded - counted)))
+        rates.append(Rates(n_documents / (both - started), n_documents / (alone - both)))
     return rates[1:]
 
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ingest.documents import Layout
 from ingest.encoding import EncodingWorkers, RowCounter
 from ingest.files import Row
 from ingest.pieces import in_pieces
@@ -26,7 +25,6 @@ class Counted(NamedTuple):
 
 def count_words(
     rows: Iterable[Row],
-    layout: Layout,
     languages: Sequence[str],
     seen: SeenIds,
     workers: EncodingWorkers,
@@ -39,7 +37,7 @@ def count_words(
     """
     n_rows = n_documents = 0
     counters: dict[str, FrequencyCounter] = {}
-    for piece, counted in workers.map(RowCounter(layout, languages), in_pieces(rows)):
+    for piece, counted in workers.map(RowCounter(languages), in_pieces(rows)):
         are_first = seen.are_first([row.id_hash for row in counted], n_rows)
         for row, is_first in zip(counted, are_first, strict=True):
             if not row.id_hash or not is_first:

@@ -3,7 +3,9 @@ processes."""
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -23,8 +25,13 @@ if TYPE_CHECKING:
     from ingest.workers import Workers
 
 
-EncodingWorkers: TypeAlias = "Workers[Embeddings] | RayWorkers[Embeddings]"
-"""Processes, or Ray workers, that share the embeddings and call the functions of this module."""
+EncodingWorkers: TypeAlias = "Workers[RowReader] | RayWorkers[RowReader]"
+"""Processes, or Ray workers, that have a reader each and call the functions of this module."""
+
+# Of the rows that a process reads in advance: 20,000 of 1 kB.
+KEPT_BYTES = 40 * 2**20
+# What a document and its bags take, besides what grows with its text.
+_BYTES_A_ROW = 1_000
 
 
 class CountedRow(NamedTuple):
@@ -60,25 +67,76 @@ class EncodedRow(NamedTuple):
     reason: str | None
 
 
+class ReadDocument(NamedTuple):
+    """A document with its words.
+
+    Attributes:
+        first: its first words, for the hubness sample.
+    """
+
+    document: Document
+    bag: BagOfWords
+    first: BagOfWords
+
+
+class RowReader:
+    """Reads the documents of rows and their words; a row that is no document gets its record.
+
+    What is read in advance is kept, so that an input whose words are counted first is read once, up to a bound of
+    memory. Rows beyond it are read again.
+
+    Args:
+        most_bytes: size of the rows that are kept; what is kept of them takes some two times as much.
+    """
+
+    def __init__(self, embeddings: Embeddings, layout: Layout, most_bytes: int = KEPT_BYTES) -> None:
+        self.embeddings = embeddings
+        self._layout = layout
+        self._bytes_left = most_bytes
+        self._kept: dict[tuple[tuple[str, int], ...], list[ReadDocument | Record]] = {}
+
+    def read(self, rows: Sequence[Row]) -> list[ReadDocument | Record]:
+        """Reads the rows of a piece, or gives what was kept of them, which is then kept no longer."""
+        return self._kept.pop(_places(rows), None) or self._read(rows)
+
+    def read_ahead(self, rows: Sequence[Row]) -> list[ReadDocument | Record]:
+        """Reads the rows of a piece that will be read again."""
+        read = self._read(rows)
+        if self._bytes_left > 0:
+            self._bytes_left -= len(pickle.dumps(rows)) + _BYTES_A_ROW * len(rows)
+            self._kept[_places(rows)] = read
+        return read
+
+    def _read(self, rows: Sequence[Row]) -> list[ReadDocument | Record]:
+        records = [record_of(row, self._layout) for row in rows]
+        documents = [record.document for record in records if record.document is not None]
+        texts, languages = [one.full_text for one in documents], [one.language for one in documents]
+        words = iter(self.embeddings.bags_and_first_words(texts, languages, SAMPLE_TOKENS))
+        return [
+            record if record.document is None else ReadDocument(record.document, *next(words)) for record in records
+        ]
+
+
+def _places(rows: Sequence[Row]) -> tuple[tuple[str, int], ...]:
+    """Where rows stand in the input, which does not change while it is read."""
+    return tuple([(row.file, row.line) for row in rows])
+
+
 class RowCounter:
     """Counts the words of rows in some languages."""
 
-    def __init__(self, layout: Layout, languages: Sequence[str]) -> None:
-        self._layout = layout
+    def __init__(self, languages: Sequence[str]) -> None:
         self._languages = frozenset(languages)
 
-    def __call__(self, embeddings: Embeddings, rows: Sequence[Row]) -> list[CountedRow]:
-        documents = [record_of(row, self._layout).document for row in rows]
-        counted = [one for one in documents if one is not None and one.language in self._languages]
-        bags = iter(embeddings.bags([one.full_text for one in counted], [one.language for one in counted]))
-        return [self._counted_row(document, bags) for document in documents]
+    def __call__(self, reader: RowReader, rows: Sequence[Row]) -> list[CountedRow]:
+        return list(map(self._counted, reader.read_ahead(rows)))
 
-    def _counted_row(self, document: Document | None, bags: Iterator[BagOfWords]) -> CountedRow:
-        if document is None:
+    def _counted(self, read: ReadDocument | Record) -> CountedRow:
+        if isinstance(read, Record):
             return CountedRow(0, "", None)
-        is_counted = document.language in self._languages
-        term_ids = next(bags).term_ids.tobytes() if is_counted else None
-        return CountedRow(id_hash(document.doc_id), document.language, term_ids)
+        language = read.document.language
+        term_ids = read.bag.term_ids.tobytes() if language in self._languages else None
+        return CountedRow(id_hash(read.document.doc_id), language, term_ids)
 
 
 class RowEncoder:
@@ -88,34 +146,22 @@ class RowEncoder:
         prepare: the store's function; None only checks the documents.
     """
 
-    def __init__(self, layout: Layout, idf: IdfTable, prepare: Preparer | None) -> None:
-        self._layout = layout
+    def __init__(self, idf: IdfTable, prepare: Preparer | None) -> None:
         self._idf = idf
         self._versions = {language: idf.weights_version(language) for language in idf.languages}
         self._prepare = prepare
 
-    def __call__(self, embeddings: Embeddings, rows: Sequence[Row]) -> list[EncodedRow]:
-        records = [record_of(row, self._layout) for row in rows]
-        documents = [record.document for record in records if record.document is not None]
-        languages = [document.language for document in documents]
-        words = embeddings.bags_and_first_words([one.full_text for one in documents], languages, SAMPLE_TOKENS)
-        nbows: Sequence[NDArray[np.float32] | None] = [None] * len(words)
+    def __call__(self, reader: RowReader, rows: Sequence[Row]) -> list[EncodedRow]:
+        read = reader.read(rows)
+        nbows: Iterator[NDArray[np.float32] | None] = repeat(None)
         if self._prepare is not None:
-            bags = [bag for bag, _ in words]
-            nbows = embeddings.nbows(self._idf.weigh_all(list(zip(bags, languages, strict=True))))
-        encoded = iter(zip(words, nbows, strict=True))
-        return [
-            self._rejected(record) if record.document is None else self._encoded(record.document, *next(encoded))
-            for record in records
-        ]
+            bags = [(one.bag, one.document.language) for one in read if isinstance(one, ReadDocument)]
+            nbows = iter(reader.embeddings.nbows(self._idf.weigh_all(bags)))
+        return [_rejected(one) if isinstance(one, Record) else self._encoded(one, next(nbows)) for one in read]
 
-    def _rejected(self, record: Record) -> EncodedRow:
-        return EncodedRow(record.row, record.doc_id, 0, "", False, "", None, record.reason or "not a document")
-
-    def _encoded(
-        self, document: Document, words: tuple[BagOfWords, BagOfWords], nbow: NDArray[np.float32] | None
-    ) -> EncodedRow:
-        language, (bag, first) = document.language, words
+    def _encoded(self, read: ReadDocument, nbow: NDArray[np.float32] | None) -> EncodedRow:
+        document, bag, first = read
+        language = document.language
         if self._prepare is None:
             prepared = PreparedDocument(document.doc_id, None, 0)
         else:
@@ -123,3 +169,7 @@ class RowEncoder:
         first_words = pack_first_words(first) if len(first) else ""
         hashed = id_hash(document.doc_id)
         return EncodedRow(None, document.doc_id, hashed, language, len(bag) > 0, first_words, prepared, None)
+
+
+def _rejected(record: Record) -> EncodedRow:
+    return EncodedRow(record.row, record.doc_id, 0, "", False, "", None, record.reason or "not a document")

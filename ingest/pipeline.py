@@ -19,7 +19,7 @@ from pathlib import Path
 from ingest.claims import Claim
 from ingest.counting import Counted, count_words
 from ingest.documents import Layout, check_sources
-from ingest.encoding import EncodingWorkers, RowEncoder
+from ingest.encoding import EncodingWorkers, RowEncoder, RowReader
 from ingest.files import Row, Source, read_rows
 from ingest.progress import Progress, no_progress
 from ingest.ray_workers import RayWorkers
@@ -94,7 +94,7 @@ def ingest(
     check_sources(sources, layout)
     exists = _can_be_written(store, index, embeddings, options.rebuild)
     name = _name_of_run(sources, layout, options, embeddings)
-    with _workers(embeddings, options) as workers, ExitStack() as held:
+    with _workers(RowReader(embeddings, layout), options) as workers, ExitStack() as held:
         target = None if options.dry_run else unfinished_version(store, index, name)
         claim = None
         if (options.rebuild or not exists or target is not None) and not options.dry_run:
@@ -103,7 +103,7 @@ def ingest(
             exists = _can_be_written(store, index, embeddings, options.rebuild)
             target = unfinished_version(store, index, name)
         rejects = held.enter_context(RejectFile(options.rejects or default_reject_path(sources), sources))
-        run = _Run(name, sources, store, index, embeddings, options, layout, workers, progress, claim)
+        run = _Run(name, sources, store, index, embeddings, options, workers, progress, claim)
         return run.run(exists, target, rejects, started)
 
 
@@ -135,7 +135,6 @@ class _Run:
     index: str
     embeddings: Embeddings
     options: Options
-    layout: Layout
     workers: EncodingWorkers
     progress: Progress
     claim: Claim | None
@@ -159,7 +158,7 @@ class _Run:
         # The version that a run makes gets all frequencies before its first document.
         needs_counting = not known.languages if is_new or is_continued else bool(missing)
         if needs_counting and not self.options.dry_run:
-            counted = count_words(self._rows(), self.layout, missing, seen, self.workers, self.progress)
+            counted = count_words(self._rows(), missing, seen, self.workers, self.progress)
             known = IdfTable({**known.languages, **counted.frequencies})
         is_idle = self.options.dry_run or (counted is not None and not counted.n_documents)
         if is_idle:
@@ -177,7 +176,7 @@ class _Run:
                 self.store.save_idf(target, known)
             if is_continued:
                 self.store.refresh(target)
-        encoder = RowEncoder(self.layout, known, None if target is None else self.store.preparer(target))
+        encoder = RowEncoder(known, None if target is None else self.store.preparer(target))
         sample = HubnessSampleBuilder(self.embeddings.version)
         writing = Writing(
             self.store,
@@ -252,10 +251,10 @@ class _Run:
         return None
 
 
-def _workers(embeddings: Embeddings, options: Options) -> EncodingWorkers:
+def _workers(reader: RowReader, options: Options) -> EncodingWorkers:
     if options.ray_address is not None:
-        return RayWorkers(embeddings, options.n_workers, options.ray_address)
-    return Workers(embeddings, options.n_workers or os.cpu_count() or 1)
+        return RayWorkers(reader, options.n_workers, options.ray_address)
+    return Workers(reader, options.n_workers or os.cpu_count() or 1)
 
 
 def _can_be_written(store: WritableStore, index: str, embeddings: Embeddings, rebuild: bool) -> bool:
