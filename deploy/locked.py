@@ -1,6 +1,6 @@
 """Prints the part of requirements.lock that some extras and dependency groups need, as requirements with hashes.
 
-    python deploy/locked.py base encoder otel --without huggingface-hub
+    python deploy/locked.py base encoder words --without huggingface-hub
 
 `base` is what every install has; other names are extras or groups of pyproject.toml, or else packages.
 """

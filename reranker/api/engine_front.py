@@ -74,7 +74,7 @@ class EngineFront:
             start_response(reply.status, reply.headers)
             return reply.body
         finally:
-            self.watch.end(watched)
+            self.watch.end()
 
     def _error(self, error: Exception, environ: dict[str, Any]) -> Response:
         """An error as Flask's handlers write it, in the engine's shape."""

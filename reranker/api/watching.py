@@ -1,4 +1,4 @@
-"""Watches every request: names it, counts and times it, logs it, and traces it where an endpoint takes traces."""
+"""Watches every request: names it, counts and times it, and logs it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from reranker.proxy import PROXY_EXTENSION, Proxy
 from reranker.proxy.routes import ENDPOINT
 from reranker.service.metrics import CIRCUIT_STATES, is_multiprocess
 from reranker.service.service import EXTENSION, Service
-from reranker.service.tracing import RequestSpan, end_request_span, start_request_span
 
 REQUEST_ID_HEADER = "X-Opaque-Id"
 _WATCH = "sinkrank-watch"
@@ -52,8 +51,8 @@ def register(app: Flask) -> Watch:
         return response
 
     def end(error: BaseException | None) -> None:
-        if (watched := g.pop("watched", None)) is not None:
-            watch.end(watched)
+        if g.pop("watched", None) is not None:
+            watch.end()
 
     app.before_request(begin)
     app.after_request(answered)
@@ -79,7 +78,6 @@ class Watched:
 
     started: float
     route: str
-    span: RequestSpan | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +96,9 @@ class Watch:
         started = time.perf_counter()
         set_current_request(_context(self.service, environ))
         set_client(environ.get("sinkrank.client"))
-        span = start_request_span(environ["REQUEST_METHOD"], route, environ)
         self.service.metrics.requests_in_progress.inc()
         self.service.check_files()
-        return Watched(started, route, span)
+        return Watched(started, route)
 
     def answered(self, watched: Watched, method: str, status: int) -> None:
         seconds, metrics = time.perf_counter() - watched.started, self.service.metrics
@@ -112,12 +109,9 @@ class Watch:
         context = current_request()
         if context is not None:
             _log(self.service, context, watched.route, method, status, seconds * 1000)
-        if watched.span is not None:
-            watched.span.answered(status)
 
-    def end(self, watched: Watched) -> None:
+    def end(self) -> None:
         self.service.metrics.requests_in_progress.dec()
-        end_request_span(watched.span)
         set_current_request(None)
         set_client(None)
 

@@ -27,7 +27,6 @@ from reranker.service.rights import refuses_strangers
 from reranker.service.settings import Settings
 from reranker.service.slots import Slots
 from reranker.service.text_bags import TextBags
-from reranker.service.tracing import trace_reranking
 from reranker.stores.base.protocol import Store
 from reranker.stores.embedded.store import EmbeddedStore
 from reranker.text.idf import IdfTable
@@ -176,11 +175,10 @@ class Service:
 
 
 def _observer(metrics: Metrics) -> Observer:
-    """Takes each re-ranking, of whichever route, to the metrics, the trace, and what the log says of the request."""
+    """Takes each re-ranking, of whichever route, to the metrics, and what the log says of the request."""
 
     def observe(query: Query, reranking: Reranking, seconds: float) -> None:
         metrics.observe_reranking(query, reranking, seconds)
-        trace_reranking(seconds, reranking.method, reranking.n_candidates)
         note(
             query=query.text,
             language=query.language,

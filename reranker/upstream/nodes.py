@@ -22,7 +22,7 @@ from urllib.parse import unquote
 
 from reranker.base.errors import BadInput, Busy, StoreUnavailable
 from reranker.base.leaving import reading_call
-from reranker.base.request_context import engine_call
+from reranker.base.request_context import waiting_for
 from reranker.upstream.access import Credentials, EngineAccess
 from reranker.upstream.addresses import EngineAddress, NodeAddress
 from reranker.upstream.connections import Connection, ConnectionPool, EngineResponse, Headers, NotConnected
@@ -255,15 +255,11 @@ class _Node:
         if request.as_service:
             headers += self._credentials(method, self._url + target, request.body).items()
         try:
-            with reading_call(request.is_safe), engine_call(method, self.redacted) as call:
-                if call.headers:  # the trace's go before the caller's
-                    headers = [header for header in headers if header[0].lower() not in call.headers]
-                    headers += call.headers.items()
+            with reading_call(request.is_safe), waiting_for(self.redacted):
                 connection = self._connection(request.timeout_s)
                 answer = connection.ask(
                     method, target, headers, request.body, request.n_body_bytes, request.timeout_s, request.meanwhile
                 )
-                call.answered(answer.status)
                 return read(answer)
         except NotConnected as error:
             raise _NoConnection(

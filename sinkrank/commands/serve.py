@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
@@ -79,7 +78,6 @@ def run_service(settings: Settings, store: Store | None, first: Example | None =
 def _run(settings: Settings, store: Store | None, first: Example | None) -> None:
     from reranker.api.app import create_app, drain, start, stop
     from reranker.service.logs import set_up_logs
-    from reranker.service.tracing import trace_to_endpoint
     from reranker.upstream.addresses import is_engine
     from sinkrank.actions.shadow_process import shadow_process
     from sinkrank.console import output
@@ -88,7 +86,6 @@ def _run(settings: Settings, store: Store | None, first: Example | None) -> None
     from sinkrank.serving.server import address_of, bind, serve_until_stopped, spare_collector
 
     set_up_logs(settings)
-    trace_to_endpoint(os.environ)
     console = output.talk()
     in_shadow = shadow_process(settings) if settings.proxy_mode == "shadow" else nullcontext()
     with in_shadow as shadow, bind(settings.host, settings.port) as listener:
