@@ -1,23 +1,16 @@
-"""Finds out whether the service can do its work: a node of the engine responds, the embeddings are whole, the files
-undamaged.
+"""Finds out whether the service can do its work: a node of the engine responds, there are embeddings, and no
+file is damaged.
 
 Without embeddings a proxy is `degraded`: it passes every search on, so balancers leave it on.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
 from reranker.answers import Check, Readiness
 from reranker.base.errors import SinkrankError
 from reranker.embeddings import Embeddings
 from reranker.service.service import Service
 from reranker.upstream.addresses import is_engine
-
-# Rows that are read of the embeddings each time: enough to see a file that was cut or replaced under the process.
-_N_SAMPLED = 16
-# The vectors are normalised, and kept in single precision or less.
-_NORM_TOLERANCE = 0.01
 
 
 def readiness(service: Service) -> Readiness:
@@ -58,13 +51,12 @@ def _embeddings(service: Service) -> Check:
     if opened is None:
         return Check(ready=False, message=service.no_embeddings())
     embeddings = opened.embeddings
-    problem = _problem(embeddings)
     return Check(
-        ready=problem is None,
+        ready=True,
         version=embeddings.version,
         n_terms=embeddings.n_terms,
         languages=list(embeddings.languages),
-        message=problem or _encoder_problem(embeddings),
+        message=_encoder_problem(embeddings),
     )
 
 
@@ -72,17 +64,3 @@ def _encoder_problem(embeddings: Embeddings) -> str | None:
     """Why queries are not encoded; the service is ready without it."""
     problems = [encoder.problem for encoder in embeddings.query_encoders if encoder.problem]
     return f"queries are not encoded: {'; '.join(problems)}" if problems else None
-
-
-def _problem(embeddings: Embeddings) -> str | None:
-    """What is wrong with the embeddings; None where nothing is."""
-    if not embeddings.n_terms:
-        return "there is no term in the embeddings"
-    rows = np.unique(np.linspace(0, embeddings.n_terms - 1, _N_SAMPLED).astype(np.int64))
-    norms = np.linalg.norm(np.asarray(embeddings.vectors[rows], dtype=np.float64), axis=1)
-    if np.all(np.abs(norms - 1.0) < _NORM_TOLERANCE):  # false for NaN
-        return None
-    return (
-        "the embeddings hold vectors that are not of length 1: the file was changed or damaged; "
-        "import or train them again, and start the service anew"
-    )

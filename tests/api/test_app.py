@@ -5,7 +5,6 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import urllib3
 from flask import Flask
@@ -17,7 +16,6 @@ from reranker.service.settings import Settings
 from reranker.stores.base.protocol import Store
 from tests.support.query_encoder import encoder_files, encoding_embeddings
 from tests.support.service import serving
-from tests.support.tiny import tiny_embeddings
 from tests.support.waiting import PATIENCE_S
 
 
@@ -104,18 +102,6 @@ def test_a_store_without_one_of_its_nodes_is_ready_and_names_it(
     response = make_app(settings, Down(away)).test_client().get("/-/ready")
     assert response.status_code == 200
     assert response.get_json()["checks"]["store"] == {"ready": True, "message": away[0]}
-
-
-def test_embeddings_that_were_damaged_under_the_service_are_not_ready(tmp_path: Path) -> None:
-    embeddings = tiny_embeddings(tmp_path / "embeddings")
-    app = create_app(Settings(home=tmp_path), None, embeddings)
-    assert app.test_client().get("/-/ready").status_code == 200
-    vectors = np.load(tmp_path / "embeddings" / "vectors.npy", mmap_mode="r+")
-    vectors[0] = 0.0
-    vectors.flush()
-    response = app.test_client().get("/-/ready")
-    assert response.status_code == 503
-    assert "not of length 1" in response.get_json()["checks"]["embeddings"]["message"]
 
 
 def test_a_service_whose_query_encoder_cannot_be_loaded_is_ready_and_says_so(tmp_path: Path) -> None:
