@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.embeddings.vocabulary import Vocabulary
+from reranker.native.stems import count_stems
+from reranker.text.bags import JoinedBags
 from reranker.text.stems import stem
 from reranker.text.tokens import LONGEST_CACHED_TOKEN
 
@@ -30,11 +32,27 @@ class StemKeys:
         found: NDArray[np.uint64] = self._keys[term_ids]
         if found.all():
             return found
-        for term_id in set(term_ids[found == _NOT_STEMMED].tolist()):
-            language, term = self._vocabulary.term(term_id)
-            self._keys[term_id] = self.of_word(term, language)
+        self._stem(term_ids[found == _NOT_STEMMED])
         found = self._keys[term_ids]
         return found
+
+    def counts_in(self, bags: JoinedBags, keys: NDArray[np.uint64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """(n_bags, n_keys): how often each bag holds terms of each key; and the terms that they hold of these.
+
+        Args:
+            keys: ascending.
+        """
+        counts, held, not_stemmed = count_stems(self._keys, *bags, keys)
+        if not len(not_stemmed):
+            return counts, held
+        self._stem(not_stemmed)
+        counts, held, _ = count_stems(self._keys, *bags, keys)
+        return counts, held
+
+    def _stem(self, term_ids: NDArray[np.int32]) -> None:
+        for term_id in set(term_ids.tolist()):
+            language, term = self._vocabulary.term(term_id)
+            self._keys[term_id] = self.of_word(term, language)
 
     def of_word(self, word: str, language: str) -> int:
         """The key of a normalised word, in the vocabulary or not. Words of more than 64 letters are not stemmed."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reranker.embeddings import Embeddings
-from reranker.text.bags import BagOfWords, unknown_hash
+from reranker.text.bags import BagOfWords, JoinedBags, holds_hashes, unknown_hash
 from reranker.text.idf import DocumentFrequencies
 
 # By Zipf's law the word of rank r is some 0.1 / r of all words, so some 10 / r of all texts of 100 words hold it.
@@ -52,19 +51,12 @@ class QueryStems:
     def counts_in(self, bags: Sequence[BagOfWords]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """(n_bags, n_stems): the occurrences of each stem, 1 for a token without an embedding that a bag holds; and the
         terms of the bags that have one of these stems."""
-        term_ids = np.concatenate([bag.term_ids for bag in bags])
-        places, is_hit = self._places_of(term_ids)
-        hits = is_hit.nonzero()[0]
-        rows = np.array(list(accumulate(map(len, bags)))).searchsorted(hits, "right")
-        occurrences = np.concatenate([bag.counts for bag in bags])[hits]
-        cells = np.bincount(rows * len(self) + places[hits], occurrences, len(bags) * len(self))
-        counts = cells.reshape(len(bags), len(self)).astype(np.float64, copy=False)
+        counts, held = self._stem_keys.counts_in(JoinedBags.of(bags), self._keys)
         if self._unknown:
-            for row, bag in enumerate(bags):
-                held = () if bag.unknown_hashes is None else set(bag.unknown_hashes.tolist())
-                for hashed, place in self._unknown:
-                    counts[row, place] += hashed in held
-        return counts, term_ids[hits]
+            hashes, places = zip(*self._unknown, strict=True)
+            for place, is_held in zip(places, holds_hashes(bags, hashes).T, strict=True):
+                counts[:, place] += is_held
+        return counts, held
 
     def idf(
         self, counts: NDArray[np.float64], held: NDArray[np.int32], frequencies: DocumentFrequencies | None
@@ -77,17 +69,11 @@ class QueryStems:
                 from the place of a term in the vocabulary, which begins with the most frequent terms.
         """
         forms = np.array(sorted({*held.tolist(), *self.term_ids.tolist()}), np.int32)
-        places, _ = self._places_of(forms)
+        places = np.searchsorted(self._keys, self._stem_keys.of_terms(forms))
         if frequencies is None:
             return _zipf_idf(forms, places, len(self), self._vocabulary.term_ids(self._language))
         counted = np.bincount(places, frequencies.of(forms), len(self)).astype(np.float64)
         return _idf(counted, np.count_nonzero(counts, axis=0), frequencies.n_documents)
-
-    def _places_of(self, term_ids: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The place of each term's stem (n,), and whether it is one of the query's at all."""
-        keys = self._stem_keys.of_terms(term_ids)
-        places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        return places, self._keys[places] == keys
 
 
 def _idf(counted: NDArray[np.float64], n_holding: NDArray[np.int64], n_documents: int) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.embeddings import Embeddings
-from reranker.text.bags import BagOfWords, unknown_hash
+from reranker.text.bags import BagOfWords, holds_hashes, unknown_hash
 from reranker.text.tokens import has_digit
 
 # Of queries with a number in two English collections 0.5 orders better than 1 and 0.25 (papers/results/order.md).
@@ -39,16 +39,10 @@ def lacking_terms(
         unknown: normalised tokens, each once.
         candidates: bags, each with its language.
     """
-    hashes = [bag.unknown_hashes for bag, _ in candidates]
-    known = [each for each in hashes if each is not None]
-    lacking = np.ones((len(candidates), len(unknown)), np.bool_)
-    if len(known) < len(hashes):
+    bags = [bag for bag, _ in candidates]
+    if any(bag.unknown_hashes is None for bag in bags):
         return None
-    if not known:
-        return lacking
-    ends, every_hash = np.cumsum([len(each) for each in known]), np.concatenate(known)
-    for place, token in enumerate(unknown):
-        lacking[np.searchsorted(ends, np.flatnonzero(every_hash == unknown_hash(token)), side="right"), place] = False
+    lacking = ~holds_hashes(bags, list(map(unknown_hash, unknown)))
     for language in {language for _, language in candidates}:
         for place, term_ids in enumerate(embeddings.stand_ins(language, token) for token in unknown):
             if not term_ids:

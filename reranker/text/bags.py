@@ -19,6 +19,7 @@ _NO_HASHES = 65_535
 # Format, number of unknown tokens, number of their hashes.
 _HEADER = struct.Struct("<BIH")
 _MOST = 65_535
+_NONE = np.empty(0, np.uint32)
 _UINT32, _UINT16 = np.dtype("<u4"), np.dtype("<u2")
 
 # Distinct unknown tokens of a text whose hashes its bag holds, 4 bytes each: a page has tens, a log file any number.
@@ -54,6 +55,26 @@ class BagOfWords:
         """Whether all term ids are rows of an embedding store of `n_terms` terms. Check it for bags from outside."""
         # Read as unsigned, a negative one is larger than any.
         return not len(self.term_ids) or int(np.maximum.reduce(self.term_ids.view(np.uint32))) < n_terms
+
+
+class JoinedBags(NamedTuple):
+    """Many bags end to end: bag i is `term_ids[offsets[i]:offsets[i + 1]]` with the counts at the same places.
+
+    Attributes:
+        term_ids, counts: (n_words,) int32.
+        offsets: (n_bags + 1,) int64, ascending from 0; an empty bag repeats its offset.
+    """
+
+    term_ids: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, bags: Sequence[BagOfWords]) -> JoinedBags:
+        words = [bag.term_ids for bag in bags]
+        offsets = np.zeros(len(words) + 1, dtype=np.int64)
+        np.add.accumulate(list(map(len, words)), out=offsets[1:])
+        return cls(end_to_end(words, np.int32), end_to_end([bag.counts for bag in bags], np.int32), offsets)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,6 +161,16 @@ def unknown_hash(token: str) -> int:
 def unknown_hashes(tokens: Iterable[str]) -> NDArray[np.uint32]:
     """The distinct hashes of the tokens, ascending; the smallest `MAX_UNKNOWN_HASHES` if there are more."""
     return np.array(sorted({unknown_hash(token) for token in tokens})[:MAX_UNKNOWN_HASHES], dtype=np.uint32)
+
+
+def holds_hashes(bags: Sequence[BagOfWords], hashes: Sequence[int]) -> NDArray[np.bool_]:
+    """(n_bags, n_hashes): which bags are known to hold which hashes of unknown tokens."""
+    found = np.zeros((len(bags), len(hashes)), np.bool_)
+    of_bags = [_NONE if bag.unknown_hashes is None else bag.unknown_hashes for bag in bags]
+    ends, every_hash = np.cumsum(list(map(len, of_bags))), np.concatenate([_NONE, *of_bags])
+    for place, one in enumerate(hashes):
+        found[np.searchsorted(ends, np.flatnonzero(every_hash == one), side="right"), place] = True
+    return found
 
 
 def pack(bag: BagOfWords) -> str:

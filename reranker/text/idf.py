@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.text.bags import BagOfWords, DistinctTerms, WeightedBag, WeightedBags, end_to_end
+from reranker.text.bags import BagOfWords, DistinctTerms, JoinedBags, WeightedBag, WeightedBags
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,14 +135,10 @@ class IdfTable:
             find_distinct: finds the distinct terms of all words together. With it the idf of each term is looked up
                 once, and the result has these terms.
         """
-        offsets = np.zeros(len(bags) + 1, dtype=np.int64)
+        term_ids, counts, offsets = JoinedBags.of([bag for bag, _ in bags])
         if not bags:
-            return WeightedBags(np.empty(0, np.int32), np.empty(0, np.float64), offsets)
-        words = [bag.term_ids for bag, _ in bags]
-        lengths = np.fromiter(map(len, words), np.int64, len(words))
-        np.cumsum(lengths, out=offsets[1:])
-        term_ids = end_to_end(words, np.int32)
-        counts = end_to_end([bag.counts for bag, _ in bags], np.int32)
+            return WeightedBags(term_ids, np.empty(0, np.float64), offsets)
+        lengths = np.diff(offsets)
         distinct = None if find_distinct is None else find_distinct(term_ids)
         weights = counts.astype(np.float64)
         languages = {language for _, language in bags}

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from reranker.embeddings import Embeddings
+from reranker.text.bags import BagOfWords, JoinedBags
 from tests.support.tiny import write_words
 
 ENGLISH = ["runs", "cat", "running", "cats", "run", "catalogue"]
@@ -47,3 +48,30 @@ def test_keys_are_the_same_in_any_order_and_from_any_thread(embeddings: Embeddin
 
 def test_no_terms_have_no_keys(embeddings: Embeddings) -> None:
     assert embeddings.stem_keys.of_terms(np.array([], dtype=np.int32)).tolist() == []
+
+
+def test_the_terms_of_each_stem_are_counted_in_each_bag(embeddings: Embeddings) -> None:
+    keys = embeddings.stem_keys
+    texts = ["run cat runs running runs", "", "catalogue cats", "catalogue"]
+    run, cat, dog = (keys.of_word(word, "en") for word in ("run", "cat", "dog"))
+    asked = np.array(sorted([run, cat, dog]), np.uint64)
+    counts, held = keys.counts_in(JoinedBags.of(embeddings.bags(texts, ["en"] * 4)), asked)
+    expected = {run: [4, 0, 0, 0], cat: [1, 0, 1, 0], dog: [0, 0, 0, 0]}
+    assert counts.T.tolist() == [expected[key] for key in sorted([run, cat, dog])]
+    # Of each bag ascending: `runs` 0, `cat` 1, `running` 2, `cats` 3, `run` 4.
+    assert held.tolist() == [0, 1, 2, 4, 3]
+
+
+def test_many_stems_are_counted_as_their_definition_says(tmp_path: Path) -> None:
+    words = [f"{a}{b}{end}" for a in "bdfgklmn" for b in "aeiou" for end in ("t", "ts", "ting", "r", "x")]
+    keys = write_words(tmp_path / "many", {"en": words}).stem_keys
+    chance = np.random.default_rng(3)
+    drawn = [np.flatnonzero(chance.random(len(words)) < share).astype(np.int32) for share in (0.0, 0.2, 0.9, 0.5)]
+    bags = [BagOfWords(each, chance.integers(1, 9, len(each)).astype(np.int32)) for each in drawn]
+    asked = np.unique([keys.of_word(word, "en") for word in words[::3]]).astype(np.uint64)
+    counts, held = keys.counts_in(JoinedBags.of(bags), asked)
+    of_terms = [keys.of_terms(bag.term_ids)[:, np.newaxis] == asked for bag in bags]
+    expected = [bag.counts @ is_of for bag, is_of in zip(bags, of_terms, strict=True)]
+    assert counts.tolist() == np.array(expected).tolist()
+    of_any = [bag.term_ids[is_of.any(axis=1)] for bag, is_of in zip(bags, of_terms, strict=True)]
+    assert held.tolist() == np.concatenate(of_any).tolist()
