@@ -12,6 +12,7 @@ from ingest.files import Row
 from ingest.pieces import in_pieces
 from ingest.progress import Progress
 from ingest.seen_ids import SeenIds
+from reranker.text.bags import end_to_end
 from reranker.text.idf import DocumentFrequencies, FrequencyCounter
 
 
@@ -39,13 +40,15 @@ def count_words(
     counters: dict[str, FrequencyCounter] = {}
     for piece, counted in workers.map(RowCounter(languages), in_pieces(rows)):
         are_first = seen.are_first([row.id_hash for row in counted], n_rows)
+        terms: dict[str, list[bytes]] = {}
         for row, is_first in zip(counted, are_first, strict=True):
             if not row.id_hash or not is_first:
                 continue
             n_documents += 1
             if row.term_ids is not None:
-                counter_of_language = counters.setdefault(row.language, FrequencyCounter())
-                counter_of_language.add_terms(np.frombuffer(row.term_ids, np.int32))
+                terms.setdefault(row.language, []).append(row.term_ids)
+        for language, found in terms.items():
+            counters.setdefault(language, FrequencyCounter()).add_terms(end_to_end(found, np.int32), len(found))
         n_rows += len(piece)
         progress(n_rows, None, "counting words")
     progress(n_rows, n_rows, "counting words")

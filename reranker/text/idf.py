@@ -76,15 +76,12 @@ class FrequencyCounter:
     def add(self, bag: BagOfWords) -> None:
         self.add_terms(bag.term_ids)
 
-    def add_terms(self, term_ids: NDArray[np.int32]) -> None:
-        """Counts one document by its distinct terms, ascending."""
-        self._n_documents += 1
-        self._make_room(term_ids)
-        self._counts[term_ids] += 1  # they are distinct, so no count is lost
-
-    def _make_room(self, term_ids: NDArray[np.int32]) -> None:
-        if len(term_ids) and (largest := int(term_ids[-1])) >= len(self._counts):
+    def add_terms(self, term_ids: NDArray[np.int32], n_documents: int = 1) -> None:
+        """Counts documents by the distinct terms of each, end to end."""
+        self._n_documents += n_documents
+        if (largest := int(term_ids.max(initial=-1))) >= len(self._counts):
             self._counts = np.concatenate([self._counts, np.zeros(largest + 1, dtype=np.int32)])
+        np.add.at(self._counts, term_ids, _ONE)
 
     def result(self) -> DocumentFrequencies:
         term_ids = np.flatnonzero(self._counts).astype(np.int32)
@@ -181,6 +178,7 @@ def _sums(weights: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[n
 
 
 _FIRST = np.zeros(1, dtype=np.intp)
+_ONE = np.int32(1)  # of the counts' type, with which `add.at` takes a fortieth of the time
 
 
 def _sum(weights: NDArray[np.float64]) -> float:
