@@ -314,9 +314,19 @@ class Server:
         return time.clock_gettime((~self.pid << 3) | 2)
 
 
+# All searches are re-ranked, those of many clients on a busy machine too: the engine's order in their place would be
+# another amount of work.
+WITHOUT_LIMITS = {"SINKRANK_PROXY_BUDGET_MS": "60000", "SINKRANK_WORKERS": str(max(CLIENTS))}
+
+
 @contextmanager
 def serving(
-    engine: str, embeddings: Path, module: str = "sinkrank", n_processes: int = 1, code: Path | None = None
+    engine: str,
+    embeddings: Path,
+    module: str = "sinkrank",
+    n_processes: int = 1,
+    code: Path | None = None,
+    settings: Mapping[str, str] = WITHOUT_LIMITS,
 ) -> Iterator[Server]:
     """Runs `sinkrank serve` in a separate process.
 
@@ -324,15 +334,12 @@ def serving(
         module: module to run, with the command line of `sinkrank`.
         n_processes: as the setting `processes`.
         code: checkout to run; this one by default.
+        settings: environment variables.
     """
     with tempfile.TemporaryDirectory() as home:
         command = [sys.executable, "-m", module, "serve", "--port", "0", "--store", engine, "--home", home]
         command += ["--embeddings", str(embeddings.absolute())]
-        # All searches are re-ranked, those of many clients on a busy machine too: the engine's order in their place
-        # would be another amount of work.
-        environment = {**os.environ, "COLUMNS": "200", "SINKRANK_PROXY_BUDGET_MS": "60000"}
-        environment["SINKRANK_PROCESSES"] = str(n_processes)
-        environment["SINKRANK_WORKERS"] = str(max(CLIENTS))
+        environment = {**os.environ, "COLUMNS": "200", **settings, "SINKRANK_PROCESSES": str(n_processes)}
         environment["PYTHONPATH"] = str((code or _ROOT).absolute())
         with subprocess.Popen(command, cwd=home, env=environment, stderr=subprocess.PIPE, text=True) as process:
             try:

@@ -5,11 +5,14 @@ F=/tmp/scale                                                # folder of all file
 python -m benchmarks.scale collect --folder $F              # 10^6 documents out of Debian packages
 sinkrank embeddings train $F/aligned.jsonl --dim 100 --output $F/embeddings
 TMPDIR=$F python -m benchmarks.scale nodes --folder $F &    # one node, until `stop`
-python -m benchmarks.scale ingest --folder $F --index scale5 --documents 100000 --shards 3
-python -m benchmarks.scale search --folder $F --index scale5
-python -m benchmarks.scale recall --folder $F --index scale5
-python -m benchmarks.scale variants --folder $F --index scale5
-python -m benchmarks.scale spread --folder $F --index scale5 --nodes 3 --replicas 1
+python -m benchmarks.scale ingest --folder $F --index scale6 --documents 1000000 --kill-at 400000
+python -m benchmarks.scale ordinary --folder $F --index scale6 --documents 1000000   # the same for other programs
+python -m benchmarks.scale search --folder $F --index scale6
+python -m benchmarks.scale recall --folder $F --index scale6
+python -m benchmarks.scale variants --folder $F --index scale6 --documents 100000
+python -m benchmarks.scale load --folder $F --index scale6 --clients 1,8,32,128 --seconds 300
+python -m benchmarks.scale spread --folder $F --index scale6 --nodes 3 --replicas 1
+python -m benchmarks.scale load --folder $F --index scale6 --clients 32 --seconds 300 --kill
 python -m benchmarks.scale stop --folder $F
 """
 
@@ -24,6 +27,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.report import machine
+
+# Searches of each kind before the timed ones: connections and compilers warm up meanwhile.
+N_NOT_TIMED = 50
+_STEPS = (
+    *("collect", "nodes", "ingest", "ordinary", "search", "recall"),
+    *("variants", "load", "spread", "report", "stop"),
+)
 
 
 def main() -> None:
@@ -48,42 +58,39 @@ def main() -> None:
     else:
         result = _measure(step, arguments, folder, state)
         keep(folder / "results.json", step, {"index": arguments.index, **result})
-        print(json.dumps({key: value for key, value in result.items() if key != "samples"}, indent=1))
+        print(json.dumps({key: value for key, value in result.items() if key != "runs"}, indent=1))
 
 
 def _measure(step: str, arguments: argparse.Namespace, folder: Path, state: Path) -> dict[str, Any]:
-    from benchmarks.scale import ingesting, searching, spreading, variants
+    from benchmarks.scale import ingesting, loading, ordinary, searching, spreading, variants
+    from benchmarks.scale.kinds import Asked, plain_name
     from benchmarks.scale.nodes import read_nodes
 
-    running = read_nodes(state)
-    nodes, engine = running["nodes"], running["engine"]
+    nodes, index = read_nodes(state)["nodes"], arguments.index
     embeddings_path = arguments.embeddings or folder / "embeddings"
+    documents, url = folder / arguments.file, nodes[0]["url"]
     if step == "ingest":
-        documents = folder / arguments.file
         return ingesting.ingest(
-            documents, nodes, arguments.index, arguments.documents, embeddings_path, arguments.shards
+            documents, nodes, index, arguments.documents, embeddings_path, arguments.shards, arguments.kill_at
         )
+    if step == "ordinary":
+        return ordinary.index_plainly(documents, nodes, plain_name(index), arguments.documents)
     if step == "spread":
-        return spreading.spread_out(state, arguments.index, arguments.nodes, arguments.replicas)
-    url = nodes[0]["url"]
-    if step == "variants":
-        vectors, asked = _vectors(arguments, folder, url, embeddings_path)
-        return {"engine": engine, "variants": variants.compare(nodes, engine, vectors, asked)}
-    queries = searching.read_queries(folder, url, arguments.index, embeddings_path, arguments.queries)
+        pattern = f"{index},{plain_name(index)}"
+        return spreading.spread_out(state, pattern, arguments.nodes, arguments.replicas)
+    if step == "load":
+        clients = [int(n) for n in arguments.clients.split(",")]
+        asked = (Asked(row, np.empty(0, np.float32)) for row in searching.spans(documents))
+        rows = loading.load(nodes, index, embeddings_path, asked, clients, arguments.seconds, arguments.kill)
+        return {"nodes": len(nodes), "load": rows}
+    queries = searching.with_vectors(searching.titles(folder), url, index, embeddings_path, arguments.queries)
     if step == "search":
-        return searching.search(nodes, arguments.index, embeddings_path, queries, arguments.rounds)
-    return searching.recall(nodes, arguments.index, queries)
-
-
-def _vectors(arguments: argparse.Namespace, folder: Path, url: str, embeddings_path: Path) -> tuple[Any, Any]:
-    """The vectors of an index and of queries. They are read once and cached for other engines."""
-    from benchmarks.scale import searching, variants
-
-    paths = folder / f"vectors-{arguments.index}.npy", folder / f"asked-{arguments.index}.npy"
-    if not paths[1].exists():
-        queries = searching.read_queries(folder, url, arguments.index, embeddings_path, arguments.queries)
-        np.save(paths[1], np.array([one.vector for one in queries]))
-    return variants.load_or_read(paths[0], url, arguments.index, arguments.documents), np.load(paths[1])
+        warming = searching.with_vectors(searching.spans(documents), url, index, embeddings_path, N_NOT_TIMED)
+        return searching.search(nodes, index, embeddings_path, queries, warming)
+    if step == "recall":
+        return searching.recall(nodes, index, queries)
+    vectors = variants.read_vectors(url, index, arguments.documents)
+    return {"variants": variants.compare(nodes, vectors, np.array([one.vector for one in queries]))}
 
 
 def keep(path: Path, step: str, result: dict[str, Any]) -> None:
@@ -98,7 +105,19 @@ def _arguments() -> argparse.Namespace:
         prog="python -m benchmarks.scale", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     steps = parser.add_subparsers(dest="step", required=True)
-    for name in ("collect", "nodes", "ingest", "search", "recall", "variants", "spread", "report", "stop"):
+    for name in (
+        "collect",
+        "nodes",
+        "ingest",
+        "ordinary",
+        "search",
+        "recall",
+        "variants",
+        "load",
+        "spread",
+        "report",
+        "stop",
+    ):
         step = steps.add_parser(name)
         step.add_argument("--folder", type=Path, required=True, help="folder of all files")
         step.add_argument(
@@ -110,11 +129,14 @@ def _arguments() -> argparse.Namespace:
         step.add_argument("--embeddings", type=Path, help="default: FOLDER/embeddings")
         step.add_argument("--engine", default="opensearch-2.19.1", help="engine of the node (%(default)s)")
         step.add_argument("--heap", default="2g", help="heap of each node (%(default)s)")
-        step.add_argument("--shards", type=int, default=3)
+        step.add_argument("--shards", type=int, default=1)
+        step.add_argument("--kill-at", type=int, default=0, help="documents after which ingest is killed once")
         step.add_argument("--replicas", type=int, default=1)
         step.add_argument("--nodes", type=int, default=3)
-        step.add_argument("--queries", type=int, default=100)
-        step.add_argument("--rounds", type=int, default=2)
+        step.add_argument("--queries", type=int, default=300)
+        step.add_argument("--clients", default="1,8,32,128", help="numbers of clients of the load (%(default)s)")
+        step.add_argument("--seconds", type=float, default=300.0, help="length of each load (%(default)s)")
+        step.add_argument("--kill", action="store_true", help="kill a node after half of the load")
     return parser.parse_args()
 
 

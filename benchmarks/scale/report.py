@@ -1,4 +1,4 @@
-"""Turns `results.json` into tables: the cost of each index, its searches, its recall, and how these grow."""
+"""Turns `results.json` into tables: the cost of each index, its searches, its recall, how these grow, and loads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def report(path: Path) -> str:
     """The tables, as Markdown."""
     results: list[Result] = json.loads(path.read_text(encoding="utf-8"))
     return "\n\n".join(
-        "\n".join(table) for table in (_ingest(results), _files(results), _searches(results), _recall(results)) if table
+        "\n".join(table)
+        for table in (_ingest(results), _files(results), _searches(results), _recall(results), _loads(results))
+        if table
     )
 
 
@@ -61,13 +63,34 @@ def _searches(results: Sequence[Result]) -> list[str]:
         if one["step"] != "search":
             continue
         values: dict[str, float] = {}
-        for name, times in {**one["first_stage"], **one["whole"]}.items():
-            values[f"{name}, ms"] = times["median_ms"]
-            values[f"{name}, 95 %"] = times["p95_ms"]
-            for who, ms in times["cpu_ms"].items():
-                values[f"{name}, CPU of {who}"] = ms
+        for name, row in one["kinds"].items():
+            values[f"{name}: engine alone, ms"] = row["engine"]["median_ms"]
+            values[f"{name}: ms"] = row["ours"]["median_ms"]
+            values[f"{name}: 95 %"] = row["ours"]["p95_ms"]
+            values[f"{name}: times the engine"] = row["times_the_engine"]
+            values[f"{name}: own ms"] = row["own_ms"]["median_ms"] if row["own_ms"] else 0
+            for who, ms in row["cpu_ms"].items():
+                values[f"{name}: CPU, {who}"] = ms
+            values[f"{name}: first hit kept"] = row["first_hit_kept"]
         columns.append((one["before"]["engine"]["primaries"]["documents"], values))
     return _grown(columns)
+
+
+def _loads(results: Sequence[Result]) -> list[str]:
+    rows = [
+        f"| {one['nodes']} | {row['clients']} | {row['per_second']} | {row['p50_ms']} | {row['p95_ms']} "
+        f"| {row['p99_ms']} | {row['re_ranked']} | {row['not_re_ranked']} | {row['mb']} | {row['cores']} |"
+        for one in results
+        if one["step"] == "load"
+        for row in one["load"]
+    ]
+    if not rows:
+        return []
+    return [
+        "| nodes | clients | searches a second | p50, ms | p95 | p99 | re-ranked | the others | MB | cores |",
+        f"|{'---:|' * 10}",
+        *rows,
+    ]
 
 
 def _recall(results: Sequence[Result]) -> list[str]:
@@ -77,6 +100,7 @@ def _recall(results: Sequence[Result]) -> list[str]:
             values = {"exact, ms": one["exact"]["median_ms"], "exact, CPU": one["exact"].get("cpu_ms", 0)}
             for row in one["by_ef"]:
                 values[f"recall, ef {row['ef']}"] = row["recall"]
+                values[f"first hit, ef {row['ef']}"] = row["first_hit"]
                 values[f"ms, ef {row['ef']}"] = row["median_ms"]
                 values[f"CPU of the engine, ef {row['ef']}"] = row.get("cpu_ms", 0)
             columns.append((one["engine"]["primaries"]["documents"], values))

@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Mapping
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,18 @@ def ask(url: str, path: str, body: object = None, method: str = "GET", also: int
     return json.loads(answer.data) if answer.data else None
 
 
+def bulk(url: str, index: str, rows: Iterable[object]) -> None:
+    """Writes rows, in pairs of an action and a document.
+
+    Raises:
+        SystemExit: the engine refuses one.
+    """
+    body = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    answer = http.request("POST", f"{url}/{index}/_bulk", body=body, headers={"Content-Type": "application/x-ndjson"})
+    if answer.status != HTTPStatus.OK or json.loads(answer.data)["errors"]:
+        raise SystemExit(f"bulk: {answer.data[:300]!r}")
+
+
 def process_tree(pid: int) -> list[int]:
     """A process and all its descendants."""
     children: dict[int, list[int]] = {}
@@ -48,6 +61,11 @@ def process_tree(pid: int) -> list[int]:
         found.append(waiting.pop())
         waiting += children.get(found[-1], [])
     return found
+
+
+def cpu_ms(pids: Iterable[int]) -> float:
+    """CPU time (ms) of all threads so far, to the nanosecond (Linux: the clock of a process by its id)."""
+    return 1e3 * sum(time.clock_gettime((~pid << 3) | 2) for pid in pids)
 
 
 def processes(pids: Iterable[int]) -> dict[str, float]:

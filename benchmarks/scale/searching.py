@@ -1,53 +1,66 @@
-"""Times searches of an index at the engine, in the service and through the proxy, and measures the recall of kNN."""
+"""Times searches at the engine alone and through Sinkrank, each query asked once, and measures the recall of kNN."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from http import HTTPStatus
 from pathlib import Path
 from statistics import mean, median, quantiles
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+import regex
 import urllib3
 from numpy.typing import NDArray
 
-from benchmarks.proxy import pool, serving
+from benchmarks.proxy import JSON, pool, serving
 from benchmarks.scale import resources
+from benchmarks.scale.kinds import DEPTH, Asked, Kind, Row, kinds
 from reranker.embeddings import Embeddings
 from reranker.search.searcher import Searcher
 from reranker.stores import open_store
 from reranker.stores.base.filters import Filters
 from reranker.stores.engine.queries import knn_body
 
-DEPTH, PAGE = 100, 10
 # Values of `ef`, the number of candidates that Lucene keeps while it searches the graph.
 EF = (100, 200, 400, 800, 1600)
-Row = Mapping[str, str]
 
 
-class Asked(NamedTuple):
-    """A query, and the vector that kNN searches for it."""
-
-    row: Row
-    vector: NDArray[np.float32]
+def titles(folder: Path) -> Iterator[Row]:
+    """Titles of documents that are not in the index."""
+    yield from map(json.loads, (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines())
 
 
-def read_queries(folder: Path, url: str, index: str, embeddings_path: Path, n: int) -> list[Asked]:
-    """The first titles, of documents that are not in the index, with at least two known words."""
+def spans(documents: Path) -> Iterator[Row]:
+    """Three words that stand beside each other in a document, of one document after the other, each but once."""
+    seen = set()
+    for start in range(0, 60, 3):
+        with documents.open(encoding="utf-8") as lines:
+            for row in map(json.loads, lines):
+                text = " ".join(regex.findall(r"\p{L}{4,}", row["text"])[start : start + 3])
+                if text.count(" ") == 2 and text not in seen:
+                    seen.add(text)
+                    yield {"text": text, "language": row["language"], "id": f"{row['id']}/{start}"}
+
+
+def with_vectors(rows: Iterable[Row], url: str, index: str, embeddings_path: Path, n: int) -> list[Asked]:
+    """The first `n` queries with at least two known words."""
     embeddings = Embeddings.open(embeddings_path)
-    lines = (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()
     found: list[Asked] = []
     with closing(open_store(url, timeout_s=120)) as store:
         reranker = Searcher(store, embeddings).open(index).reranker
-        for row in map(json.loads, lines):
-            if row["language"] in embeddings.languages and len(found) < n:
+        for row in rows:
+            if row["language"] in embeddings.languages:
                 weighted = reranker.query_with_unknown_words(row["text"], row["language"]).weighted
                 vector = embeddings.nbow(weighted) if len(weighted) > 1 else None
                 if vector is not None:
                     found.append(Asked(row, vector))
+            if len(found) >= n:
+                break
     return found
 
 
@@ -56,87 +69,92 @@ def spread(times: Sequence[float]) -> dict[str, float]:
     return {"median_ms": round(median(times), 2), "p95_ms": round(quantiles(times, n=20)[18], 2), "n": len(times)}
 
 
-def timed(
-    runs: Mapping[str, Callable[[Row], object]],
-    queries: Sequence[Row],
-    rounds: int,
-    watched: Mapping[str, Sequence[int]],
+def search(
+    nodes: Sequence[dict[str, Any]], index: str, embeddings_path: Path, queries: Sequence[Asked], first: Sequence[Asked]
 ) -> dict[str, Any]:
-    """Runs all queries on one side, then on the next, in several rounds. The first round is a warm-up.
+    """Asks each query once of each side, for each kind of search: times, CPU times, and what the proxy said.
 
     Args:
-        watched: processes whose CPU time is measured, by name; `us` is this process.
-
-    Returns:
-        For each side, wall ms of a search, and CPU ms of a search by the name of the processes.
+        first: other queries, which connections and compilers warm up with.
     """
-    times: dict[str, list[float]] = {name: [] for name in runs}
-    used: dict[str, dict[str, float]] = {name: dict.fromkeys((*watched, "us"), 0.0) for name in runs}
-    for number in range(rounds + 1):
-        for name, run in runs.items():
-            before = _cpu_s(watched)
-            for query in queries:
-                started = time.perf_counter()
-                run(query)
-                if number:
-                    times[name].append(1e3 * (time.perf_counter() - started))
-            if number:
-                after = _cpu_s(watched)
-                for who in after:
-                    used[name][who] += 1e3 * (after[who] - before[who]) / (rounds * len(queries))
+    url = nodes[0]["url"]
+    own = resources.ask(url, f"/{index}/_search", {"size": 0, "aggs": {"l": {"terms": {"field": "lang", "size": 50}}}})
+    languages = [bucket["key"] for bucket in own["aggregations"]["l"]["buckets"]]
+    result: dict[str, Any] = {"queries": len(queries), "before": _state(nodes, index), "kinds": {}}
+    pids = [node["pid"] for node in nodes]
+    by_service: dict[str, dict[str, Kind]] = {}
+    for name, kind in kinds(index, languages).items():
+        by_service.setdefault(kind.service, {})[name] = kind
+    for some in by_service.values():
+        with serving(url.replace("http://", "opensearch://"), embeddings_path, n_processes=0) as server:
+            service = resources.process_tree(server.pid)
+            for name, kind in some.items():
+                _both_sides(kind, first, pool(url), server.http, pids, service)
+                result["kinds"][name] = _both_sides(kind, queries, pool(url), server.http, pids, service)
+                print(json.dumps({name: result["kinds"][name]}), flush=True)
+    result["after"] = _state(nodes, index)
+    return result
+
+
+def _both_sides(
+    kind: Kind,
+    queries: Sequence[Asked],
+    engine: urllib3.HTTPConnectionPool,
+    ours: urllib3.HTTPConnectionPool,
+    engine_pids: Sequence[int],
+    service_pids: Sequence[int],
+) -> dict[str, Any]:
+    """The figures of one kind. Sides take turns, and in who is first: the second finds what the first has read."""
+    times: dict[str, list[float]] = {"engine": [], "ours": []}
+    used = dict.fromkeys(("engine alone", "engine", "service"), 0.0)
+    outcomes, own_ms, agree = Counter[str](), [], 0
+    for number, one in enumerate(queries):
+        tops = {}
+        for side in ("engine", "ours") if number % 2 else ("ours", "engine"):
+            path, body = (kind.engine if side == "engine" else kind.ours)(one)
+            before = resources.cpu_ms(engine_pids), resources.cpu_ms(service_pids)
+            started = time.perf_counter()
+            answer = (engine if side == "engine" else ours).urlopen("POST", path, body, JSON)
+            times[side].append(1e3 * (time.perf_counter() - started))
+            if answer.status != HTTPStatus.OK:
+                raise SystemExit(f"{path} was answered {answer.status}, {dict(answer.headers)}: {answer.data[:300]!r}")
+            used["engine alone" if side == "engine" else "engine"] += resources.cpu_ms(engine_pids) - before[0]
+            found = json.loads(answer.data)
+            tops[side] = _first_hit(found)
+            if side == "ours":
+                used["service"] += resources.cpu_ms(service_pids) - before[1]
+                outcomes[outcome_of(answer.headers)] += 1
+                own_ms += _own_ms(answer.headers, times[side][-1])
+        agree += tops["engine"] == tops["ours"]
+    medians = {side: median(values) for side, values in times.items()}
     return {
-        name: {**spread(values), "cpu_ms": {who: round(ms, 2) for who, ms in used[name].items()}}
-        for name, values in times.items()
+        **{side: spread(values) for side, values in times.items()},
+        "times_the_engine": round(medians["ours"] / medians["engine"], 2),
+        "own_ms": spread(own_ms) if len(own_ms) > 1 else None,
+        "cpu_ms": {who: round(ms / len(queries), 2) for who, ms in used.items()},
+        "first_hit_kept": round(agree / len(queries), 3),
+        "outcomes": dict(outcomes),
     }
 
 
-def _cpu_s(watched: Mapping[str, Sequence[int]]) -> dict[str, float]:
-    found = {who: resources.processes(pids)["cpu_s"] for who, pids in watched.items()}
-    return {**found, "us": time.process_time()}
+def outcome_of(headers: Mapping[str, str]) -> str:
+    """`X-Rerank-Status` and its reason; a search of our own is `applied`."""
+    status, reason = headers.get("X-Rerank-Status", "applied"), headers.get("X-Rerank-Reason")
+    return f"{status}, {reason}" if reason else status
 
 
-def search(
-    nodes: Sequence[dict[str, Any]], index: str, embeddings_path: Path, queries: Sequence[Asked], rounds: int
-) -> dict[str, Any]:
-    """Times of the first stages, `/v1/search`, searches through the proxy, and the engine's own searches."""
-    url = nodes[0]["url"]
-    rows = [query.row for query in queries]
-    vectors = {query.row["id"]: query.vector for query in queries}
-    pids = [node["pid"] for node in nodes]
-    result: dict[str, Any] = {"queries": len(queries), "before": _state(nodes, index)}
-    with closing(open_store(url, timeout_s=120)) as store:
-        reader = store.open(index)
-        result["first_stage"] = timed(
-            {
-                "knn": lambda row: reader.knn(vectors[row["id"]], DEPTH, Filters()),
-                "bm25": lambda row: reader.bm25(row["text"], DEPTH, Filters()),
-                "bm25, one language": lambda row: reader.bm25(row["text"], DEPTH, Filters.parse([row["language"]])),
-            },
-            rows,
-            rounds,
-            {"engine": pids},
-        )
-    with serving(url.replace("http://", "opensearch://"), embeddings_path) as server:
-        ours, engine = server.http, pool(url)
-        _ours(ours, index, rows[0], filtered=False)
-        service = resources.process_tree(server.pid)
-        result["whole"] = timed(
-            {
-                "v1, all languages": lambda row: _ours(ours, index, row, filtered=False),
-                "v1, one language": lambda row: _ours(ours, index, row, filtered=True),
-                "v1, one language, knn": lambda row: _ours(ours, index, row, filtered=True, first_stage="knn"),
-                "proxy": lambda row: _engine(ours, index, row, "applied"),
-                "engine": lambda row: _engine(engine, index, row, None),
-            },
-            rows,
-            rounds,
-            {"engine": pids, "service": service},
-        )
-        result["stages_all_languages"] = _stages(ours, index, rows, filtered=False)
-        result["stages_one_language"] = _stages(ours, index, rows, filtered=True)
-        result["service"] = resources.processes(service)
-    result["after"] = _state(nodes, index)
-    return result
+def _own_ms(headers: Mapping[str, str], took_ms: float) -> list[float]:
+    """The time of a search of the proxy without that of the engine's searches in it."""
+    found = regex.search(r"engine;dur=([\d.]+)", headers.get("Server-Timing", ""))
+    return [took_ms - float(found.group(1))] if found else []
+
+
+def _first_hit(answer: Any) -> str | None:
+    """The id of the first hit: the engine's own, or that of `/v1/search`."""
+    hits = answer.get("hits", [])
+    if isinstance(hits, dict):
+        hits = hits["hits"]
+    return (hits[0].get("_id") or hits[0].get("id")) if hits else None
 
 
 def recall(nodes: Sequence[dict[str, Any]], index: str, queries: Sequence[Asked]) -> dict[str, Any]:
@@ -161,7 +179,8 @@ def by_ef(
     nearest: Sequence[Sequence[str]],
     find: Callable[[NDArray[Any], int], tuple[list[str], float]],
 ) -> list[dict[str, Any]]:
-    """For each `ef` the share of the nearest documents that is found, and the times of a search.
+    """For each `ef` the share of the nearest documents that is found, of searches whose first hit is the nearest, and
+    the times of a search.
 
     Args:
         nearest: ids of the nearest documents of each vector.
@@ -170,13 +189,15 @@ def by_ef(
     rows = []
     for ef in efs:
         for _ in range(2):  # the first round warms up
-            used, shares, times = EngineTime(nodes), [], []
+            used, shares, firsts, times = EngineTime(nodes), [], [], []
             for vector, expected in zip(vectors, nearest, strict=True):
                 found, took = find(vector, ef)
                 times.append(took)
                 shares.append(len(set(found) & set(expected)) / len(expected))
+                firsts.append(found[:1] == list(expected[:1]))
         cpu_ms = used.ms_a_search(len(times))
-        rows.append({"ef": ef, "recall": round(mean(shares), 4), **spread(times), "cpu_ms": cpu_ms})
+        row = {"ef": ef, "recall": round(mean(shares), 4), "first_hit": round(mean(firsts), 4)}
+        rows.append({**row, **spread(times), "cpu_ms": cpu_ms})
     return rows
 
 
@@ -185,13 +206,10 @@ class EngineTime:
 
     def __init__(self, nodes: Sequence[dict[str, Any]]) -> None:
         self._pids = [node["pid"] for node in nodes]
-        self._before = self._cpu_s()
+        self._before = resources.cpu_ms(self._pids)
 
     def ms_a_search(self, n_searches: int) -> float:
-        return round(1e3 * (self._cpu_s() - self._before) / n_searches, 2)
-
-    def _cpu_s(self) -> float:
-        return resources.processes(self._pids)["cpu_s"]
+        return round((resources.cpu_ms(self._pids) - self._before) / n_searches, 2)
 
 
 def _exact_body(vector: Any) -> dict[str, Any]:
@@ -216,39 +234,6 @@ def asked(url: str, index: str, body: object) -> tuple[list[str], float]:
     answer = resources.ask(url, f"/{index}/_search", body, "POST")
     took = 1e3 * (time.perf_counter() - started)
     return [hit["_id"] for hit in answer["hits"]["hits"]], took
-
-
-def _ours(
-    http: urllib3.HTTPConnectionPool, index: str, row: Row, filtered: bool, first_stage: str = "auto"
-) -> dict[str, Any]:
-    body: dict[str, Any] = {"query": row["text"], "index": index, "language": row["language"]}
-    body["first_stage"] = first_stage
-    if filtered:
-        body["languages"] = [row["language"]]
-    return _sent(http, "/v1/search", body | {"depth": DEPTH, "size": PAGE}, None)
-
-
-def _engine(http: urllib3.HTTPConnectionPool, index: str, row: Row, status: str | None) -> dict[str, Any]:
-    """An ordinary search in the field of the language."""
-    fields = [f"text.{row['language']}", f"title.{row['language']}"]
-    query = {"multi_match": {"query": row["text"], "fields": fields}}
-    return _sent(http, f"/{index}/_search", {"query": query, "size": PAGE, "_source": ["title", "lang"]}, status)
-
-
-def _sent(http: urllib3.HTTPConnectionPool, path: str, body: object, status: str | None) -> dict[str, Any]:
-    answer = http.urlopen("POST", path, json.dumps(body).encode(), {"Content-Type": "application/json"})
-    if answer.status != 200 or (status and answer.headers.get("X-Rerank-Status") not in (status, "skipped")):
-        raise SystemExit(f"{path} was answered {answer.status}, {dict(answer.headers)}: {answer.data[:300]!r}")
-    found: dict[str, Any] = json.loads(answer.data)
-    return found
-
-
-def _stages(
-    http: urllib3.HTTPConnectionPool, index: str, queries: Sequence[Row], filtered: bool
-) -> dict[str, dict[str, float]]:
-    """The times that the service reports for its stages."""
-    taken = [_ours(http, index, row, filtered)["took_ms"] for row in queries]
-    return {stage: spread([one[stage] for one in taken]) for stage in taken[0]}
 
 
 def _state(nodes: Sequence[dict[str, Any]], index: str) -> dict[str, Any]:
