@@ -21,6 +21,7 @@ from cachetools import TTLCache
 from reranker.base.errors import SinkrankError
 from reranker.stores.base.protocol import Store
 from reranker.text.documents import Document
+from reranker.text.known_items import known_items
 
 FILE_NAME = "examples.json"
 N_EXAMPLES = 5
@@ -29,10 +30,8 @@ _N_READ = 100
 # So many titles are searched, and no more after the limit: some 0.3 s for 5,000 documents in a folder.
 _N_SEARCHED, _LIMIT_S = 20, 2.0
 _MAX_FILE_BYTES = 100_000
+# What fits on a button.
 _MAX_CHARS = 80
-# A title of one word is a poor example, and a long one does not fit on a button. A text without a title is searched for
-# by its first words.
-_TITLE_WORDS, _FIRST_WORDS = range(2, 9), 5
 _MAX_INDICES, _MAX_AGE_S = 50, 3600.0
 
 _log = logging.getLogger(__name__)
@@ -148,14 +147,9 @@ def _read_file(path: Path) -> Mapping[str, tuple[Example, ...]]:
 
 
 def _from_documents(documents: Iterable[Document]) -> Iterator[Example]:
-    """Titles of two to eight words, or how texts without a title begin, each once, in turn of each language."""
-    found: dict[str, Example] = {}
-    for document in documents:
-        words = document.title.split() or document.text.split()[:_FIRST_WORDS]
-        query = " ".join(words)
-        if len(words) in _TITLE_WORDS and len(query) <= _MAX_CHARS:
-            found.setdefault(query.casefold(), Example(query, document.language))
-    return _round_robin(found.values())
+    """Queries whose document is known, in turn of each language."""
+    found = known_items(documents, _N_READ)
+    return _round_robin(Example(each.query, each.language) for each in found if len(each.query) <= _MAX_CHARS)
 
 
 def _round_robin(examples: Iterable[Example]) -> Iterator[Example]:

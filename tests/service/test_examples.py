@@ -27,27 +27,22 @@ def same_order(example: Example) -> list[int]:
     return [1, 2, 3]
 
 
-def test_titles_of_two_to_eight_words_are_offered_each_once_in_turn_of_each_language(
+def test_queries_that_fit_on_a_button_are_offered_in_turn_of_each_language(
     embeddings: Embeddings, tmp_path: Path
 ) -> None:
     documents = [
-        Document("1", "cat", "en", title="One"),
-        Document("2", "cat", "en", title="A  cat"),
-        Document("3", "cat", "en", title="a cat"),
-        Document("4", "dog", "en", title="A dog"),
-        Document("5", "dog", "en", title="one two three four five six seven eight nine"),
-        Document("6", "chat", "fr", title="Le chat"),
-        Document("7", "water", "en"),
-        Document("8", "chien chien  eau pain voiture chat", "fr"),
+        Document("1", "cat", "en", title="A  cat"),
+        Document("2", "dog", "en", title="A dog"),
+        Document("3", "dog", "en", title=f"{'x' * 78} dog"),  # 82 letters
+        Document("4", "chat", "fr", title="Le chat"),
+        Document("5", "chien eau. pain voiture", "fr"),
     ]
     with closing(open_store(str(tmp_path / "store"))) as store:
         fill(store, embeddings, "pages", documents)
         offered = Examples(store, tmp_path).of_index("pages", same_order)
     assert all(each.target == "" for each in offered)
     by_language = {code: {each.query for each in offered if each.language == code} for code in ("en", "fr")}
-    # Without a title: the first five words of the text.
-    assert by_language["fr"] == {"Le chat", "chien chien eau pain voiture"}
-    assert {query.casefold() for query in by_language["en"]} == {"a cat", "a dog"}
+    assert by_language == {"en": {"A cat", "A dog"}, "fr": {"Le chat", "chien eau."}}
     languages = [each.language for each in offered]
     assert languages[0] != languages[1]
     assert languages[2] != languages[3]
