@@ -1,10 +1,8 @@
-"""Writes results as text, JSON and a plot. Computes only ratios."""
+"""Describes the machine of a measurement, and prints its times beside ours."""
 
 from __future__ import annotations
 
-import json
 import os
-from pathlib import Path
 from typing import Any
 
 from papers.base.machine import machine as describe
@@ -37,44 +35,3 @@ def table(result: dict[str, Any], ours: str) -> str:
             f"{side['cpu_median_ms']:>10.1f}{ratio:>8.2f}{off}"
         )
     return "\n".join(lines)
-
-
-def write(results: dict[str, Any], folder: Path) -> list[Path]:
-    """Writes `results.json`, and `results.svg` if matplotlib is installed."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written = [folder / "results.json"]
-    written[0].write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    try:
-        import matplotlib
-    except ImportError:
-        print("no plot: matplotlib is not installed")
-        return written
-    matplotlib.use("svg")
-    _plot(results, folder / "results.svg")
-    return [*written, folder / "results.svg"]
-
-
-def _plot(results: dict[str, Any], path: Path) -> None:
-    """Draws one bar for each side and workload, on a logarithmic axis, and the growth if it was measured."""
-    from matplotlib import pyplot
-
-    growth = results.get("growth", {})
-    figure, axes = pyplot.subplots(1, 1 + len(growth), figsize=(9 + 4 * len(growth), 6), squeeze=False)
-    works = results["workloads"]
-    names = list(dict.fromkeys(name for work in works for name in work["sides"]))
-    height = 0.8 / len(works)
-    for place, work in enumerate(works):
-        displayed = [(k, work["sides"][name]) for k, name in enumerate(names) if name in work["sides"]]
-        label = f"{work['spread']['n_query_words']} words, {work['name']}"
-        axes[0, 0].barh(
-            [k + place * height for k, _ in displayed], [s["median_ms"] for _, s in displayed], height, label=label
-        )
-    axes[0, 0].set(xscale="log", xlabel="ms, median", yticks=[k + 0.4 - height / 2 for k in range(len(names))])
-    axes[0, 0].set_yticklabels(names)
-    axes[0, 0].invert_yaxis()
-    axes[0, 0].legend(fontsize="small")
-    for axis, (name, measured) in zip(axes[0, 1:], growth.items(), strict=True):
-        axis.plot(measured["sizes"], measured["cpu_median_ms"], marker="o")
-        axis.set(xlabel=name, ylabel="CPU ms, median", xlim=(0, None), ylim=(0, None))
-    figure.tight_layout()
-    figure.savefig(path)

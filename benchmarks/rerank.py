@@ -6,6 +6,7 @@ python -m benchmarks.rerank [--rounds 7] [--vocabulary 20000 500000] [--embeddin
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from collections.abc import Iterator
 from functools import partial
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import growth, nearest, report
+from benchmarks import report
 from benchmarks.peers import CONVERGED, FIFTY, OURS, SIDES, Side, oracle
 from benchmarks.timing import in_turn, once
 from benchmarks.workload import Workload, clustered_embeddings, real, synthetic
@@ -33,15 +34,14 @@ def main(arguments: list[str] | None = None) -> None:
     options = _parser().parse_args(arguments)
     options.rounds = max(options.rounds, 1)
     if options.short:
-        options.query_words, options.vocabulary, options.only_sides = SHORT_QUERY_WORDS, [60_000, 500_000], True
+        options.query_words, options.vocabulary = SHORT_QUERY_WORDS, [60_000, 500_000]
     results: dict[str, Any] = {"machine": report.machine(), "options": _plain(options)}
     print(f"{results['machine']}\nseed {options.seed}, rounds {options.rounds}, threads up to {options.threads}")
     sides = [side for side in SIDES if _requested(side, options.sides)]
     results["workloads"] = [_measured(work, sides, options) for work in _workloads(options)]
-    if not options.only_sides:
-        results |= _others(options)
-    for path in report.write(results, options.out):
-        print("written:", path)
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    print("written:", options.out)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -63,9 +63,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--pages", type=Path, help="real pages: JSON lines of language and text")
     parser.add_argument("--languages", nargs=2, default=["en", "fr"], help="of the real queries and candidates")
     parser.add_argument("--sides", nargs="+", help="only sides with one of these words in their name (ours always)")
-    parser.add_argument("--only-sides", action="store_true", help="leave out growth, memory and exact search")
     parser.add_argument("--longest-s", type=float, default=15, help="a side that takes longer is left out (default 15)")
-    parser.add_argument("--out", type=Path, default=Path("build/benchmarks"), help="folder of the results")
+    parser.add_argument("--out", type=Path, default=Path("build/benchmarks/results.json"), help="file of the results")
     return parser
 
 
@@ -128,22 +127,6 @@ def _trial(side: Side, work: Workload, n_threads: int) -> float:
     run = partial(side.solve, work, n_threads)
     first = once(run)
     return min([first] + [once(run) for _ in range(14 if first < QUICK_MS else 1)])
-
-
-def _others(options: argparse.Namespace) -> dict[str, Any]:
-    """Measures growth, memory, and the nearest by exact transport."""
-    results: dict[str, Any] = {}
-    embeddings = clustered_embeddings(min(options.vocabulary), np.random.default_rng(options.seed))
-    results["growth"] = growth.growth(embeddings, options.threads, options.rounds, options.seed)
-    print("\ngrowth", *results["growth"].items(), sep="\n")
-    results["memory"] = {n: growth.peak_memory(n, options.threads, options.seed) for n in options.query_words}
-    print("\nmemory of 1,000 candidates of 300 words, by query words:", results["memory"])
-    works = [synthetic(n, embeddings, options.seed, 1000) for n in options.query_words]
-    if options.embeddings and options.pages:
-        works += real(options.embeddings, options.pages, 6, 1000, tuple(options.languages))
-    results["nearest"] = nearest.compare_exact(works, options.threads, options.rounds)
-    print("\nthe 10 nearest by exact transport, pruned, against POT emd2 on all", *results["nearest"], sep="\n")
-    return results
 
 
 if __name__ == "__main__":
