@@ -210,7 +210,7 @@ def main() -> None:
             stack.callback(http.request, "DELETE", f"{url}/{PLAIN}")
             print(name, "analyzer", make_plain_index(http, url, pages))
             # The order is measured here, whatever else the machine does.
-            settings = Settings(home=folder, store=address, slow_query_ms=0, proxy_budget_ms=60_000)
+            settings = Settings(home=folder, store=address, proxy_budget_ms=60_000)
             app = create_app(settings, store, embeddings)
             client = app.test_client()
             client.post(f"/{PLAIN}/_search", json={"query": {"multi_match": {"query": "print", "fields": FIELDS}}})

@@ -17,6 +17,7 @@ from ingest.progress import no_progress
 from papers.base import module_command
 from papers.judged.collection import Wanted, opened
 from reranker.base.errors import EmptyQuery, UnknownWords
+from reranker.embeddings import Embeddings
 from reranker.ranking.query import Query
 from reranker.ranking.ranked import RankedDocuments, Reranking
 from reranker.ranking.relevance import NO_GOOD_ANSWER, Weights
@@ -89,10 +90,10 @@ class _Recorder(Searcher):
 
 def judged_hits(folder: Path, embeddings: Path, language: str, first_stage: str, with_encoder: bool) -> Judged:
     """Searches for at most `N_QUERIES` of a collection's queries."""
-    settings = Settings(embeddings=embeddings, query_encoder=with_encoder)
+    settings = Settings(embeddings=embeddings)
     answered, unanswered = [], []
     with opened(Wanted(str(folder), None, language, None, None), settings, no_progress) as found:
-        searcher = _Recorder(found.searcher.store, found.searcher.embeddings)
+        searcher = _Recorder(found.searcher.store, Embeddings.open(embeddings, with_query_encoders=with_encoder))
         random = np.random.default_rng(_SEED)
         for place in random.permutation(len(found.queries))[:N_QUERIES].tolist():
             query = found.queries[place]

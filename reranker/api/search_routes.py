@@ -33,7 +33,7 @@ def search() -> Response:
     body = parse(SearchBody, read_object())
     searched = search_request(service, body, caller_rights(service))
     searched = replace(searched, offset=body.offset, size=body.size, min_relevance=body.min_relevance)
-    note(**_facts(searched))
+    note(index=searched.index, first_stage=searched.first_stage, depth=searched.depth)
     found = service.searcher.search(searched)
     service.metrics.first_stage_seconds.observe(found.took_ms["first_stage"] / 1000)
     return json_response(found)
@@ -90,24 +90,6 @@ def _search_of_all_fields(body: ExplainBody) -> dict[str, Any]:
     if body.depth is not None:
         section["window_size"] = body.depth
     return {"query": {"multi_match": {"query": body.query}}, "ext": {"rerank": section}}
-
-
-def _facts(searched: SearchRequest) -> dict[str, Any]:
-    """What the log says of a search, in the words of the page's address; `target` where it is one language."""
-    languages, parameters = searched.filters.languages, searched.parameters
-    facts: dict[str, Any] = {
-        "index": searched.index,
-        "first_stage": searched.first_stage,
-        "depth": searched.depth,
-    }
-    facts["epsilon"] = parameters.epsilon
-    if parameters.tau is not None:
-        facts["tau"] = parameters.tau
-    if searched.first_stage_share is not None:
-        facts["share"] = searched.first_stage_share
-    if len(languages) == 1:
-        facts["target"] = languages[0]
-    return facts
 
 
 def search_request(service: Service, body: SearchBody | ExplainBody, rights: Rights) -> SearchRequest:

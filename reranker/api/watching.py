@@ -8,7 +8,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 import regex
 from flask import Flask, Response, current_app, g, request
@@ -29,11 +28,7 @@ _TRACEPARENT = regex.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{
 # What a caller names a request stands in logs: one line, of bounded length.
 _REQUEST_ID = regex.compile(r"[\x21-\x7e]{1,128}")
 
-# What the page reads of its address (static/state.js).
-_PAGE_KEYS = ("query", "language", "target", "index", "method", "first_stage", "depth", "epsilon", "tau", "share")
-
 _access = logging.getLogger("sinkrank.access")
-_slow = logging.getLogger("sinkrank.slow")
 
 
 def register(app: Flask) -> Watch:
@@ -141,20 +136,9 @@ def _context(service: Service, environ: Mapping[str, Any]) -> RequestContext:
 
 
 def _log(service: Service, context: RequestContext, route: str, method: str, status: int, took_ms: float) -> None:
-    settings = service.settings
-    is_slow = bool(settings.slow_query_ms) and took_ms >= settings.slow_query_ms and "method" in context.facts
-    if not is_slow and not _access.isEnabledFor(logging.INFO):
+    if not _access.isEnabledFor(logging.INFO):
         return
-    shows_query = settings.log_queries or _access.isEnabledFor(logging.DEBUG)
+    shows_query = service.settings.log_queries or _access.isEnabledFor(logging.DEBUG)
     facts = {name: value for name, value in context.facts.items() if shows_query or name != "query"}
     fields = {"route": route, "http_method": method, "status": status, "took_ms": round(took_ms, 1), **facts}
     _access.info("%s %s %d in %.1f ms", method, route, status, took_ms, extra={"fields": fields})
-    if is_slow:
-        fields["explain"] = _explain_link(facts)
-        _slow.warning("slow: %s took %.1f ms; %s", route, took_ms, fields["explain"], extra={"fields": fields})
-
-
-def _explain_link(facts: dict[str, object]) -> str:
-    """The page with the search's choices filled in; the query is among them only where it may be logged."""
-    chosen = {name: str(facts[name]) for name in _PAGE_KEYS if facts.get(name) is not None}
-    return f"/-/ui?{urlencode(chosen)}"

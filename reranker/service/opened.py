@@ -106,7 +106,7 @@ class Opening:
             self.problem = ""
             return None
         try:
-            embeddings = Embeddings.open(path, with_query_encoders=self._settings.query_encoder)
+            embeddings = Embeddings.open(path)
         except SinkrankError as error:
             if str(error) != self.problem:
                 _log.error("the new embeddings cannot be opened: %s", error)

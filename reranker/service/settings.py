@@ -130,7 +130,6 @@ class Settings(BaseModel):
         "warning", description="lowest level to log; `info` logs one line per request"
     )
     log_queries: bool = Field(False, description="log the text of queries at every level; by default only at `debug`")
-    slow_query_ms: int = Field(1_000, ge=0, description="log searches that take longer; 0 logs none")
     first_stage: Literal["auto", "knn", "bm25", "translated", "hybrid"] = Field(
         "auto", description="how candidates are fetched", json_schema_extra=_see("choosing.md")
     )
@@ -150,11 +149,6 @@ class Settings(BaseModel):
         True,
         description="score again with the query moved towards its best candidates",
         json_schema_extra=_see("methods.md#feedback"),
-    )
-    query_encoder: bool = Field(
-        True,
-        description="encode queries by the sentence encoder of the embeddings, if they have one",
-        json_schema_extra=_see("methods.md#the-sentence-encoder"),
     )
     first_stage_share: float | None = Field(
         None,

@@ -37,7 +37,7 @@ def open_embeddings(settings: Settings, files: Sequence[str] = ()) -> Embeddings
     from reranker.service.missing_embeddings import no_embeddings_message
 
     try:
-        return Embeddings.open(settings.embeddings_path, with_query_encoders=settings.query_encoder)
+        return Embeddings.open(settings.embeddings_path)
     except NoEmbeddings:
         raise NoEmbeddings(no_embeddings_message(settings, files)) from None
 

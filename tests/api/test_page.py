@@ -215,12 +215,6 @@ def test_a_link_keeps_the_whole_state(open_page: OpenPage) -> None:
         assert again.locator("#search").evaluate(value) == page.locator("#search").evaluate(value)
 
 
-def test_the_link_of_the_slow_query_log_searches(open_page: OpenPage) -> None:
-    page = open_page("?query=cat&language=en&index=pages&method=sinkhorn&first_stage=knn")
-    expect(page.locator("#after li").first).to_be_visible()
-    expect(page.locator("#status")).to_contain_text("found by meaning (knn), re-ranked (sinkhorn)")
-
-
 def test_an_address_with_nonsense_is_read_over(open_page: OpenPage) -> None:
     page = open_page("?query=cat&method=%3Cb%3E&depth=abc&epsilon=-1&page=0&hit=none&first_stage=x")
     expect(page.locator("#after li").first).to_be_visible()

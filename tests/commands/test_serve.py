@@ -30,12 +30,12 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_print_settings_shows_each_value_and_where_it_came_from(
     empty_home: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (empty_home / "sinkrank.toml").write_text("depth = 50\nslow_query_ms = 3\n")
-    monkeypatch.setenv("SINKRANK_SLOW_QUERY_MS", "7")
+    (empty_home / "sinkrank.toml").write_text("depth = 50\ngrace_s = 3\n")
+    monkeypatch.setenv("SINKRANK_GRACE_S", "7")
 
     settings = json.loads(run("serve", "--print-settings", "--json", "--port", "0").stdout)
     assert settings["depth"] == {"value": 50, "from": "sinkrank.toml"}
-    assert settings["slow_query_ms"] == {"value": 7, "from": "environment"}
+    assert settings["grace_s"] == {"value": 7, "from": "environment"}
     assert settings["port"] == {"value": 0, "from": "flag"}
     assert settings["method"] == {"value": "auto", "from": "default"}
     assert set(settings) == set(Settings.model_fields)

@@ -5,16 +5,13 @@ from __future__ import annotations
 import io
 import json
 import logging
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import regex
 from flask import Flask
 
-from reranker.api import watching
 from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.service.logs import set_up_logs
@@ -94,47 +91,6 @@ def test_a_request_goes_by_the_name_that_its_caller_gave_it(
 def test_two_requests_without_a_name_get_two(app: Flask) -> None:
     client = app.test_client()
     assert len({client.get("/-/live").headers["X-Opaque-Id"] for _ in range(2)}) == 2
-
-
-def test_a_slow_search_is_logged_with_a_link_to_the_page(logged: Logged) -> None:
-    app, lines = logged(slow_query_ms=1, log_level="warning")
-    app.before_request(lambda: time.sleep(0.005))
-    body = {
-        "query": "cat",
-        "language": "en",
-        "method": "relaxed",
-        "languages": ["fr"],
-        "depth": 50,
-        "tau": 0.3,
-        "first_stage_share": 0.5,
-    }
-    app.test_client().post("/v1/search", json=body)
-    app.test_client().get("/-/live")  # which is no search
-    (line,) = of(lines(), "sinkrank.slow")
-    assert line["took_ms"] >= 5
-    assert line["explain"] == (
-        "/-/ui?language=en&target=fr&index=pages&method=relaxed&first_stage=auto&depth=50&epsilon=0.1&tau=0.3&share=0.5"
-    )
-    assert "cat" not in json.dumps(line)
-
-
-def test_the_link_has_the_keys_that_the_page_reads() -> None:
-    script = (Path(watching.__file__).parent / "static" / "state.js").read_text(encoding="utf-8")
-    (choices,) = regex.findall(r"^const CHOICES = (\[.*\]);$", script, regex.M)
-    assert set(watching._PAGE_KEYS) == {"query", "epsilon", "tau", "share", *json.loads(choices)}
-
-
-def test_a_search_of_several_languages_has_no_target(logged: Logged) -> None:
-    app, lines = logged()
-    app.test_client().post("/v1/search", json={"query": "cat", "languages": ["fr", "en"]})
-    (line,) = of(lines(), "sinkrank.access")
-    assert {"target", "tau"} & line.keys() == set()
-
-
-def test_a_quick_search_is_not_logged_as_slow(logged: Logged) -> None:
-    app, lines = logged(slow_query_ms=3_600_000)
-    app.test_client().post("/v1/search", json={"query": "cat"})
-    assert not of(lines(), "sinkrank.slow")
 
 
 def test_lines_for_people_name_the_request(logged: Logged, capsys: pytest.CaptureFixture[str]) -> None:

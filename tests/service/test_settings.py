@@ -27,7 +27,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_a_flag_beats_the_environment_then_the_file_then_the_default(folder, monkeypatch):
-    write(folder, "index = 'a'\nport = 1\ndepth = 2\nslow_query_ms = 3\nworkers = 4\n")
+    write(folder, "index = 'a'\nport = 1\ndepth = 2\nworkers = 4\n")
     monkeypatch.setenv("SINKRANK_PORT", "8")
     monkeypatch.setenv("SINKRANK_INDEX", "")
     monkeypatch.setenv("SINKRANK_DEPTH", "9")
