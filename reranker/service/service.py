@@ -142,7 +142,7 @@ class Service:
         """Starts the checks of the files in the background, each once in a process; call it after the last fork."""
         parts: dict[str, Blocks] = {}
         if isinstance(self.store, EmbeddedStore):
-            parts["store"] = self.store.checked_blocks
+            parts["store"] = self.store.checked_steps
         if (opened := self.opened) is not None:
             parts["embeddings"] = opened.embeddings.checked_blocks
         self.integrity.start(parts)

@@ -100,7 +100,7 @@ def _store(settings: Settings, embeddings: Embeddings | None, quick: bool) -> It
             names = store.indices()
             indices = "1 index" if len(names) == 1 else f"{len(names)} indices"
             if not quick and isinstance(store, EmbeddedStore):
-                for _ in store.checked_blocks():
+                for _ in store.checked_steps():
                     pass
             yield Finding("store", True, f"{store.address}: {indices} that Sinkrank made")
             for problem in store.problems():

@@ -98,16 +98,11 @@ def opened_store(settings: Settings) -> Iterator[WritableStore]:
 
 @contextmanager
 def opened_searcher(settings: Settings) -> Iterator[Searcher]:
-    """A searcher of the store with the embeddings. The file of an embedded store is first compared with its checksums,
-    since nothing checks it in the background."""
+    """A searcher of the store with the embeddings."""
     from reranker.search.searcher import Searcher
-    from reranker.stores.embedded.store import EmbeddedStore
 
     embeddings = open_embeddings(settings)
     with opened_store(settings) as store:
-        if isinstance(store, EmbeddedStore):
-            for _ in store.checked_blocks(whole=False):
-                pass
         yield Searcher(store, embeddings, settings.n_threads, query_language=settings.query_language)
 
 

@@ -22,7 +22,7 @@ def test_a_damaged_store_gives_the_same_answers_or_an_error(tmp_path: Path) -> N
     outcomes = run_store(tmp_path / "store", _SEED, 60)
     assert outcomes.total() == 60
     assert outcomes["error at once"] > 5  # rows, which are compared when they are read
-    assert outcomes["error after the check"] > 5  # full-text tables and pages, which only the whole check reads
+    assert outcomes["error after the check"] > 5  # full-text tables and pages, which searches do not check
 
 
 def test_damaged_embeddings_give_the_same_answers_or_an_error(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_a_page_that_sqlite_itself_finds_damaged_stops_all_searches(tmp_path: Pa
     make_store(folder, 30)
     with closing(EmbeddedStore(folder)) as store:
         right = store_answers(store)
-    page = Damage("store.sqlite3", 4096, bytes(4096))  # which the check meets before it compares blocks
+    page = Damage("store.sqlite3", 4096, bytes(4096))
     assert try_store(folder, page, right) in ("error at once", "error after the check")
 
 

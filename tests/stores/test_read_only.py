@@ -67,7 +67,7 @@ def test_a_store_that_may_only_be_read_is_searched_and_checked_and_not_written(f
         make_read_only()
         store = open_store(str(folder))
         assert searches(store) == (30, 30)
-        assert sum(store.checked_blocks()) == (folder / "store.sqlite3").stat().st_size
+        assert len(list(store.checked_steps())) == 3  # pages, documents and vectors; FTS5 needs a writer's lock
         writes = (
             lambda: list(write_documents(store, "docs", [make_document("new")])),
             lambda: list(store.delete("docs", ["1"])),

@@ -157,7 +157,7 @@ def try_store(folder: Path, damage: Damage, right: Any) -> Outcome:
         shutil.copytree(folder, Path(copied, "store"))
         damage.apply(Path(copied, "store"))
         before = _tried(lambda: store_answers(store), damage)
-        check = _tried(lambda: list(store.checked_blocks()), damage)
+        check = _tried(lambda: list(store.checked_steps()), damage)
         after = _tried(lambda: store_answers(store), damage)
     if isinstance(after, SinkrankError):
         return "error at once" if isinstance(before, SinkrankError) else "error after the check"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import secrets
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -13,7 +11,6 @@ from pathlib import Path
 
 from reranker.base.errors import BadInput, NotFound, StoreDamaged, StoreUnavailable, VersionMismatch
 from reranker.stores.embedded.access import Access, access_of, connect
-from reranker.stores.embedded.file_sums import write_sums
 from reranker.stores.embedded.layout import (
     APPLICATION_ID,
     LAYOUT_VERSION,
@@ -23,8 +20,6 @@ from reranker.stores.embedded.layout import (
 )
 
 FILE_NAME = "store.sqlite3"
-
-_log = logging.getLogger(__name__)
 
 
 class SqliteFile:
@@ -39,7 +34,6 @@ class SqliteFile:
         self._idle: list[sqlite3.Connection] = []
         self._access: Access | None = None
         self._damage: StoreDamaged | None = None
-        self._has_written = False
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -73,25 +67,20 @@ class SqliteFile:
             if access.mode != "rw":
                 raise self._read_only()
             connection.execute("BEGIN IMMEDIATE")
-            before = connection.total_changes
             yield connection
-            if connection.total_changes != before:
-                connection.execute("INSERT OR REPLACE INTO states VALUES (1, ?)", (secrets.token_hex(8),))
             connection.execute("COMMIT")
-        self._has_written = True
+
+    @property
+    def is_writable(self) -> bool:
+        """
+        Raises:
+            NotFound, StoreUnavailable: as `reading`.
+        """
+        with self._lock:
+            return self._look().mode == "rw"
 
     def close(self) -> None:
-        """Closes unused connections. After writing, it first renews the checksums of the file."""
-        if self._has_written:
-            self._has_written = False
-            try:
-                with closing(connect(self.path, "rw", self._timeout_s)) as connection:
-                    is_written = write_sums(self.path, connection)
-            except (sqlite3.Error, OSError) as error:
-                _log.debug("no checksums of %s: %s", self.path, error)
-            else:
-                if not is_written:
-                    _log.debug("no checksums of %s: another process uses it", self.path)
+        """Closes unused connections."""
         with self._lock:
             self._drop_idle()
 
@@ -115,8 +104,8 @@ class SqliteFile:
                 connection.close()
                 connection = None
             raise self._failure(str(error)) from error
-        except MemoryError as error:  # a damaged length
-            raise self._failure("out of memory") from error
+        except (MemoryError, UnicodeDecodeError) as error:  # a damaged length, or text that SQLite's own error repeats
+            raise self._damaged(type(error).__name__) from error
         except StoreDamaged as error:
             if str(self.path) in str(error):
                 raise

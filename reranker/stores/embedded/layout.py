@@ -8,7 +8,7 @@ import sqlite3
 APPLICATION_ID = 0x536E6B72
 
 # Raise it when the tables below change.
-LAYOUT_VERSION = 6
+LAYOUT_VERSION = 7
 
 # Row ids are unique among all indices and never reused, so they are in order of insertion. Each language of an index is
 # a partition with its own full-text table (`words_ID`), so that BM25's statistics are those of one language, like those
@@ -16,7 +16,6 @@ LAYOUT_VERSION = 6
 # row's checksum (`row_sums.py`). For a document it does not cover the text, which a search does not read, and precedes
 # it, so that SQLite reads it without the text. `text_sum` covers the text.
 _TABLES = """
-CREATE TABLE states (state_id INTEGER PRIMARY KEY CHECK (state_id = 1), state TEXT NOT NULL);
 CREATE TABLE indices (
     index_id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, generation TEXT NOT NULL,
     meta TEXT NOT NULL, changes INTEGER NOT NULL DEFAULT 0, row_sum INTEGER NOT NULL DEFAULT 0);

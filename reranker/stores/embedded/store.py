@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from reranker.stores.embedded.checking import checked_blocks
+from reranker.stores.embedded.checking import checked_steps
 from reranker.stores.embedded.file import SqliteFile
 from reranker.stores.embedded.index import EmbeddedIndex
 from reranker.stores.embedded.indices import existing_index, index_names
@@ -44,9 +44,9 @@ class EmbeddedStore:
             description = existing_index(connection, index, self.address).description
         return EmbeddedIndex(self._file, self._vectors, self._postings, index, description)
 
-    def checked_blocks(self, *, whole: bool = True) -> Iterator[int]:
-        """Compares the file with its checksums in blocks; see `reranker.stores.embedded.checking`."""
-        return checked_blocks(self._file, whole=whole)
+    def checked_steps(self) -> Iterator[None]:
+        """Checks the whole file in steps; see `reranker.stores.embedded.checking`."""
+        return checked_steps(self._file)
 
     def close(self) -> None:
         self._file.close()
