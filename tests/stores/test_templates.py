@@ -76,25 +76,12 @@ def test_an_index_that_an_operator_makes_takes_documents_and_is_searched(
     assert ids(store.open(made).knn(query(1, 0, 0, 0), 10, ALL)) == ["1"]
 
 
-def test_a_version_that_ingest_makes_has_the_templates_shards_and_copies(
-    engine: Engine, store: WritableEngineStore, index: str
-) -> None:
-    install(engine, index, {"number_of_shards": "3", "number_of_replicas": "2"})
-    found = settings_of(engine, store.stage(index, DESCRIPTION))
-    assert (found["number_of_shards"], found["number_of_replicas"]) == ("3", "2")
-    assert found.get("auto_expand_replicas", "false") == "false"
-    ask(engine.url, "DELETE", f"_index_template/{index}")
-    found = settings_of(engine, store.stage(index, DESCRIPTION))
-    assert (found["number_of_shards"], found["auto_expand_replicas"]) == ("1", "0-1")
-
-
-def test_a_new_version_keeps_the_ingest_pipelines_of_the_one_before(
+def test_a_version_that_ingest_makes_has_the_settings_of_a_template(
     engine: Engine, store: WritableEngineStore, index: str
 ) -> None:
     ask(engine.url, "PUT", f"_ingest/pipeline/{index}", {"processors": []})
-    store.promote(index, store.stage(index, DESCRIPTION))
-    ask(engine.url, "PUT", f"{index}/_settings", {"index.default_pipeline": index})
-    second = store.stage(index, DESCRIPTION)
-    assert settings_of(engine, second)["default_pipeline"] == index
-    assert [result.error for result in write_documents(store, second, [make_document("1", "a cat")])] == [None]
-    ask(engine.url, "PUT", f"{index},{second}/_settings", {"index.default_pipeline": "_none"})
+    install(engine, index, {"number_of_shards": "3", "number_of_replicas": "2", "default_pipeline": index})
+    version = store.stage(index, DESCRIPTION)
+    found = settings_of(engine, version)
+    assert (found["number_of_shards"], found["number_of_replicas"], found["default_pipeline"]) == ("3", "2", index)
+    assert [result.error for result in write_documents(store, version, [make_document("1", "a cat")])] == [None]

@@ -22,7 +22,6 @@ from reranker.stores.engine.client import engine_errors
 from reranker.stores.engine.idf import IDF_INDEX, EngineIdf
 from reranker.stores.engine.scan import PointInTime, read_bags
 from reranker.stores.engine.store import EngineStore
-from reranker.stores.engine.templates import adapted
 from reranker.stores.engine.versions import check_name_is_free, forget_run, move_alias, versions_of
 from reranker.stores.engine.writer import BulkWriter
 from reranker.text.idf import IdfTable
@@ -59,7 +58,7 @@ class WritableEngineStore(EngineStore):
         with engine_errors(self._address, index):
             check_name_is_free(self._client, index)
             version = version_name(index, (version.name for version in versions_of(self._client, index)))
-            definition = adapted(self._client, version, self._definition(description, index, run), index)
+            definition = self._definition(description, index, run)
             try:
                 self._client.indices.create(index=version, body=definition, request_timeout=self._admin_timeout_s)
             except exceptions.RequestError as error:
