@@ -142,7 +142,10 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
 @NEEDS_RAY
 @pytest.mark.parametrize(
     ("address", "said"),
-    [("local", "does not start here (it timed out)"), ("head:6379", "no Ray cluster answers at head:6379 (it timed out)")],
+    [
+        ("local", "does not start here (it timed out)"),
+        ("head:6379", "no Ray cluster answers at head:6379 (it timed out)"),
+    ],
 )
 def test_a_ray_that_does_not_start_is_one_line(address: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def init(**options: object) -> None:
