@@ -15,6 +15,7 @@ from reranker.base.errors import BadInput, NotFound, NotOurIndex, SinkrankError,
 from reranker.embeddings.detection import preferred_languages
 from reranker.proxy.index_statistics import IndexStatistics
 from reranker.proxy.search import Search
+from reranker.ranking.corrections import start_encoding
 from reranker.ranking.query import Query
 from reranker.ranking.reranker import Reranker
 from reranker.search.opened_indices import INDEX_CACHE_SECONDS
@@ -73,18 +74,21 @@ class Indices:
 
     def prepare(self, searches: Iterable[Search]) -> dict[Search, Weighed]:
         """Queries weighed as that of the last search of the same names was, which is mostly what `weighed` is asked
-        for. To be called while the engine works on the windows."""
+        for; they begin to be encoded. To be called while the engine works on the windows."""
         prepared: dict[Search, Weighed] = {}
         for search in searches:
             with self._lock:
                 last = self._last.get(search.indices)
-            if last is None:
-                continue
-            reranker, languages = last
             with suppress(Exception):  # whatever it is, the ranking meets it again
-                query = reranker.weigh_again(search.query, search.language, languages)
+                query = search.query
+                if last is not None:
+                    reranker, languages = last
+                    query = reranker.weigh_again(query, search.language, languages)
+                if not search.page.is_behind:
+                    start_encoding(query, search.method)  # once the request is sent: its thread takes the interpreter
                 _ = query.checked, query.stems  # with its weights: they are cached
-                prepared[search] = Weighed(reranker, languages, query)
+                if last is not None:
+                    prepared[search] = Weighed(reranker, languages, query)
         return prepared
 
     def weighed(self, search: Search, indices: Collection[str], prepared: Weighed | None = None) -> Weighed:

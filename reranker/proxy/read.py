@@ -32,7 +32,6 @@ from reranker.query_dsl.field_types import CallerMappings, FieldTypeCache
 from reranker.query_dsl.highlight import Highlight, read_highlight
 from reranker.query_dsl.scoring import FieldTypes, no_field_types, read_query
 from reranker.query_dsl.sort import TieKey, read_ties, url_sort
-from reranker.ranking.corrections import start_encoding
 from reranker.ranking.evidence import check_first_stage_share
 from reranker.ranking.relevance import check_min_relevance
 from reranker.service.json_text import json_bytes
@@ -409,7 +408,6 @@ def _read(
         query = service.reranker.query(text, language)
     except (EmptyQuery, UnknownWords):  # the engine's order is then the best there is
         raise Skip("unknown_words") from None
-    start_encoding(query, method)  # it is ready when the engine has answered
     languages = _languages(service, ext.languages) if ext.languages else ()
     translate = settings.proxy_translate if ext.translate is None else "always" if ext.translate else "never"
     wants_seq_no = values.get("seq_no_primary_term") in (True, "true")

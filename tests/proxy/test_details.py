@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import Future
 from dataclasses import replace
 from math import sqrt
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -14,9 +16,11 @@ from flask.testing import FlaskClient
 
 from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
+from reranker.embeddings.query_encoder import Vector
 from reranker.service.settings import Settings
 from tests.support.fake_engine import FakeEngine, Received, ok
 from tests.support.query_encoder import encoding_embeddings
+from tests.support.waiting import PATIENCE_S
 
 TEXTS = ["zzz", "dog", "qqq", "cat", "bread"]
 
@@ -88,6 +92,25 @@ def test_the_sentence_encoder_counts_nearly_half_for_a_short_query(fake: FakeEng
     assert encoder == pytest.approx([0.0, share, 0.0, share, 0.0], abs=1e-6)
     assert found[1]["first_stage"] == pytest.approx(0.98 * 0.7 * 0.3428)
     assert [hit["score_parts"]["encoder"] for hit in details(client, size=5, language="fr")] == [0.0] * 5
+
+
+def test_the_query_is_encoded_while_the_engine_searches(fake: FakeEngine, tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
+    embeddings = encoding_embeddings(tmp_path / "embeddings")
+    client = service_before(fake, embeddings, tmp_path)
+    (encoder,) = embeddings.query_encoders
+    begin, begun, page = encoder.begin, Event(), fake.answer
+
+    def noted(text: str, language: str) -> Future[Vector | None]:
+        begun.set()
+        return begin(text, language)
+
+    def answer(received: Received) -> bytes:
+        assert begun.wait(PATIENCE_S)  # without it the engine never answers
+        return page(received)
+
+    encoder.begin, fake.answer = noted, answer  # type: ignore[method-assign]
+    assert len(details(client, size=5, window_size=5)) == 5
 
 
 def test_the_words_that_carry_the_encoders_part_sum_to_it(fake: FakeEngine, tmp_path: Path) -> None:
