@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.stores.base.filters import Filters
-from reranker.stores.engine.queries import knn_body
+from reranker.stores.engine.queries import knn_body, language_field
 
 DEPTH, PAGE = 100, 10
 Row = Mapping[str, str]
@@ -63,7 +63,8 @@ def kinds(index: str, languages: list[str]) -> dict[str, Kind]:
     """
 
     def words(one: Asked, targets: list[str]) -> Any:
-        fields = [f"{field}.{target}" for target in targets for field in ("text", "title")]
+        names = dict.fromkeys(language_field("opensearch", target) for target in targets)
+        fields = [f"{field}.{name}" for name in names for field in ("text", "title")]
         query = {"multi_match": {"query": one.row["text"], "fields": fields}}
         return {"query": query, "size": PAGE, "_source": ["title", "lang"]}
 

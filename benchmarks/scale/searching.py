@@ -150,7 +150,9 @@ def _own_ms(headers: Mapping[str, str], took_ms: float) -> list[float]:
 
 
 def _first_hit(answer: Any) -> str | None:
-    """The id of the first hit: the engine's own, or that of `/v1/search`."""
+    """The id of the first hit of the engine (of several searches the first), or of `/v1/search`."""
+    if "responses" in answer:
+        answer = answer["responses"][0]
     hits = answer.get("hits", [])
     if isinstance(hits, dict):
         hits = hits["hits"]
