@@ -3,7 +3,6 @@
     from reranker.adapters.langchain import SinkrankCompressor
     from reranker.adapters.llamaindex import SinkrankPostprocessor
     from reranker.adapters.pyterrier import SinkrankTransformer
-    from reranker.adapters.rerankers import SinkrankRanker
 
 Each needs its framework: `pip install "sinkrank[langchain]"`, and so on. The class names are the frameworks' own words.
 """

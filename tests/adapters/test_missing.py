@@ -14,7 +14,6 @@ import pytest
         ("langchain", "langchain_core", "langchain"),
         ("llamaindex", "llama_index.core", "llamaindex"),
         ("pyterrier", "pyterrier", "pyterrier"),
-        ("rerankers", "rerankers.documents", "rerankers"),
     ],
 )
 def test_a_missing_framework_is_an_error_that_names_the_extra(
