@@ -33,17 +33,10 @@ def install(
             "--field", metavar="NAME", help="Top-level field to rank by; may be repeated; default: all text fields."
         ),
     ] = None,
-    method: Annotated[
-        str | None, typer.Option("--method", metavar="NAME", help="Method; default: the service's own.")
-    ] = None,
-    lang: Annotated[
-        str | None, typer.Option("--lang", metavar="CODE", help="Language of the queries; default: detected.")
-    ] = None,
     api_key_file: Annotated[
         Path | None,
         typer.Option("--api-key-file", metavar="FILE", help="File with an API key of the service, if it asks for one."),
     ] = None,
-    default: Annotated[bool, typer.Option("--default", help="Make it the index's default search pipeline.")] = False,
     json_: options.Json = False,
 ) -> None:
     """Install a connector, a model and a search pipeline in a cluster. A second run replaces them.
@@ -56,17 +49,12 @@ def install(
     from dataclasses import asdict
 
     from reranker.stores.engine.pipeline import PipelineRequest
-    from reranker.text.languages import language_code
-    from reranker.transport import check_method
     from sinkrank.console import output
 
     request = PipelineRequest(
         index=_index_of(settings),
         service_url=service_url,
         fields=tuple(fields or ()),
-        method=None if method is None else check_method(method),
-        language=None if lang is None else language_code(lang),
-        is_default=default,
         api_key=None if api_key_file is None else _read_key(api_key_file),
     )
     with _opened_pipelines(settings) as pipelines:
@@ -81,12 +69,11 @@ def install(
         markup=False,
         soft_wrap=True,
     )
-    use = (
-        "searches that name no pipeline use it"
-        if installed.is_default
-        else f"use it with ?search_pipeline={installed.name}"
+    console.print(
+        f"use it with ?search_pipeline={installed.name}; the text to rank by goes into "
+        "ext.rerank.query_context.query_text",
+        markup=False,
     )
-    console.print(f"{use}; the text to rank by goes into ext.rerank.query_context.query_text", markup=False)
 
 
 @app.command()

@@ -46,16 +46,15 @@ def test_a_pipeline_comes_and_goes(empty_home: Path, run: Run, store: str, servi
     body = {"persistent": {f"plugins.ml_commons.{name}": value for name, value in settings.items()}}
     engine = store.replace("opensearch://", "http://")
     assert urllib3.request("PUT", f"{engine}/_cluster/settings", json=body).status == 200
-    result = run("pipeline", "install", *where, "--service-url", service_url, "--default", "--json")
+    result = run("pipeline", "install", *where, "--service-url", service_url, "--json")
     installed = json.loads(result.stdout)
     assert (installed["name"], installed["fields"]) == (f"sinkrank-{INDEX}", ["text", "title"])
-    assert installed["is_default"]
 
     again = run("pipeline", "install", *where, "--service-url", service_url)
     assert f"sinkrank-{INDEX}" in again.stdout
 
     removed = json.loads(run("pipeline", "remove", *where, "--json").stdout)
-    assert removed == dict.fromkeys(("search pipeline", "model", "model group", "connector", "default of an index"), 1)
+    assert removed == dict.fromkeys(("search pipeline", "model", "model group", "connector"), 1)
     gone = run("pipeline", "remove", *where)
     assert gone.stdout == (f"removed sinkrank-{INDEX}: nothing was there\n")
 
@@ -65,8 +64,6 @@ def test_a_pipeline_comes_and_goes(empty_home: Path, run: Run, store: str, servi
     [
         (["--store", "opensearch://h"], "no index is named"),
         (["--store", "somewhere", "--index", "pages"], "is a folder"),
-        (["--store", "opensearch://h", "--index", "pages", "--method", "magic"], "magic"),
-        (["--store", "opensearch://h", "--index", "pages", "--lang", "klingon"], "klingon"),
         (["--store", "opensearch://h", "--index", "pages", "--service-url", "ftp://h"], "http://HOST:PORT"),
     ],
 )

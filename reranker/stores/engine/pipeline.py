@@ -8,12 +8,10 @@ several fields without a space (neural-search 2.19.1).
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 import regex
 from opensearchpy import exceptions
@@ -31,7 +29,7 @@ from reranker.upstream.nodes import Upstream
 _STORED_BAG_FIELDS = ("lang", "bag")
 
 _ML = "/_plugins/_ml"
-_DEFAULT_PIPELINE = "index.search.default_pipeline"
+_SERVICE_URL = regex.compile(r"https?://[^\s/?#@$]+(/[^\s?#@$]*)?")
 # Deploying waits for the whole cluster.
 _LEAST_TIMEOUT_S = 60.0
 # An interrupted run leaves one or two objects with a name.
@@ -48,18 +46,12 @@ class PipelineRequest:
     Attributes:
         service_url: URL at which the cluster reaches the service.
         fields: fields to rank by; empty for the stored bags of an index that Sinkrank made, or all text fields.
-        method: one of `transport.METHODS`; None: the service's default.
-        language: language of the queries; None: guessed.
-        is_default: whether searches of the index that name no pipeline use this one.
         api_key: API key of the service, if it needs one. The cluster stores it encrypted and never returns it.
     """
 
     index: str
     service_url: str
     fields: tuple[str, ...] = ()
-    method: str | None = None
-    language: str | None = None
-    is_default: bool = False
     api_key: str | None = field(default=None, repr=False)
 
 
@@ -71,7 +63,6 @@ class InstalledPipeline:
     index: str
     endpoint: str
     fields: tuple[str, ...]
-    is_default: bool
 
 
 class EnginePipelines:
@@ -96,13 +87,13 @@ class EnginePipelines:
         Raises:
             WrongParameter: the name of the index or the URL is not valid.
             NotFound: there is no such index.
-            BadInput: it has no such field or another default pipeline, or the cluster may not call the service.
-            StoreUnavailable: the service does not answer the cluster.
+            BadInput: it has no such field.
+            StoreUnavailable: the service does not answer the cluster, or the cluster may not call it.
         """
         name, endpoint = pipeline_name(request.index), rerank_endpoint(request.service_url)
         with engine_errors(self._address, request.index):
             models, connectors = self._named("models", name), self._named("connectors", name)
-            own_name, is_ours, fields = self._read_index(request, name)
+            is_ours, fields = self._read_index(request)
             try:
                 connector = self._call("POST", f"{_ML}/connectors/_create", _connector(name, request, is_ours))
                 body = {"name": name, "function_name": "remote", "connector_id": connector["connector_id"]}
@@ -114,10 +105,8 @@ class EnginePipelines:
             except exceptions.TransportError as error:
                 raise _cannot_rank(error, endpoint) from error
             self._call("PUT", f"/_search/pipeline/{name}", _pipeline(model, fields))
-            if request.is_default:
-                self._call("PUT", f"/{own_name}/_settings", {_DEFAULT_PIPELINE: name})
             self._delete(models, connectors)
-        return InstalledPipeline(name, request.index, endpoint, fields, request.is_default)
+        return InstalledPipeline(name, request.index, endpoint, fields)
 
     def remove(self, index: str) -> dict[str, int]:
         """Removes everything that `install` made for an index. Returns how many there were of each kind; it is no error
@@ -126,12 +115,6 @@ class EnginePipelines:
         # With a name, a 404 does not count as an address without an engine.
         with engine_errors(self._address, name):
             models, groups, connectors = (self._named(kind, name) for kind in ("models", "model_groups", "connectors"))
-            # In this order searches work after each step.
-            path = f"/_all/_settings/{_DEFAULT_PIPELINE}?flat_settings=true&expand_wildcards=all"
-            defaults = self._call("GET", path).items()
-            default_of = [index for index, one in defaults if one["settings"][_DEFAULT_PIPELINE] == name]
-            for one in default_of:
-                self._call("PUT", f"/{one}/_settings", {_DEFAULT_PIPELINE: None})
             try:
                 self._call("DELETE", f"/_search/pipeline/{name}")
                 has_pipeline = True
@@ -145,32 +128,25 @@ class EnginePipelines:
             "model": len(models),
             "model group": len(groups),
             "connector": len(connectors),
-            "default of an index": len(default_of),
         }
 
-    def _read_index(self, request: PipelineRequest, pipeline: str) -> tuple[str, bool, tuple[str, ...]]:
-        """The index's own name, whether Sinkrank made it, and the fields to rank by: its stored bags, which need no
-        tokenising; otherwise the fields of the request, or all text fields."""
-        found = self._call("GET", f"/{request.index}?flat_settings=true")
+    def _read_index(self, request: PipelineRequest) -> tuple[bool, tuple[str, ...]]:
+        """Whether Sinkrank made the index, and the fields to rank by: its stored bags, which need no tokenising;
+        otherwise the fields of the request, or all text fields."""
+        found = self._call("GET", f"/{request.index}")
         if len(found) != 1:
             raise BadInput(
                 f"{request.index!r} stands for {len(found)} indices ({', '.join(sorted(found))}); name one of them"
             )
         ((name, index),) = found.items()
-        default = index["settings"].get(_DEFAULT_PIPELINE)
-        if request.is_default and default not in (None, "_none", pipeline):
-            raise BadInput(
-                f"index {name!r} has the default search pipeline {default!r} already; install without --default and "
-                f"name the pipeline in searches, or set {_DEFAULT_PIPELINE} to null first"
-            )
         try:
             IndexDescription.from_meta(index["mappings"].get("_meta"), name)
         except NotOurIndex:
             types = {field: kind.get("type") for field, kind in index["mappings"].get("properties", {}).items()}
-            return name, False, _fields(name, types, request.fields)
+            return False, _fields(name, types, request.fields)
         if request.fields:
             raise BadInput(f"index {name!r} is ranked by its stored bags of words; leave out --field")
-        return name, True, _STORED_BAG_FIELDS
+        return True, _STORED_BAG_FIELDS
 
     def _named(self, kind: str, name: str) -> list[str]:
         """The ids of the objects of ml-commons with this name."""
@@ -233,16 +209,11 @@ def rerank_endpoint(service_url: str) -> str:
         WrongParameter: it is not an http or https URL, or contains credentials, which everyone could read in the
             cluster.
     """
-    try:
-        parts = urlsplit(service_url)
-        is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_url = False
-    # The messages omit the URL, which may contain a password. `$` would begin a parameter of the connector.
-    if not is_url or parts.query or parts.fragment or not regex.fullmatch(r"[!-#%-~]+", service_url):
-        raise WrongParameter("the URL of the service is not valid; give it as http://HOST:PORT or https://HOST")
-    if parts.username is not None or parts.password is not None:
-        raise WrongParameter("the URL of the service contains credentials, which a cluster would show; leave them out")
+    # The message omits the URL, which may contain a password. `$` would begin a parameter of the connector.
+    if not _SERVICE_URL.fullmatch(service_url):
+        raise WrongParameter(
+            "the URL of the service is not valid; give it as http://HOST:PORT or https://HOST, without credentials"
+        )
     return service_url.rstrip("/") + "/v1/rerank"
 
 
@@ -263,9 +234,8 @@ def _fields(index: str, types: Mapping[str, str | None], wanted: tuple[str, ...]
 def _connector(name: str, request: PipelineRequest, is_ours: bool) -> dict[str, Any]:
     """The body of `POST /_plugins/_ml/connectors/_create`. In `request_body` ml-commons escapes the query, and writes
     the documents as a JSON list."""
-    fixed = {"index": request.index if is_ours else None, "method": request.method, "language": request.language}
     parts = ['"query": "${parameters.query}"', '"documents": ${parameters.documents}']
-    parts += [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in fixed.items() if value is not None]
+    parts += [f'"index": {json.dumps(request.index)}'] if is_ours else []
     key = request.api_key
     return {
         "name": name,
@@ -302,16 +272,8 @@ def _pipeline(model: str, fields: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _cannot_rank(error: exceptions.TransportError, endpoint: str) -> Exception:
-    """Distinguishes a cluster that may not call the service from a service that does not answer."""
-    reason = failure_reason(error)
-    if "trusted connector endpoint" in reason or "private ip" in reason:
-        pattern = f"^{re.escape(endpoint)}$".replace(r"\.", "[.]").replace(r"\-", "-")
-        connectors = "plugins.ml_commons.connector.private_ip_enabled"
-        return BadInput(
-            f"the cluster may not call {endpoint} ({reason}); add '{pattern}' to its setting "
-            f"plugins.ml_commons.trusted_connector_endpoints_regex and, for a private address, set {connectors} to true"
-        )
     return StoreUnavailable(
-        f"the cluster cannot rank by {endpoint} ({reason}); start the service with `sinkrank serve`, on an address "
-        f"that the cluster reaches, with the store that has the index"
+        f"the cluster cannot rank by {endpoint} ({failure_reason(error)}); start the service with `sinkrank serve`, on "
+        "an address that the cluster reaches, and let the cluster call it: plugins.ml_commons."
+        "trusted_connector_endpoints_regex and, for a private address, plugins.ml_commons.connector.private_ip_enabled"
     )
