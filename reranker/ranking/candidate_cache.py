@@ -63,41 +63,56 @@ class CandidateCache:
         Raises:
             BadInput: as `distinct_terms`.
         """
-        cached = self._of(query, candidates, n_threads)
-        vectors, offsets = self._embeddings.vectors, np.zeros(len(cached) + 1, dtype=np.int64)
-        _, _, of_terms, of_weights, of_means, _ = zip(*cached, strict=True) if cached else [()] * 6
-        np.add.accumulate([len(each) >> 2 for each in of_terms], out=offsets[1:])
-        term_ids, weights = end_to_end(of_terms, np.int32), end_to_end(of_weights, np.float64)
-        bags = WeightedBags(term_ids, weights, offsets, distinct_terms(term_ids, len(vectors), are_checked=True))
-        problem = weighed_problem(query, bags, vectors)
-        if not cached:
-            return problem, None
-        means = end_to_end(of_means, np.float32).reshape(len(cached), -1)
-        problem.of_candidates.means = means
-        return problem, self._hubness_of(language, cached, means)
-
-    def _of(self, query: WeightedBag, candidates: Sequence[tuple[BagOfWords, str]], n_threads: int) -> list[_Cached]:
-        """What is cached of each candidate, after computing what is missing."""
-        found: list[_Cached] = [bag.weighed for bag, _ in candidates]
+        vectors, cached = self._embeddings.vectors, [bag.weighed for bag, _ in candidates]
         missing = [
             place
-            for place, (one, (_, language)) in enumerate(zip(found, candidates, strict=True))
+            for place, (one, (_, language)) in enumerate(zip(cached, candidates, strict=True))
             if one is None or one.by is not self._by or one.language != language
         ]
         if missing:
-            vectors = self._embeddings.vectors
-            bags = self._idf.weigh_all(
-                [candidates[place] for place in missing], partial(distinct_terms, n_terms=len(vectors))
-            )
-            means = means_at(Problem(query, bags, vectors), np.arange(len(bags)), n_threads)
-            offsets, row = bags.offsets.tolist(), means[:1].nbytes
-            of_terms, of_weights, of_means = bags.term_ids.tobytes(), bags.weights.tobytes(), means.tobytes()
-            for number, (place, start, end) in enumerate(zip(missing, offsets, offsets[1:], strict=False)):
-                term_ids, weights = of_terms[4 * start : 4 * end], of_weights[8 * start : 8 * end]
-                mean = of_means[row * number : row * (number + 1)]
-                bag, language = candidates[place]
-                found[place] = bag.weighed = _Cached(self._by, language, term_ids, weights, mean, {})
-        return found
+            new = [candidates[place] for place in missing]
+            bags, means = self._weigh(new, query, n_threads)
+            for place, one in zip(missing, self._keep(new, bags, means), strict=True):
+                cached[place] = one
+        if not missing or len(missing) < len(cached):
+            bags, means = self._joined(cached)
+        problem = weighed_problem(query, bags, vectors)
+        if not cached:
+            return problem, None
+        problem.of_candidates.means = means
+        return problem, self._hubness_of(language, cached, means)
+
+    def _weigh(
+        self, candidates: Sequence[tuple[BagOfWords, str]], query: WeightedBag, n_threads: int
+    ) -> tuple[WeightedBags, NDArray[np.float32]]:
+        """The candidates' weights and means."""
+        vectors = self._embeddings.vectors
+        bags = self._idf.weigh_all(candidates, partial(distinct_terms, n_terms=len(vectors)))
+        return bags, means_at(Problem(query, bags, vectors), np.arange(len(bags)), n_threads)
+
+    def _keep(
+        self, candidates: Sequence[tuple[BagOfWords, str]], bags: WeightedBags, means: NDArray[np.float32]
+    ) -> list[_Cached]:
+        """Caches the weights and means of candidates."""
+        offsets, row = bags.offsets.tolist(), means[:1].nbytes
+        of_terms, of_weights, of_means = bags.term_ids.tobytes(), bags.weights.tobytes(), means.tobytes()
+        kept = []
+        for number, ((bag, language), start, end) in enumerate(zip(candidates, offsets, offsets[1:], strict=False)):
+            term_ids, weights = of_terms[4 * start : 4 * end], of_weights[8 * start : 8 * end]
+            mean = of_means[row * number : row * (number + 1)]
+            kept.append(_Cached(self._by, language, term_ids, weights, mean, {}))
+            bag.weighed = kept[-1]
+        return kept
+
+    def _joined(self, cached: Sequence[_Cached]) -> tuple[WeightedBags, NDArray[np.float32]]:
+        """The weights and means of candidates, end to end."""
+        offsets = np.zeros(len(cached) + 1, dtype=np.int64)
+        _, _, of_terms, of_weights, of_means, _ = zip(*cached, strict=True) if cached else [()] * 6
+        np.add.accumulate([len(each) >> 2 for each in of_terms], out=offsets[1:])
+        term_ids, weights = end_to_end(of_terms, np.int32), end_to_end(of_weights, np.float64)
+        distinct = distinct_terms(term_ids, len(self._embeddings.vectors), are_checked=True)
+        means = end_to_end(of_means, np.float32).reshape(len(cached), self._embeddings.dim)
+        return WeightedBags(term_ids, weights, offsets, distinct), means
 
     def _hubness_of(
         self, language: str, cached: Sequence[_Cached], means: NDArray[np.float32]
