@@ -28,7 +28,7 @@ from sinkrank.console import resources
 from sinkrank.demo.pages import write_jsonl
 from sinkrank.evaluation.comparison import Run, Way
 from sinkrank.evaluation.judgments import JudgedQuery
-from sinkrank.evaluation.proxy_way import FIRST_STAGE, ProxySearches
+from sinkrank.evaluation.proxy_way import FIRST_STAGE, ProxyIndex, ProxySearches
 from sinkrank.evaluation.query_template import QueryTemplate
 
 ARTICLES = "articles.jsonl"
@@ -329,9 +329,9 @@ def measure(store: str, index: str, embeddings: Path, with_each: bool) -> None:
     """
     settings = load_settings({"store": store, "index": index, "embeddings": embeddings}).settings
     with resources.opened_store(settings) as opened:
-        proxy, _, _ = in_process_proxy.opened_proxy(settings, opened, resources.open_embeddings(settings), None)
+        proxy = in_process_proxy.opened_index(settings, opened, resources.open_embeddings(settings), None).proxy
         template, headers = QueryTemplate.over(FIELDS), in_process_proxy.caller_headers(settings)
-        searches = ProxySearches(proxy, template, index, headers)
+        searches = ProxySearches(ProxyIndex(proxy, index, template, headers))
         ways = [Way(name, name, FIRST_STAGE, settings.depth) for name in ("none", "auto")]
         runs = {language: [searches.run(way, judged_queries(language)) for way in ways] for language in QUERIES_IN}
     print_table(_COLUMNS, (row(language, *found) for language, found in runs.items()))

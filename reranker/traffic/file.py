@@ -167,24 +167,6 @@ class TrafficFile:
             rows = connection.execute("SELECT query_id, search_id FROM interleaved WHERE query_id IS NOT NULL")
             return dict(rows.fetchall())
 
-    def votes(self) -> Votes:
-        """What the clicks say.
-
-        Raises:
-            NotFound, StoreUnavailable: as `report`.
-        """
-        with self._reading() as connection:
-            (n_searches,) = connection.execute("SELECT COUNT(*) FROM interleaved").fetchone()
-            clicked = connection.execute(
-                "SELECT teams, json_group_array(doc_id) FROM clicks JOIN interleaved USING (search_id) "
-                "GROUP BY search_id"
-            ).fetchall()
-        winners = [
-            winner_of([team for doc_id in json.loads(doc_ids) if (team := json.loads(teams).get(doc_id))])
-            for teams, doc_ids in clicked
-        ]
-        return Votes(n_searches, winners.count(OURS), winners.count(ENGINE), winners.count(None))
-
     def report(self) -> TrafficAnswer:
         """What was added up.
 
@@ -192,8 +174,8 @@ class TrafficFile:
             NotFound: there is no file.
             StoreUnavailable: it cannot be read.
         """
-        votes = self.votes()
         with self._reading() as connection:
+            votes = _votes(connection)
             (begin,) = connection.execute("SELECT at FROM begins").fetchone()
             outcomes = connection.execute("SELECT * FROM outcomes ORDER BY n DESC, reason").fetchall()
             queries = connection.execute(
@@ -256,6 +238,19 @@ class TrafficFile:
             f"{self.path}, in which traffic is recorded, cannot be used ({one_line(error)}); give the service a "
             "writable folder with --home"
         )
+
+
+def _votes(connection: sqlite3.Connection) -> Votes:
+    """What the clicks say."""
+    (n_searches,) = connection.execute("SELECT COUNT(*) FROM interleaved").fetchone()
+    clicked = connection.execute(
+        "SELECT teams, json_group_array(doc_id) FROM clicks JOIN interleaved USING (search_id) GROUP BY search_id"
+    ).fetchall()
+    winners = [
+        winner_of([team for doc_id in json.loads(doc_ids) if (team := json.loads(teams).get(doc_id))])
+        for teams, doc_ids in clicked
+    ]
+    return Votes(n_searches, winners.count(OURS), winners.count(ENGINE), winners.count(None))
 
 
 def _verdict(votes: Votes) -> InterleavedVotes:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ingest.progress import no_progress
 from ingest.staleness import stale_parts
 from reranker.base.errors import NotOurIndex, SinkrankError
 from reranker.embeddings import Embeddings
@@ -19,7 +18,7 @@ from reranker.service.settings_sources import SETTINGS_FILE, LoadedSettings, loa
 from reranker.stores.base.description import check_versions
 from reranker.stores.base.protocol import WritableStore
 from reranker.stores.embedded.store import EmbeddedStore
-from sinkrank.actions import in_process_proxy, judged, judged_proxy
+from sinkrank.actions import in_process_proxy
 from sinkrank.console import resources
 
 # As in pyproject.toml.
@@ -39,7 +38,7 @@ def run_checks(config: Path | None, flags: Mapping[str, Any], quick: bool = Fals
     """Runs all checks in order, also after one has failed.
 
     Args:
-        quick: whether to skip reading all embeddings and the whole embedded store, and searching for titles.
+        quick: whether to skip reading all embeddings and the whole embedded store.
     """
     checks = [_python(), _processor()]
     try:
@@ -50,8 +49,6 @@ def run_checks(config: Path | None, flags: Mapping[str, Any], quick: bool = Fals
     embeddings, check = _embeddings(loaded.settings, quick)
     checks.append(check)
     checks += _store(loaded.settings, embeddings, quick)
-    if embeddings is not None and not quick:
-        checks += _order(loaded.settings)
     return checks
 
 
@@ -174,20 +171,3 @@ def _versions(store: WritableStore, name: str) -> str:
     others = [version.name for version in versions if not version.is_serving]
     serving = "".join(f", version {version.name}" for version in versions if version.is_serving)
     return f"{serving}, also kept: {', '.join(others)}" if others else serving
-
-
-def _order(settings: Settings) -> Iterator[Finding]:
-    """How the order does on titles of the index that the settings name, or of the store's only one: none where there
-    are too few, or the index cannot be searched, as another check says."""
-    from sinkrank.evaluation.comparison import differences
-    from sinkrank.evaluation.known_queries import N_DOCUMENTS, known_queries, sentence
-
-    try:
-        with judged_proxy.opened(settings, None) as searching:
-            queries = known_queries(searching.documents(N_DOCUMENTS))
-            ways = [searching.way_of(method) for method in ("none", settings.method)]
-            first, second = (searching.run(way, queries, no_progress) for way in ways)
-            (difference,) = differences([second], first, judged.MEASURE).values()
-            yield Finding(f"order of {searching.index}", True, sentence(difference, len(queries)))
-    except SinkrankError:
-        return

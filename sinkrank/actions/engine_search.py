@@ -15,15 +15,13 @@ from sinkrank.console import output
 if TYPE_CHECKING:
     from reranker.answers import ExplainAnswer, Hit, SearchAnswer
     from reranker.embeddings import Embeddings
-    from reranker.proxy import Proxy
     from reranker.search.searcher import Searcher
     from reranker.service.settings import Settings
     from reranker.service.settings_sources import LoadedSettings
-    from sinkrank.evaluation.query_template import QueryTemplate
+    from sinkrank.evaluation.proxy_way import ProxyIndex
 
 # In `_source`; the first that holds a text.
 _TITLES = ("title", "name", "headline", "heading", "subject", "label")
-_LEARNING_S = 60.0
 _DURATION = re.compile(r"(\w+);dur=([\d.]+)")
 
 
@@ -33,7 +31,7 @@ def opened(loaded: LoadedSettings, searcher: Searcher, template: Path | None) ->
     index.
 
     Raises:
-        StoreUnavailable, WrongParameter, BadInput, NotFound: as `in_process_proxy.is_foreign` and `opened_proxy`; or an
+        StoreUnavailable, WrongParameter, BadInput, NotFound: as `in_process_proxy.is_foreign` and `opened_index`; or an
             option is for an index that Sinkrank made.
     """
     from reranker.base.errors import WrongParameter
@@ -46,35 +44,17 @@ def opened(loaded: LoadedSettings, searcher: Searcher, template: Path | None) ->
         raise WrongParameter("--first-stage is for an index that Sinkrank made; here it is the engine's own query")
     # A service keeps no method `none`: single searches do.
     patient = settings.model_copy(update={"proxy_budget_ms": in_process_proxy.PATIENT_MS, "method": "auto"})
-    proxy, index, read = in_process_proxy.opened_proxy(patient, searcher.store, searcher.embeddings, template)
-    yield EngineSearch(settings, proxy, searcher.embeddings, index, read)
+    index = in_process_proxy.opened_index(patient, searcher.store, searcher.embeddings, template)
+    yield EngineSearch(settings, searcher.embeddings, index)
 
 
 class EngineSearch:
     """Searches one index."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        proxy: Proxy,
-        embeddings: Embeddings,
-        index: str,
-        template: QueryTemplate,
-    ) -> None:
+    def __init__(self, settings: Settings, embeddings: Embeddings, index: ProxyIndex) -> None:
         self._settings = settings
-        self._proxy = proxy
         self._embeddings = embeddings
         self._index = index
-        self._template = template
-        self._has_learned = False
-        self._headers = in_process_proxy.caller_headers(settings)
-
-    def learn(self, text: str) -> None:
-        """Learns how rare the words of the index are, as a running service has; once."""
-        if self._settings.method != "none" and not self._has_learned:
-            self._has_learned = True
-            self._ask({**self._body(text), "size": 1})
-            self._proxy.ranking.statistics.wait(_LEARNING_S)
 
     def search(
         self, text: str, language: str | None, languages: Sequence[str] | None, offset: int, size: int
@@ -88,9 +68,8 @@ class EngineSearch:
         from reranker.ranking.query import read_query
         from reranker.text.idf import IdfTable
 
-        self.learn(text)
         body = self._body(text, language, languages) | {"from": offset, "size": size}
-        answer, headers = self._ask(body)
+        answer, headers = self._index.ask(body)
         if headers.get("x-rerank-status") != "applied" and self._settings.method != "none":
             reason = headers.get("x-rerank-reason", "not re-ranked")
             output.talk().print(f"the engine's order stays: {reason}", markup=False)
@@ -103,7 +82,7 @@ class EngineSearch:
         total = found.get("total", len(hits))
         return SearchAnswer(
             hits=hits,
-            index=self._index,
+            index=self._index.name,
             n_candidates=total["value"] if isinstance(total, dict) else total,
             language=query.language,
             first_stage="engine",
@@ -120,20 +99,18 @@ class EngineSearch:
         from reranker.proxy.explain import window_search
         from reranker.upstream.incoming import Incoming
 
-        self.learn(text)
         body = window_search(self._body(text, language, languages))
-        return self._proxy.explain(Incoming.of_search(self._index, body, list(self._headers.items())), doc_id)
+        incoming = Incoming.of_search(self._index.name, body, list(self._index.headers.items()))
+        return self._index.proxy.explain(incoming, doc_id)
 
-    def _body(self, text: str, language: str | None = None, languages: Sequence[str] | None = None) -> dict[str, Any]:
+    def _body(self, text: str, language: str | None, languages: Sequence[str] | None) -> dict[str, Any]:
         """The other parameters are the settings', which the proxy has too."""
         section = {"method": self._settings.method, "window_size": self._settings.depth, "details": True}
         named = {"language": language, "languages": list(languages or ()) or None}
-        return self._template.search(text, section | {name: value for name, value in named.items() if value})
-
-    def _ask(self, body: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-        from sinkrank.evaluation.proxy_way import ask_proxy
-
-        return ask_proxy(self._proxy, self._index, body, self._headers)
+        body = self._index.template.search(text, section | {name: value for name, value in named.items() if value})
+        if self._settings.method != "none":
+            self._index.learn(lambda: self._index.ask(body | {"size": 1}))
+        return body
 
     def _hit(self, hit: Mapping[str, Any], rank: int) -> Hit:
         from reranker.answers import Hit, ScoreParts

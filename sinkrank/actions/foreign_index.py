@@ -15,7 +15,8 @@ from reranker.service.settings_sources import where_to_set
 from reranker.stores.engine.fields import TEXT_TYPES, mapped_fields
 from reranker.stores.engine.store import EngineStore
 from sinkrank.actions import in_process_proxy
-from sinkrank.evaluation.proxy_way import ask_proxy, outcome_of
+from sinkrank.evaluation.proxy_way import ProxyIndex, outcome_of
+from sinkrank.evaluation.query_template import QueryTemplate
 
 # If more than half of the words are unknown, the order depends on a few of the words.
 _MOST_UNKNOWN = 0.5
@@ -131,9 +132,11 @@ def _probe(settings: Settings, store: EngineStore, index: str, embeddings: Embed
     language = embeddings.languages[0]
     _, word = embeddings.vocabulary.term(int(embeddings.vocabulary.term_ids(language)[0]))
     rerank = {"query_context": {"query_text": word}, "language": language, "method": "nbow", "window_size": 20}
-    body = {"query": {"match_all": {}}, "size": 10, "ext": {"rerank": rerank}}
+    asked = ProxyIndex(
+        proxy, index, QueryTemplate({"query": {"match_all": {}}}), in_process_proxy.caller_headers(settings)
+    )
     try:
-        _, headers = ask_proxy(proxy, index, body, in_process_proxy.caller_headers(settings))
+        _, headers = asked.ask(asked.template.search(word, rerank) | {"size": 10})
     except SinkrankError as error:
         cure = f"set {where_to_set('store_username', 'NAME')} (and store_password; or store_api_key alone)"
         return f"refused with {error.http_status}; {cure}"

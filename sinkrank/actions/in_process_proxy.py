@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from reranker.service.settings import Settings
     from reranker.stores.base.protocol import Store
     from reranker.stores.engine.store import EngineStore
+    from sinkrank.evaluation.proxy_way import ProxyIndex
     from sinkrank.evaluation.query_template import QueryTemplate
 
 # A query over more fields is slow, and most of so many fields are not text that people search.
@@ -57,26 +58,26 @@ def is_foreign(store: Store, index: str | None) -> bool:
     return False
 
 
-def opened_proxy(
-    settings: Settings, store: Store, embeddings: Embeddings, template: Path | None
-) -> tuple[Proxy, str, QueryTemplate]:
-    """The proxy over an open store, the index of the settings, and the query that stands for a text.
+def opened_index(settings: Settings, store: Store, embeddings: Embeddings, template: Path | None) -> ProxyIndex:
+    """The index of the settings behind the proxy, over an open store.
 
     Args:
-        template: file of that query; None: a `multi_match` over the text fields of the index.
+        template: file of the query that stands for a text; None: a `multi_match` over the text fields of the index.
 
     Raises:
         WrongParameter: no index is named, or the store is not an engine.
         BadInput, NotFound: the template or the index cannot be used.
     """
     from reranker.base.errors import WrongParameter
+    from sinkrank.evaluation.proxy_way import ProxyIndex
     from sinkrank.evaluation.query_template import QueryTemplate
 
     if settings.index is None:
         raise WrongParameter("a search through the proxy needs the name of the index; give --index NAME")
     read = None if template is None else QueryTemplate.read(template)
     engine = check_engine(settings, store)
-    return proxy_of(settings, engine, embeddings), settings.index, read or _plain_template(engine, settings.index)
+    proxy = proxy_of(settings, engine, embeddings)
+    return ProxyIndex(proxy, settings.index, read or _plain_template(engine, settings.index), caller_headers(settings))
 
 
 def _plain_template(engine: EngineStore, index: str) -> QueryTemplate:

@@ -20,7 +20,7 @@ def opened(settings: Settings, template: Path | None) -> Iterator[Searching]:
     """Searches through the proxy if a template is given or the index is not ours; otherwise by `judged.opened`.
 
     Raises:
-        StoreUnavailable, WrongParameter, BadInput, NotFound: as `in_process_proxy.is_foreign` and `opened_proxy`.
+        StoreUnavailable, WrongParameter, BadInput, NotFound: as `in_process_proxy.is_foreign` and `opened_index`.
     """
     from sinkrank.evaluation.comparison import Way
     from sinkrank.evaluation.known_queries import documents_of_hits
@@ -36,12 +36,12 @@ def opened(settings: Settings, template: Path | None) -> Iterator[Searching]:
             yield judged.searching(settings, searcher)
             return
         engine = in_process_proxy.check_engine(settings, searcher.store)
-        proxy, index, read = in_process_proxy.opened_proxy(settings, searcher.store, searcher.embeddings, template)
-        searches = ProxySearches(proxy, read, index, in_process_proxy.caller_headers(settings))
+        index = in_process_proxy.opened_index(settings, searcher.store, searcher.embeddings, template)
+        searches = ProxySearches(index)
         yield judged.Searching(
-            index,
+            index.name,
             way_of,
             searches.run,
-            lambda n: documents_of_hits(engine.sample(index, (), n)),
+            lambda n: documents_of_hits(engine.sample(index.name, (), n)),
             searches.outcomes,
         )

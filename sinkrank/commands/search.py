@@ -37,42 +37,30 @@ def search(
 
     Example: [bold]sinkrank search "asiakirjan tulostaminen" --lang fi --to el[/bold]
     """
-    import time
-
-    from sinkrank.console.filters import parse_filters
-
-    started = time.perf_counter()
-    conditions = parse_filters(filters or ())
-
     from dataclasses import replace
 
     from reranker.base.errors import WrongParameter
     from reranker.stores.base.filters import Filters
     from sinkrank.actions import engine_search
     from sinkrank.console import output, resources, tables
+    from sinkrank.console.filters import parse_filters
 
-    settings = loaded.settings
+    settings, conditions = loaded.settings, parse_filters(filters or ())
     with (
         resources.opened_searcher(settings) as searcher,
         engine_search.opened(loaded, searcher, template) as engine,
-        output.talk().status(output.LOADING) as status,
+        output.talk().status(output.LOADING),
     ):
         if engine is not None and conditions:
             raise WrongParameter("--filter is for an index that Sinkrank made; put the filter into --template FILE")
         if engine is not None:
-            engine.learn(text)
-            loading_ms = (time.perf_counter() - started) * 1000
-            status.stop()
             answer = engine.search(text, lang, to, offset, size)
         else:
             index = searcher.choose_index(settings.index)
             request = resources.search_request(settings, text, index, lang, Filters.parse(to, conditions))
             request = replace(request, offset=offset, size=size)
             searcher.open(request.index)  # a service opens the index once
-            loading_ms = (time.perf_counter() - started) * 1000
-            status.stop()
             answer = searcher.search(request)
-    answer = replace(answer, took_ms={**answer.took_ms, "loading": round(loading_ms, 3)})
     if json_:
         output.print_json(answer)
         return

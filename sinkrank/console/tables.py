@@ -94,8 +94,6 @@ def search_footer(answer: SearchAnswer) -> str:
             f"{counted(answer.n_candidates, 'candidate')} by {answer.first_stage} in {took['first_stage']:.1f} ms, "
             f"{how}; the query was read as {answer.language!r}"
         ]
-    if "loading" in took:
-        lines.append(f"loading the embeddings and the index took {took['loading'] / 1000:.1f} s more")
     if answer.unknown_words:
         lines.append(f"words without an embedding: {plain(', '.join(answer.unknown_words)).plain}")
     return "\n".join(lines)

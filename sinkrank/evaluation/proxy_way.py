@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ingest.progress import Progress, no_progress
@@ -25,28 +25,47 @@ _N_HITS = 100
 _LEARNING_S = 60.0
 
 
-def ask_proxy(
-    proxy: Proxy,
-    index: str,
-    body: Mapping[str, Any],
-    headers: Mapping[str, str],
-    what: str = "the search",
-    cure: str = "change it",
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """The proxy's answer to a search, and its headers, with their names in lower case.
+class ProxyIndex:
+    """An index that is asked through a proxy, as a caller asks it.
 
     Args:
+        name: of the index.
+        template: the query that stands for a text.
         headers: of the caller, with credentials.
-        what, cure: for the message of an error.
-
-    Raises:
-        SinkrankError: the engine or the proxy refuses the search.
     """
-    reply = proxy.search(Incoming.of_search(index, body, list(headers.items())), is_multi=False)
-    answer, status = json.loads(b"".join(reply.body)), int(reply.status[:3])
-    if status != 200:
-        raise refusal(status, answer.get("error", answer), what, cure)
-    return answer, {name.lower(): value for name, value in reply.headers}
+
+    def __init__(self, proxy: Proxy, name: str, template: QueryTemplate, headers: Mapping[str, str]) -> None:
+        self.proxy = proxy
+        self.name = name
+        self.template = template
+        self.headers = headers
+        self._has_learned = False
+
+    def learn(self, search: Callable[[], object]) -> None:
+        """Learns by a search how rare the words of the index are, as a running service has; once."""
+        if not self._has_learned:
+            self._has_learned = True
+            search()
+            self.proxy.ranking.statistics.wait(_LEARNING_S)
+
+    def ask(
+        self, body: Mapping[str, Any], index: str | None = None, what: str = "the search", cure: str = "change it"
+    ) -> tuple[dict[str, Any], dict[str, str]]:
+        """The answer to a search, and its headers, with their names in lower case.
+
+        Args:
+            index: another one than `name`.
+            what, cure: for the message of an error.
+
+        Raises:
+            SinkrankError: the engine or the proxy refuses the search.
+        """
+        incoming = Incoming.of_search(index or self.name, body, list(self.headers.items()))
+        reply = self.proxy.search(incoming, is_multi=False)
+        answer, status = json.loads(b"".join(reply.body)), int(reply.status[:3])
+        if status != 200:
+            raise refusal(status, answer.get("error", answer), what, cure)
+        return answer, {name.lower(): value for name, value in reply.headers}
 
 
 def outcome_of(headers: Mapping[str, str]) -> str:
@@ -61,17 +80,12 @@ class ProxySearches:
         outcomes: number of searches with each outcome (`outcome_of`), by the name of the way.
     """
 
-    def __init__(self, proxy: Proxy, template: QueryTemplate, index: str, headers: Mapping[str, str]) -> None:
+    def __init__(self, index: ProxyIndex) -> None:
         """
         Args:
-            index: default index of queries.
-            headers: headers of the caller, with credentials.
+            index: of the queries that name none.
         """
-        self._proxy = proxy
-        self._template = template
         self._index = index
-        self._headers = headers
-        self._has_learned = False
         self.outcomes: dict[str, Counter[str]] = {}
 
     def run(self, way: Way, queries: Sequence[JudgedQuery], progress: Progress = no_progress) -> Run:
@@ -82,11 +96,8 @@ class ProxySearches:
             NotFound, StoreUnavailable: the index cannot be searched.
         """
         outcomes = self.outcomes.setdefault(way.name, Counter())
-        if way.method != "none" and not self._has_learned:
-            # A running service has already learned the index's word frequencies.
-            self._search(way, queries[0])
-            self._proxy.ranking.statistics.wait(_LEARNING_S)
-            self._has_learned = True
+        if way.method != "none":
+            self._index.learn(lambda: self._search(way, queries[0]))
         ranking = {}
         for done, query in enumerate(queries, start=1):
             ranking[query.query_id], outcome = self._search(way, query)
@@ -101,18 +112,20 @@ class ProxySearches:
                 f"ours can choose; leave `languages` out and put a filter into the template"
             )
         what = f"the search of query {query.query_id!r}"
-        answer, headers = ask_proxy(
-            self._proxy, query.index or self._index, self._body(way, query), self._headers, what, "change the template"
-        )
+        body = self._index.template.search(query.text, _section(way, query)) | {"from": 0, "size": _N_HITS}
+        answer, headers = self._index.ask(body, query.index, what, "change the template")
         return tuple(dict.fromkeys(str(hit["_id"]) for hit in answer["hits"]["hits"])), outcome_of(headers)
 
-    def _body(self, way: Way, query: JudgedQuery) -> dict[str, Any]:
-        rerank: dict[str, Any] = {"method": way.method}
-        if way.method != "none":
-            rerank |= {"window_size": way.depth, "epsilon": way.parameters.epsilon}
-            rerank["n_iterations"] = way.parameters.n_iterations
-            if way.parameters.tau is not None:
-                rerank["tau"] = way.parameters.tau
-            if query.language is not None:
-                rerank["language"] = query.language
-        return self._template.search(query.text, rerank) | {"from": 0, "size": _N_HITS}
+
+def _section(way: Way, query: JudgedQuery) -> dict[str, Any]:
+    """Of `ext.rerank`."""
+    rerank: dict[str, Any] = {"method": way.method}
+    if way.method == "none":
+        return rerank
+    rerank |= {"window_size": way.depth, "epsilon": way.parameters.epsilon}
+    rerank["n_iterations"] = way.parameters.n_iterations
+    if way.parameters.tau is not None:
+        rerank["tau"] = way.parameters.tau
+    if query.language is not None:
+        rerank["language"] = query.language
+    return rerank

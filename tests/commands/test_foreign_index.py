@@ -111,8 +111,6 @@ def test_without_judgments_the_titles_of_the_index_are_the_queries(
     assert {one["query"] for one in report["queries"]} == {f"{a} {b} q{n}" for n, (a, b) in enumerate(PAIRS)}
     # A word of its own finds each.
     assert report["methods"]["auto"]["difference"]["much_worse_at_most"] == pytest.approx(1 - 0.05 ** (1 / 20))
-    found = checks(run, *arguments[4:], "--index", index, exits=None)
-    assert found[f"order of {index}"]["message"].startswith("on 20 titles or first sentences of its documents: better ")
 
 
 def test_an_engine_with_indices_of_others_alone_is_said_to_hold_none_that_sinkrank_made(

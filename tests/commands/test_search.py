@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from reranker.search.searcher import SearchAnswer, Searcher, SearchRequest
+from reranker.search.searcher import SearchRequest
 from reranker.service.settings import Settings
 from sinkrank.console.resources import opened_searcher
 from sinkrank.console.tables import search_table
@@ -278,22 +278,3 @@ def test_without_embeddings_it_names_the_command_that_makes_them(run: Run) -> No
     command = "sinkrank embeddings prepare --store opensearch://localhost:1 --index pages --output none"
     assert f"`{command}`" in result.stderr
     assert result.stdout == ""
-
-
-def test_the_time_of_loading_is_no_time_of_the_search(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search of 2 ms is run once."""
-    searches: list[SearchRequest] = []
-    search = Searcher.search
-
-    def timed(searcher: Searcher, request: SearchRequest) -> SearchAnswer:
-        searches.append(request)
-        return replace(search(searcher, request), took_ms=dict.fromkeys(("first_stage", "rerank", "total"), 2.0))
-
-    monkeypatch.setattr(Searcher, "search", timed)
-    shown = run("search", "cat").stdout
-    assert "in 2.0 ms, re-ranked by auto" in shown
-    assert "loading the embeddings and the index took" in shown
-    assert len(searches) == 1
-    took = json.loads(run("search", "cat", "--json").stdout)["took_ms"]
-    assert took.pop("loading") > 0
-    assert took == {"first_stage": 2.0, "rerank": 2.0, "total": 2.0}

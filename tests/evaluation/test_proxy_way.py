@@ -18,7 +18,7 @@ from sinkrank.actions.in_process_proxy import proxy_of
 from sinkrank.console.resources import opened_store
 from sinkrank.evaluation.comparison import Way
 from sinkrank.evaluation.judgments import JudgedQuery
-from sinkrank.evaluation.proxy_way import FIRST_STAGE, ProxySearches
+from sinkrank.evaluation.proxy_way import FIRST_STAGE, ProxyIndex, ProxySearches
 from sinkrank.evaluation.query_template import QueryTemplate
 from tests.support.fake_engine import FakeEngine, Received, fake_engine, ok
 from tests.support.tiny import tiny_embeddings
@@ -58,7 +58,7 @@ def proxy(fake: FakeEngine, tmp_path: Path) -> Iterator[Proxy]:
 
 @pytest.fixture
 def searches(proxy: Proxy) -> ProxySearches:
-    return ProxySearches(proxy, TEMPLATE, "pages", {"authorization": "Basic bWU6c2VjcmV0"})
+    return ProxySearches(ProxyIndex(proxy, "pages", TEMPLATE, {"authorization": "Basic bWU6c2VjcmV0"}))
 
 
 def sent(fake: FakeEngine) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def test_the_engine_gets_the_callers_query_and_credentials(fake: FakeEngine, sea
 
 def test_the_templates_own_extension_is_kept(fake: FakeEngine, proxy: Proxy) -> None:
     ext = {"rerank": {"text_fields": ["title"], "method": "emd", "window_size": 7}, "other": {"key": 1}}
-    searches = ProxySearches(proxy, QueryTemplate({**TEMPLATE.body, "ext": ext}), "pages", {})
+    searches = ProxySearches(ProxyIndex(proxy, "pages", QueryTemplate({**TEMPLATE.body, "ext": ext}), {}))
     searches.run(NONE, [query("q", "cat")])
     assert sent(fake)["ext"] == {"other": {"key": 1}}
     searches.run(RWMD, [query("q", "cat")])
@@ -108,7 +108,7 @@ def test_parameters_language_and_window_are_the_ways(proxy: Proxy, monkeypatch: 
     read: Callable[..., Any] = module.read_search
     monkeypatch.setattr(module, "read_search", lambda *given: seen.append(read(*given)) or seen[-1])
     way = Way("r", "relaxed", FIRST_STAGE, 50, Parameters(epsilon=0.2, n_iterations=20, tau=0.3))
-    ProxySearches(proxy, TEMPLATE, "pages", {}).run(way, [query("q", "cat", language="en")])
+    ProxySearches(ProxyIndex(proxy, "pages", TEMPLATE, {})).run(way, [query("q", "cat", language="en")])
     search = seen[-1]
     assert (search.method, search.language, search.page.window) == ("relaxed", "en", 50)
     assert (search.parameters.epsilon, search.parameters.n_iterations, search.parameters.tau) == (0.2, 20, 0.3)
@@ -136,7 +136,7 @@ def test_an_error_of_the_engine_names_the_cure(
 def test_a_wrong_key_of_the_templates_extension_is_named(proxy: Proxy) -> None:
     template = QueryTemplate({**TEMPLATE.body, "ext": {"rerank": {"windowsize": 7}}})
     with pytest.raises(BadInput, match=r"ext\.rerank: .windowsize. is not a key"):
-        ProxySearches(proxy, template, "pages", {}).run(RWMD, [query("q", "cat")])
+        ProxySearches(ProxyIndex(proxy, "pages", template, {})).run(RWMD, [query("q", "cat")])
 
 
 def test_a_query_for_documents_of_some_languages_needs_a_filter(searches: ProxySearches) -> None:

@@ -67,7 +67,8 @@ def test_pages_of_one_search_are_one_search(file: TrafficFile) -> None:
     file.add_interleaved("one", "q1", {"a": OURS})
     file.add_interleaved("one", None, {"b": ENGINE})
     assert file.add_clicks([("one", "a"), ("one", "b")]) == 2
-    votes = file.votes()
+    votes = file.report().interleaved
+    assert votes is not None
     assert (votes.n_searches, votes.wins, votes.losses, votes.ties) == (1, 0, 0, 1)
     assert file.query_ids() == {"q1": "one"}
 
@@ -79,7 +80,8 @@ def test_searches_are_forgotten_after_30_days(file: TrafficFile) -> None:
     with closing(sqlite3.connect(file.path)) as connection, connection:
         connection.execute("UPDATE interleaved SET at = ? WHERE search_id = 'old'", [time.time() - 31 * 86_400])
     file.create()
-    assert file.votes() == (votes := TrafficFile(file.path.parent).votes())
+    votes = file.report().interleaved
+    assert votes is not None
     assert (votes.n_searches, votes.wins) == (1, 1)
 
 
@@ -88,7 +90,9 @@ def test_a_file_that_is_there_goes_on(file: TrafficFile) -> None:
     since = file.report().since
     again = TrafficFile(file.path.parent)
     again.create()
-    assert (again.report().since, again.votes().n_searches) == (since, 1)
+    found = again.report()
+    assert found.interleaved is not None
+    assert (found.since, found.interleaved.n_searches) == (since, 1)
 
 
 def test_several_threads_lose_nothing(file: TrafficFile) -> None:
@@ -101,7 +105,9 @@ def test_several_threads_lose_nothing(file: TrafficFile) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert file.votes().n_searches == 80
+    votes = file.report().interleaved
+    assert votes is not None
+    assert votes.n_searches == 80
 
 
 def test_what_cannot_be_read_or_written_names_the_cure(tmp_path: Path) -> None:
