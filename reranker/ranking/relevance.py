@@ -38,8 +38,8 @@ class Weights(NamedTuple):
 
 
 # Of queries that a sentence encoder reads, and of others; from `python -m papers.studies.relevance`.
-WITH_ENCODER = Weights(3.1, 4.57, -2.1, 2.59, 4.73, -3.11)
-WITHOUT_ENCODER = Weights(0.97, 0.0, -8.57, 2.88, 3.12, 3.73)
+WITH_ENCODER = Weights(3.65, 4.93, -2.14, 2.81, 6.74, -3.66)
+WITHOUT_ENCODER = Weights(1.46, 0.0, -8.99, 2.95, 4.82, 3.52)
 
 NO_GOOD_ANSWER = 0.1
 """Below it a first hit is no good answer."""
