@@ -33,7 +33,7 @@ class PlacedWords:
 
     def __init__(self, texts: Sequence[str], languages: Sequence[str], most_words: int, embeddings: Embeddings) -> None:
         self._texts = texts
-        self._read = read = embeddings.reader.read(texts, languages, embeddings.stand_ins, most_words, with_places=True)
+        self._read = read = embeddings.reader.read(texts, languages, embeddings.asked, most_words, with_places=True)
         self._offsets = read.offsets.tolist()
         self._others: list[str] = []  # of the texts that Python reads; they come behind the words of the others
         self._of_others: dict[int, list[WordPlace]] = {}

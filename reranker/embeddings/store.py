@@ -19,7 +19,7 @@ from reranker.embeddings.folder import DOCUMENT_FREQUENCIES, VECTORS, read_meta
 from reranker.embeddings.manifest import check, checked_blocks
 from reranker.embeddings.query_encoder import QueryEncoder, QueryEncoding
 from reranker.embeddings.stem_keys import StemKeys
-from reranker.embeddings.text_reader import TextReader
+from reranker.embeddings.text_reader import StandInFinder, TextReader
 from reranker.embeddings.unknown import DEFAULT_RULE, StandIns, UnknownWordsRule, check_rule
 from reranker.embeddings.vocabulary import Vocabulary, open_array
 from reranker.native.sparse import times_dense
@@ -148,15 +148,21 @@ class Embeddings:
         """The rows that give a normalised token its embeddings: its own, or by the rule `unknown_words` another one or
         those of its parts. Empty if there is no such row, for numbers, and for languages that the store does not
         contain."""
-        taken = self._taken.get(language)
-        if taken is None or has_digit(token):  # 8601 and 8602 are one edit apart but unrelated
+        if language not in self._taken or has_digit(token):  # 8601 and 8602 are one edit apart but unrelated
             return ()
         own = None if self._stand_ins.replaces_known else self.term_id(language, token)
-        if own is not None:
-            return (own,)
+        return self._taken_by(language, token, self._stand_ins.find) if own is None else (own,)
+
+    def asked(self, language: str, token: str) -> tuple[int, ...]:
+        """`stand_ins` of a word for which C asks (`TextReader`)."""
+        return self._taken_by(language, token, self._stand_ins.find_asked)
+
+    def _taken_by(self, language: str, token: str, find: StandInFinder) -> tuple[int, ...]:
+        """What was found for a token before, or else what is found now."""
+        taken = self._taken[language]
         found = taken.get(token)
         if found is None:
-            found = self._stand_ins.find(language, token)
+            found = find(language, token)
             if len(token) <= LONGEST_CACHED_TOKEN:
                 if len(taken) >= _MAX_CACHED_TERMS:
                     taken.clear()  # another thread that reads now looks the term up again
@@ -178,7 +184,7 @@ class Embeddings:
 
     def bags(self, texts: Sequence[str], languages: Sequence[str]) -> list[BagOfWords]:
         """The bag of each text's words (`reranker.text.tokens.tokenize`), which are of the language at its place."""
-        read = self.reader.bags(texts, languages, self.stand_ins)
+        read = self.reader.bags(texts, languages, self.asked)
         return [
             self.bag_of_tokens(tokenize(text, language), language) if bag is None else bag
             for text, language, bag in zip(texts, languages, read, strict=True)
@@ -188,7 +194,7 @@ class Embeddings:
         self, texts: Sequence[str], languages: Sequence[str], n_words: int
     ) -> list[tuple[BagOfWords, BagOfWords]]:
         """The bag of each text, as `bags` gives it, and one of its first words alone, without numbers."""
-        read = self.reader.read(texts, languages, self.stand_ins)
+        read = self.reader.read(texts, languages, self.asked)
         found = zip(texts, languages, read.bags(), read.bags(n_words), strict=True)
         return [
             self._bag_and_first_words(text, language, n_words) if bag is None or first is None else (bag, first)

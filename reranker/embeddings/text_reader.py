@@ -320,13 +320,13 @@ class _Languages:
             structure.stand_ins = native.ALWAYS_ASKED_FOR
             return structure
         others = np.array([own.index(other) for other in look_ups.same_spelling], np.int32)
-        structure.stand_ins = native.ELSE_ASKED_FOR if look_ups.has_parts else native.FOUND_HERE
+        structure.stand_ins = native.ELSE_ASKED_FOR if look_ups.compounds else native.FOUND_HERE
         structure.others, structure.n_others = self._address(others), len(others)
         structure.has_nearest = look_ups.takes_nearest and structure.place >= 0
         if structure.has_nearest:
             structure.spelling_offset = int(stand_ins.spellings.offset(code))
-        signs = np.frombuffer("".join(f"{sign}\0" for sign in look_ups.signs).encode(), np.uint8)
-        structure.signs, structure.n_sign_bytes = self._address(signs), len(signs)
+        if look_ups.compounds is not None:
+            structure.compounding = look_ups.compounds.address
         return structure
 
     def _address(self, array: NDArray[Any]) -> int:

@@ -54,14 +54,12 @@ class LookUps(NamedTuple):
     Attributes:
         same_spelling: the languages in which the same spelling is looked for, in this order.
         takes_nearest: whether the nearest spelling is, after these.
-        has_parts: whether those of its parts are, after both.
-        signs: letters; another spelling of a token that contains any of them is looked for first.
+        compounds: whose other spelling of a token is looked for before both, and the token's parts after them.
     """
 
     same_spelling: Sequence[str]
     takes_nearest: bool
-    has_parts: bool = False
-    signs: Sequence[str] = ()
+    compounds: Compounds | None
 
 
 class StandIns:
@@ -89,10 +87,10 @@ class StandIns:
     def look_ups(self, language: str) -> LookUps:
         """How `find` works for a language."""
         same_spelling = () if self.rule in ("skip", "nearest") else self._same_spelling(language)
-        compounds = self._compounds.get(language) if self.rule == "parts" else None
-        if compounds is None:
-            return LookUps(same_spelling, self.takes_nearest)
-        return LookUps(same_spelling, self.takes_nearest, True, compounds.signs)
+        return LookUps(same_spelling, self.takes_nearest, self._compounds_of(language))
+
+    def _compounds_of(self, language: str) -> Compounds | None:
+        return self._compounds.get(language) if self.rule == "parts" else None
 
     @property
     def takes_nearest(self) -> bool:
@@ -104,7 +102,7 @@ class StandIns:
         Unless `replaces_known`, the caller has looked for the token's own embedding before."""
         if self.rule == "skip":
             return ()
-        compounds = self._compounds.get(language) if self.rule == "parts" else None
+        compounds = self._compounds_of(language)
         found = None if compounds is None else compounds.respelled(token)
         if found is None and self.rule != "nearest":
             found = self._spelled_the_same(language, token)
@@ -114,6 +112,14 @@ class StandIns:
                 found = self._spelled_the_same(language, self._vocabulary.term(found)[1])
         if found is not None:
             return (found,)
+        return () if compounds is None else compounds.parts(token)
+
+    def find_asked(self, language: str, token: str) -> tuple[int, ...]:
+        """As `find`, for a token for which `TextReader` asks: unless `replaces_known`, C has looked for a term that
+        stands for all of it, by `look_ups`."""
+        if self.replaces_known:
+            return self.find(language, token)
+        compounds = self._compounds_of(language)
         return () if compounds is None else compounds.parts(token)
 
     def _spelled_the_same(self, language: str, token: str) -> int | None:

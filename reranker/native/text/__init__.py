@@ -73,11 +73,10 @@ class LanguageStruct(ctypes.Structure):
         ("place", _Integer),
         ("same_rules", _Integer),
         ("stand_ins", _Integer),
+        ("compounding", _Address),
         ("others", _Address),
         ("n_others", _Integer),
         ("has_nearest", _Integer),
-        ("signs", _Address),
-        ("n_sign_bytes", _Integer),
         ("spelling_offset", ctypes.c_uint64),
         ("changes", _Address),
         ("seed", ctypes.c_uint32),
@@ -115,7 +114,7 @@ class WordsStruct(ctypes.Structure):
 
 
 class CompoundingStruct(ctypes.Structure):
-    """As of `compounds.c`; its pairs of texts are an address and a length each."""
+    """As of `compounds.h`; its pairs of texts are an address and a length each."""
 
     _fields_ = (
         ("terms", VocabularyStruct),
@@ -125,8 +124,12 @@ class CompoundingStruct(ctypes.Structure):
         ("last_frequent", _Integer),
         ("links", _Address),
         ("n_link_bytes", _Integer),
-        ("spellings", _Address),
-        ("n_spelling_bytes", _Integer),
+        ("respelled", _Address),
+        ("n_respelled_bytes", _Integer),
+        ("spellings", SpellingsStruct),
+        ("spelling_offset", ctypes.c_uint64),
+        ("stems", _Address),
+        ("has_gradation", _Integer),
         ("seed", ctypes.c_uint32),
     )
 
@@ -147,5 +150,7 @@ class BagsStruct(ctypes.Structure):
 read_texts = declare("read_texts", "pppqppppp", "q")
 find_first_words = declare("find_first_words", "ppqpppppp")
 count_bags = declare("count_bags", "pqppqppqppp")
-near_terms = declare("near_terms", "ppqqpqpq", "q")
-split_word = declare("split_word", "ppqqpppp", "q")
+nearest_spelling = declare("nearest_spelling", "ppqqpq", "q")
+respelled_term = declare("respelled_term", "ppq", "q")
+split_word = declare("split_word", "ppqpqpp", "q")
+stem_key = declare("stem_key", "pq", "q")

@@ -1,6 +1,7 @@
 /* Reads texts: which words they have, which language knows most of them, and bags of words. `__init__.py` beside this
  * file declares what is here for ctypes. */
 #include "../exported.h"
+#include "compounds.h"
 #include "spelling.h"
 #include "tokens.h"
 #include "vocabulary.h"
@@ -8,8 +9,8 @@
 
 /* What a word stands for, if not for a term. From ASKED on downwards: Python is asked, the first one first. */
 enum { NONE = -1, STOP_WORD = -2, ASKED = -3 };
-/* Where the term of a word comes from that is no term itself: `others` and `nearest`; these, or else Python, and Python
- * alone for a word with one of `signs`; or Python is asked for every word. */
+/* Where the term of a word comes from that is no term itself: what is in `language`; this, or else Python; or Python is
+ * asked for every word. */
 enum { FOUND_HERE, ELSE_ASKED_FOR, ALWAYS_ASKED_FOR };
 
 struct language {
@@ -19,11 +20,10 @@ struct language {
     int64_t place;               /* among those of the vocabulary, or -1 */
     int64_t same_rules;          /* the first language with the same flags: its words have the same places in a text */
     int64_t stand_ins;
+    const struct compounding *compounding; /* whose other spelling of a word comes first; or NULL */
     const int32_t *others; /* languages whose term of the same spelling stands for a word, the first of them first */
     int64_t n_others;
     int64_t has_nearest; /* whether the nearest spelling does, after these */
-    const char *signs; /* letters, each with a 0 behind it */
-    int64_t n_sign_bytes;
     uint64_t spelling_offset;
     const uint32_t *changes; /* (SHORT + 1,) by a word's length: what turns its CRC-32 into that from `seed` */
     uint32_t seed;           /* of the checksums of its terms and stop words */
@@ -84,14 +84,18 @@ struct look_ups {
 
 /* What stands for a word that is no term itself, but those for which Python is asked. */
 static int32_t find_own_stand_in(const struct reader *reader, const struct language *language, const struct key *key) {
-    if (has_any(language->signs, language->n_sign_bytes, key->bytes, key->n)) return NONE;
+    if (language->compounding) {
+        const int32_t found = find_respelled(language->compounding, key->bytes, key->n);
+        if (found != NONE) return found;
+    }
     for (int64_t k = 0; k < language->n_others; k++) {
         const struct key other = key_of(&reader->languages[language->others[k]], key->bytes, key->n);
         const int32_t found = find_term(&reader->terms, &other);
         if (found != NONE) return found;
     }
     if (!language->has_nearest) return NONE;
-    return nearest_term(&reader->spellings, &reader->terms, key->place, language->spelling_offset, key->bytes, key->n);
+    return nearest_term(&reader->spellings, &reader->terms, key->place, language->spelling_offset, key->bytes, key->n,
+                        NULL, NULL);
 }
 
 static int32_t find_stand_in(const struct reader *reader, const struct language *language, const struct key *key,

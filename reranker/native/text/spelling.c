@@ -35,8 +35,8 @@ struct search {
     int32_t place, nearest;
     const uint32_t *word;
     int n_letters;
-    int32_t *found; /* all terms, some of them twice; NULL where only the nearest is looked for */
-    int64_t most, n_found;
+    accepts *accepts;
+    void *context;
 };
 
 /* Where the entries of a hash begin, or would. */
@@ -58,16 +58,14 @@ static void look_up(struct search *search, uint64_t key) {
         const uint32_t term = (uint32_t)entries[first];
         /* A damaged file may hold any number, and two spellings may have one hash. */
         if (term >= search->terms->n_terms) continue;
-        if (search->found == NULL && search->nearest >= 0 && (int32_t)term >= search->nearest) continue;
+        if (search->nearest >= 0 && (int32_t)term >= search->nearest) continue;
         if (search->terms->places[term] != search->place) continue;
         uint32_t letters[LETTERS];
         const int64_t start = search->terms->offsets[term];
         const int64_t n_bytes = search->terms->offsets[term + 1] - start;
         const int n_letters = letters_of(search->terms->bytes + start, n_bytes, letters);
         if (!differ_by_one(search->word, search->n_letters, letters, n_letters)) continue;
-        search->nearest = (int32_t)term;
-        if (search->found && search->n_found < search->most) search->found[search->n_found] = (int32_t)term;
-        search->n_found++;
+        if (search->accepts == NULL || search->accepts(search->context, (int32_t)term)) search->nearest = (int32_t)term;
     }
 }
 
@@ -107,18 +105,14 @@ static void look_up_all(struct search *search, uint64_t offset, const uint8_t *w
 }
 
 int32_t nearest_term(const struct spellings *spellings, const struct vocabulary *terms, int32_t place, uint64_t offset,
-                     const uint8_t *word, int64_t n_bytes) {
-    struct search search = {.spellings = spellings, .terms = terms, .place = place, .nearest = -1};
+                     const uint8_t *word, int64_t n_bytes, accepts *accepts, void *context) {
+    struct search search = {.spellings = spellings, .terms = terms, .place = place, .nearest = -1,
+                            .accepts = accepts, .context = context};
     look_up_all(&search, offset, word, n_bytes);
     return search.nearest;
 }
 
-/* The terms of a language at Levenshtein distance 1 from a word, in any order and some of them twice: writes `most` of
- * them, and returns how many there are. */
-EXPORT int64_t near_terms(const struct spellings *spellings, const struct vocabulary *terms, int64_t place,
-                          int64_t offset, const uint8_t *word, int64_t n_bytes, int32_t *found, int64_t most) {
-    struct search search = {
-        .spellings = spellings, .terms = terms, .place = (int32_t)place, .nearest = -1, .found = found, .most = most};
-    look_up_all(&search, (uint64_t)offset, word, n_bytes);
-    return search.n_found;
+EXPORT int64_t nearest_spelling(const struct spellings *spellings, const struct vocabulary *terms, int64_t place,
+                                int64_t offset, const uint8_t *word, int64_t n_bytes) {
+    return nearest_term(spellings, terms, (int32_t)place, (uint64_t)offset, word, n_bytes, NULL, NULL);
 }
