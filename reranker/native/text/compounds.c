@@ -22,6 +22,7 @@ struct form { /* letters of a word, or of its stem */
     const uint8_t *bytes;
     int64_t n, n_letters;
     uint32_t checksum; /* from the seed of the language */
+    bool has_signs;    /* whether a letter of it may have another spelling */
 };
 
 struct split { /* the beginning of a word up to some letter */
@@ -42,8 +43,14 @@ static int64_t n_letters(const uint8_t *bytes, int64_t n) {
     return found;
 }
 
-static struct form form_of(const struct compounding *rules, const uint8_t *bytes, int64_t n) {
-    return (struct form){bytes, n, n_letters(bytes, n), checksum(bytes, n, rules->seed)};
+/* The first n bytes of a form. */
+static struct form beginning(const struct compounding *rules, const struct form *form, int64_t n) {
+    return (struct form){form->bytes, n, n_letters(form->bytes, n), checksum(form->bytes, n, rules->seed),
+                         form->has_signs};
+}
+
+static bool has_signs(const struct compounding *rules, const uint8_t *bytes, int64_t n) {
+    return has_any(rules->respelled.texts, rules->respelled.n_bytes, bytes, n);
 }
 
 static int32_t find(const struct compounding *rules, const struct form *form) {
@@ -70,9 +77,7 @@ static int64_t replace(uint8_t *form, int64_t n, const char *text, const char *o
 
 int32_t find_respelled(const struct compounding *rules, const uint8_t *word, int64_t n) {
     const char *end = rules->respelled.texts + rules->respelled.n_bytes;
-    if (n > LONGEST_UTF8 * MOST_LETTERS || !has_any(rules->respelled.texts, rules->respelled.n_bytes, word, n) ||
-        n_letters(word, n) > MOST_LETTERS)
-        return NONE;
+    if (n > LONGEST_UTF8 * MOST_LETTERS || !has_signs(rules, word, n) || n_letters(word, n) > MOST_LETTERS) return NONE;
     for (int is_back = 0; is_back < 2; is_back++) {
         uint8_t other[ROOM];
         int64_t n_other = n;
@@ -83,7 +88,7 @@ int32_t find_respelled(const struct compounding *rules, const uint8_t *word, int
             plain = letter + strlen(letter) + 1;
         }
         if (n_other < 0 || (n_other == n && memcmp(other, word, (size_t)n) == 0)) continue;
-        const struct form form = form_of(rules, other, n_other);
+        const struct form form = {.bytes = other, .n = n_other, .checksum = checksum(other, n_other, rules->seed)};
         const int32_t found = find(rules, &form);
         if (found != NONE) return found;
     }
@@ -97,7 +102,7 @@ EXPORT int64_t respelled_term(const struct compounding *rules, const uint8_t *wo
 /* A term, where the letters that the word has of it are enough. */
 static int32_t find_part(const struct compounding *rules, const struct form *form, int64_t letters) {
     int32_t found = find(rules, form);
-    if (found == NONE) found = find_respelled(rules, form->bytes, form->n);
+    if (found == NONE && form->has_signs) found = find_respelled(rules, form->bytes, form->n);
     return letters > LEAST_LETTERS || found <= rules->last_frequent ? found : NONE;
 }
 
@@ -126,7 +131,8 @@ static int32_t find_before(const struct compounding *rules, const struct form *f
             memcpy(bytes, form->bytes, (size_t)left);
             memcpy(bytes + left, restored, (size_t)n_restored);
             const struct form other = {.bytes = bytes, .n = left + n_restored,
-                                       .checksum = checksum((const uint8_t *)restored, n_restored, checksums[left])};
+                                       .checksum = checksum((const uint8_t *)restored, n_restored, checksums[left]),
+                                       .has_signs = form->has_signs || n_restored};
             const int32_t term = find_part(rules, &other, letters_left);
             if (term != NONE && (found == NONE || term < found)) found = term;
         }
@@ -201,14 +207,14 @@ static int32_t find_by_stem(const struct compounding *rules, const struct form *
         const int64_t n_cut = (int64_t)strlen(cut);
         const int64_t letters_left = form->n_letters - n_letters((const uint8_t *)cut, n_cut);
         if (n_cut && letters_left >= stem->n_letters && ends_with(form, cut, n_cut)) {
-            const struct form base = form_of(rules, form->bytes, form->n - n_cut);
+            const struct form base = beginning(rules, form, form->n - n_cut);
             const int32_t found = find_part(rules, &base, letters_left);
             if (found != NONE) return found;
         }
         cut += n_cut + 1;
         cut += strlen(cut) + 1;
     }
-    const struct form base = form_of(rules, form->bytes, n_first(form, stem->n_letters));
+    const struct form base = beginning(rules, form, n_first(form, stem->n_letters));
     int32_t found = find_part(rules, &base, base.n_letters);
     if (found == NONE) found = find_part(rules, stem, stem->n_letters);
     if (found != NONE) return found;
@@ -249,20 +255,22 @@ static int64_t letters_of(const uint8_t *word, int64_t n_bytes, const uint8_t **
 }
 
 static struct form form_from(const struct compounding *rules, const uint8_t *const *letters, int64_t n, int64_t start) {
-    return (struct form){letters[start], letters[n] - letters[start], n - start,
-                         checksum(letters[start], letters[n] - letters[start], rules->seed)};
+    const int64_t n_bytes = letters[n] - letters[start];
+    return (struct form){letters[start], n_bytes, n - start, checksum(letters[start], n_bytes, rules->seed),
+                         has_signs(rules, letters[start], n_bytes)};
 }
 
 /* Splits a word into two to four parts; returns their number, or 0. */
 static int64_t split(const struct compounding *rules, const uint8_t *const *letters, int64_t n,
                      const uint8_t *const *stem, int64_t n_stem, struct asked *asked, int32_t *parts) {
     struct split begun[ENDS] = {[0] = {.is_there = true, .product = 1}};
+    const bool has_sign = has_signs(rules, letters[0], letters[n] - letters[0]);
     for (int round = 0; round < MOST_BEFORE; round++) {
         struct split longer[ENDS] = {0}, best = {0};
         for (int64_t start = 0; start + 2 * LEAST_LETTERS <= n; start++) {
             if (!begun[start].is_there) continue;
             uint32_t checksums[LONGEST_UTF8 * MOST_LETTERS + 1] = {rules->seed};
-            struct form form = {.bytes = letters[start]};
+            struct form form = {.bytes = letters[start], .has_signs = has_sign};
             for (int64_t end = start + 1; end <= n - LEAST_LETTERS; end++) {
                 for (; letters[start] + form.n < letters[end]; form.n++)
                     checksums[form.n + 1] = checksum(letters[start] + form.n, 1, checksums[form.n]);
