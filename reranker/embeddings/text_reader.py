@@ -53,7 +53,7 @@ class TextReader:
         """The bag of each text (`tokens.tokenize`); None where Python is to read it.
 
         Args:
-            find: `Embeddings.stand_ins`, asked once for a word.
+            find: `Embeddings.asked`, asked once for a word.
             first_words: read so many words of each, and no numbers; 0 for all.
         """
         return self.read(texts, languages, find).bags(first_words)

@@ -52,7 +52,7 @@ def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
 
 def tokens_of(embeddings: Embeddings, given: list[str], languages: list[str]) -> list[list[int] | None]:
     """The hashes of the tokens of each text in reading order."""
-    read = embeddings.reader.read(given, languages, embeddings.stand_ins)
+    read = embeddings.reader.read(given, languages, embeddings.asked)
     hashes = read.words["hash"][read.tokens[: read.offsets[-1]]].tolist()
     spans = zip(read.offsets.tolist(), read.offsets[1:].tolist(), read.is_covered, strict=False)
     return [hashes[start:end] if covered else None for start, end, covered in spans]
@@ -130,7 +130,7 @@ REMOVED_LETTERS = "\u0640\u200c\u200d"
 @pytest.mark.parametrize("language", LANGUAGES)
 @given(given=st.lists(texts, max_size=4))
 def test_the_places_of_tokens_are_those_of_the_definition(embeddings, language, given):
-    read = embeddings.reader.read(given, [language] * len(given), embeddings.stand_ins, with_places=True)
+    read = embeddings.reader.read(given, [language] * len(given), embeddings.asked, with_places=True)
     ends = read.offsets.tolist()
     for number, text in enumerate(given):
         if read.is_covered[number]:
@@ -185,7 +185,7 @@ def test_bags_hold_the_terms_that_stand_for_words(embeddings, rule, given):
 
 @given(given=st.lists(texts, min_size=1, max_size=4), first=st.integers(1, 3))
 def test_the_first_words_are_those_without_numbers(embeddings, given, first):
-    found = embeddings.reader.bags(given, ["en"] * len(given), embeddings.stand_ins, first)
+    found = embeddings.reader.bags(given, ["en"] * len(given), embeddings.asked, first)
     for text, bag in zip(given, found, strict=True):
         words = [token for token in tokenize(text, "en") if not has_digit(token)][:first]
         if bag is not None:
@@ -254,7 +254,7 @@ def test_threads_share_a_reader_while_languages_are_added(embeddings):
 
     def read(number: int) -> None:
         for language in [*LANGUAGES[number:], *LANGUAGES[:number], "sv", "fi", "fr", "it"]:
-            (bag,) = reader.bags(["cat zzqqx 12"], [language], embeddings.stand_ins)
+            (bag,) = reader.bags(["cat zzqqx 12"], [language], embeddings.asked)
             if bag.n_unknown + bag.counts.sum() != 3:
                 wrong.append(language)
 
