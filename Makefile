@@ -30,7 +30,7 @@ help: ## List the targets
 
 # What each environment needs of requirements.lock: extras, groups or packages (deploy/locked.py).
 .venv/uv.txt: NAMES := uv
-.venv/runtime.txt: NAMES := base demo exact words zstd
+.venv/runtime.txt: NAMES := base demo exact words
 .venv/dev.txt: NAMES := dev
 .venv/bench.txt: NAMES := base bench
 .venv/wheels.txt: NAMES := wheels
@@ -159,7 +159,7 @@ format: .venv/.dev ## Rewrite the code in the one format
 # The annotations say what needs what: deploy/locked.py follows them.
 lock: .venv/.dev ## Resolve the dependencies anew into requirements.lock (LOCK=--upgrade: the latest versions)
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
-	  --annotation-style line --extra demo --extra exact --extra words --extra zstd \
+	  --annotation-style line --extra demo --extra exact --extra words \
 	  --group dev --group bench --group wheels pyproject.toml -o requirements.lock $(LOCK)
 
 clean: ## Remove the environment, what the demo made, and what tools and builds have left

@@ -66,5 +66,5 @@ def test_each_extra_that_is_named_can_be_installed() -> None:
         for extra in ",".join(names).split(",")
         if extra
     }
-    assert {"prepare", "html", "zstd"} <= named
+    assert {"prepare", "html", "words"} <= named
     assert named <= set(project["optional-dependencies"])

@@ -77,14 +77,6 @@ print(done.stdout)
 
 
 BAG = "import numpy as np; from reranker.text.bags import WeightedBag, WeightedBags; from reranker.transport import *; "
-# The first bytes of each file that is packed with Zstandard (RFC 8878, 3.1.1).
-OPEN = """
-from pathlib import Path
-from ingest.files.lines import open_file
-Path("a.zst").write_bytes(bytes.fromhex("28b52ffd"))
-with open_file(Path("a.zst")):
-    pass
-"""
 ROW = "from ingest.files import Row, parse; "
 
 
@@ -97,7 +89,6 @@ NEEDS = [
     ),
     ("lxml", ROW + "parse(Row('a', 1, b'<p>cat</p>', {'id': 'a'}, None, 'html'))", "html"),
     ("trafilatura", ROW + "parse(Row('a', 1, b'<p>cat</p>', {'id': 'a'}, None, 'html'))", "html"),
-    ("zstandard", OPEN, "zstd"),
     ("lxml", "import sinkrank.demo", "demo"),
 ]
 """The package that is missing, code that needs it, and the extra that has it."""
@@ -115,7 +106,7 @@ for code in {codes!r}:
 
 
 # In two parts, since some code needs two of them and names the first.
-@pytest.mark.parametrize("packages", [{"trafilatura"}, {"ot", "lxml", "zstandard"}])
+@pytest.mark.parametrize("packages", [{"trafilatura"}, {"ot", "lxml"}])
 def test_a_missing_package_is_an_error_that_names_the_extra(packages: set[str], tmp_path: Path) -> None:
     needs = [(package, code, extra) for package, code, extra in NEEDS if package in packages]
     done = run_without(packages, RUN_EACH.format(codes=[code for _, code, _ in needs]), tmp_path)

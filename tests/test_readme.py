@@ -149,8 +149,6 @@ class Terminal:
         self.commands.add(words[1])
         if words[1] == "serve":
             return self._serve(words)
-        if words[1:3] == ["embeddings", "prepare"]:
-            words += ["--without", "published"]  # 118 MB to fetch
         return self._done(words)
 
     def _here(self, line: str) -> str:

@@ -9,13 +9,11 @@ import html
 import io
 import json
 import struct
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
 import pyarrow
-import zstandard
 from pyarrow import parquet
 
 from campaign.tools.material import documents, vocabulary
@@ -89,18 +87,9 @@ def _binary(random: Random) -> bytes:
 EMBEDDINGS: dict[str, Callable[[Random], bytes]] = {".vec": _with_header, ".glove": _without_header, ".bin": _binary}
 
 
-def _zip(content: bytes) -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("vectors.vec", content)
-    return file.getvalue()
-
-
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,
     ".bz2": bz2.compress,
-    ".zst": zstandard.compress,
-    ".zip": _zip,
 }
 
 
@@ -109,10 +98,10 @@ def sound_file(random: Random) -> tuple[str, bytes, Callable[[bytes], bytes] | N
     if random.random() < 0.75:
         suffix = random.choice(list(DOCUMENTS))
         content = DOCUMENTS[suffix](documents(random.randint(1, 30), random))
-        packings: tuple[str, ...] = () if suffix == ".parquet" else (".gz", ".bz2", ".zst")
+        packings: tuple[str, ...] = () if suffix == ".parquet" else (".gz", ".bz2")
     else:
         suffix = random.choice(list(EMBEDDINGS))
-        content, packings = EMBEDDINGS[suffix](random), (".gz", ".zip")
+        content, packings = EMBEDDINGS[suffix](random), (".gz", ".bz2")
     if not packings or random.random() < 0.5:
         return suffix, content, None
     packing = random.choice(packings)

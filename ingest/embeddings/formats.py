@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ingest.embeddings.streams import open_file
+from ingest.files.lines import DAMAGE, open_file
 from reranker.base.errors import BadEmbeddings
 
 _WITH_HEADER, _WITHOUT_HEADER, BINARY = "text with header", "text without header", "binary"
@@ -38,17 +38,14 @@ class VectorFormat:
     n_rows: int | None
 
 
-def inspect(path: Path, member: str | None = None) -> VectorFormat:
+def inspect(path: Path) -> VectorFormat:
     """Detects the format of a file from its first bytes.
-
-    Args:
-        member: the file in a zip archive with several files.
 
     Raises:
         BadInput: the file cannot be opened.
         BadEmbeddings: it has an unknown format.
     """
-    sample = _sample(path, member)
+    sample = _sample(path)
     if not sample:
         raise BadEmbeddings(f"{path} is empty; fetch it again")
     if sample.startswith(_FASTTEXT_MODEL_MAGIC):
@@ -61,24 +58,24 @@ def inspect(path: Path, member: str | None = None) -> VectorFormat:
     return VectorFormat(_kind(dim, rest), _checked_dim(path, dim), n_rows)
 
 
-def _sample(path: Path, member: str | None) -> bytes:
+def _sample(path: Path) -> bytes:
     """The first bytes; fewer if the file ends or is damaged before. (Reading it later gives an error with the line.)
 
     Raises:
         BadEmbeddings: not even one complete line can be read.
     """
     found = b""
-    with open_file(path, member) as file:
+    with open_file(path) as file:
         try:
             while len(found) < _SAMPLE_BYTES and (part := file.read1(_SAMPLE_BYTES - len(found))):
                 found += part
-        except OSError as error:
+        except DAMAGE as error:
             if b"\n" not in found:
                 raise damaged(path, error) from error
     return found
 
 
-def damaged(path: Path, error: OSError) -> BadEmbeddings:
+def damaged(path: Path, error: Exception) -> BadEmbeddings:
     """The error of a file that cannot be read to its end."""
     return BadEmbeddings(f"{path}: the file is truncated or damaged ({error}); fetch it again")
 

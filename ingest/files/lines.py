@@ -6,13 +6,13 @@ import bz2
 import gzip
 import os
 import stat
+import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
-from ingest.files.unpacking import Zstandard, unpacked
 from reranker.base.errors import BadInput
 
 # Much more than a text of 2,000 words, and little memory. A bulk request to an engine may have 100 MB.
@@ -21,9 +21,15 @@ MAX_ROW_BYTES = 16 * 2**20
 _SHOWN_BYTES = 1_000
 _GZIP_MAGIC = b"\x1f\x8b"
 _BZIP2_MAGIC = b"BZh"
-_ZSTANDARD_MAGIC = b"\x28\xb5\x2f\xfd"
-_LONGEST_MAGIC = 4
+_OTHER_MAGICS = (b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\xfd7zXZ")  # Zstandard, zip, xz
+_LONGEST_MAGIC = 5
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+DAMAGE = (OSError, EOFError, zlib.error)
+"""The errors of reading a damaged or truncated file."""
+
+Stream = BufferedReader | gzip.GzipFile | bz2.BZ2File
 
 
 class Line(NamedTuple):
@@ -32,7 +38,7 @@ class Line(NamedTuple):
     error: str | None = None
 
 
-def lines(file: BinaryIO) -> Iterable[Line]:
+def lines(file: Stream) -> Iterable[Line]:
     """The lines of a file without line ends. A truncated or damaged file ends with a line that has an error."""
     number = 0
     try:
@@ -47,27 +53,26 @@ def lines(file: BinaryIO) -> Iterable[Line]:
                 yield Line(number, content[:_SHOWN_BYTES], reason)
             else:
                 yield Line(number, content.rstrip(b"\r\n"))
-    except OSError as error:
+    except DAMAGE as error:
         yield Line(number + 1, b"", f"the file cannot be read from here on ({error}); fetch or write it again")
 
 
 @contextmanager
-def open_file(path: Path) -> Iterator[BufferedReader]:
-    """A file's contents, decompressed if they are gzip, Zstandard or bzip2, whatever the file's name. Reading raises
-    OSError if the file is damaged or truncated.
+def open_file(path: Path) -> Iterator[Stream]:
+    """A file's contents, unpacked if they are gzip or bzip2, whatever the file's name. Reading raises one of `DAMAGE`
+    if the file is damaged or truncated.
 
     Raises:
-        BadInput: it cannot be opened, or is a FIFO, a socket or a device.
-        MissingPackage: it is compressed with Zstandard, and the extra `zstd` is not installed.
+        BadInput: it cannot be opened, is packed otherwise, or is a FIFO, a socket or a device.
     """
     try:
         raw = open(path, "rb", opener=_open_at_once)  # noqa: SIM115
     except OSError as error:
         raise BadInput(f"{path} cannot be read ({error.strerror}); check the path and its permissions") from error
-    with raw, ExitStack() as unpacking:
+    with raw:
         if not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
             raise BadInput(f"{path} is not a regular file; name a file, or give - to read standard input")
-        yield unpacking.enter_context(_unpacked(raw))
+        yield _unpacked(raw, path)
 
 
 def _open_at_once(path: str, flags: int) -> int:
@@ -75,12 +80,12 @@ def _open_at_once(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def _unpacked(raw: BufferedReader) -> BufferedReader:
+def _unpacked(raw: BufferedReader, path: Path) -> Stream:
     magic = raw.peek(_LONGEST_MAGIC)
     if magic.startswith(_GZIP_MAGIC):
-        return unpacked(raw, gzip.GzipFile(fileobj=raw))
+        return gzip.GzipFile(fileobj=raw)
     if magic.startswith(_BZIP2_MAGIC):
-        return unpacked(raw, bz2.BZ2File(raw))
-    if magic.startswith(_ZSTANDARD_MAGIC):
-        return unpacked(raw, Zstandard(raw))
+        return bz2.BZ2File(raw)
+    if magic.startswith(_OTHER_MAGICS):
+        raise BadInput(f"{path} is packed, but not with gzip or bzip2; unpack it first")
     return raw

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ingest.files.lines import MAX_ROW_BYTES, open_file
+from ingest.files.lines import DAMAGE, MAX_ROW_BYTES, open_file
 from ingest.files.row import Row, not_utf8
 from ingest.files.sources import Source
 from ingest.files.walking import format_of_name, pages_of
@@ -89,7 +89,7 @@ def _row(path: Path, name: str, page_id: str, page_format: str) -> Row:
             content = file.read(MAX_ROW_BYTES + 1)
     except BadInput as error:
         return Row(name, 1, b"", values, str(error))
-    except OSError as error:
+    except DAMAGE as error:
         return Row(name, 1, b"", values, f"the file cannot be read ({error}); fetch or write it again")
     if len(content) > MAX_ROW_BYTES:
         return Row(name, 1, b"", values, f"the file is longer than {MAX_ROW_BYTES:,} bytes; split it")

@@ -23,7 +23,7 @@ _FORMAT_OF_SUFFIX = {
     ".markdown": "markdown",
     ".txt": "text",
 }
-_COMPRESSIONS = (".gz", ".zst", ".bz2")
+_COMPRESSIONS = (".gz", ".bz2")
 
 
 def format_of_name(path: Path) -> str | None:

@@ -1,4 +1,4 @@
-"""How often and after which waits a failed request is repeated: for engines and for files that are fetched."""
+"""How often and after which waits a failed request to an engine is repeated."""
 
 from __future__ import annotations
 
@@ -26,5 +26,3 @@ class Backoff:
 
 # At most 1, 2, 4, 8, 16, 30, 30 s, 91 s together: as long as a node takes to start again.
 ENGINE = Backoff(n_tries=8)
-# The tries count anew after each one that brought a part of the file.
-FETCH = Backoff(n_tries=4)

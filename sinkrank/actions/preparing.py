@@ -125,18 +125,8 @@ def described(texts: Texts, plan: PreparationPlan) -> dict[str, Any]:
         "words": {code: len(counter) for code, counter in texts.collection.document_frequencies.items()},
         "aligned_groups": texts.n_aligned,
         "unusable": str(texts.unusable) if texts.unusable.n else None,
-        "parts": [
-            {
-                "part": part.name,
-                "what": part.description,
-                "seconds": round(one.seconds),
-                "download_mb": round(one.download_bytes / 1e6),
-            }
-            for part, one in plan.steps()
-        ],
+        "parts": [{"part": part.name, "what": part.description} for part in plan.steps()],
         "left_out": plan.left_out,
-        "seconds": round(plan.seconds),
-        "download_mb": round(plan.download_bytes / 1e6),
     }
 
 
@@ -145,15 +135,8 @@ def show_plan(plan: dict[str, Any], console: Console) -> None:
     n_words = sum(plan["words"].values())
     lines = [f"{plan['documents']:,} documents ({languages}), {n_words:,} words"]
     lines += filter(None, [_not_used(plan["not_used"], plan["needs_words"]), plan["unusable"]])
-    named: set[str] = set()
-    for part in plan["parts"]:
-        download = f", {part['download_mb']:,} MB to download" if part["download_mb"] else ""
-        otherwise = "if that is not available: " if part["part"] in named else ""
-        named.add(part["part"])
-        lines.append(f"  {part['part']}: {otherwise}{part['what']} (about {_time(part['seconds'])}{download})")
+    lines += [f"  {part['part']}: {part['what']}" for part in plan["parts"]]
     lines += [f"  without {name}: {reason}" for name, reason in plan["left_out"].items()]
-    download = f", {plan['download_mb']:,} MB to download" if plan["download_mb"] else ""
-    lines.append(f"about {_time(plan['seconds'])}{download}")
     for line in lines:
         console.print(line, markup=False, soft_wrap=True)
 

@@ -55,16 +55,16 @@ def prepare(
         typer.Option(
             "--without",
             metavar="PART,…",
-            help="Parts to skip: published, training, encoder, dictionaries, passages.",
+            help="Parts to skip: training, encoder, dictionaries, passages.",
         ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read the documents, show the plan, and exit.")] = False,
     replace: Replace = False,
     json_: options.Json = False,
 ) -> None:
-    """Make the best embeddings for your documents: published vectors, training and encoded text, joined.
+    """Make the best embeddings for your documents: training and encoded text, joined.
 
-    It detects the languages of the documents, and shows a plan with time and size first. It skips a part that is not
+    It detects the languages of the documents, and shows a plan first. It skips a part that is not
     available.
 
     Example: [bold]sinkrank embeddings prepare articles.jsonl[/bold]

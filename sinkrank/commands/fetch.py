@@ -11,7 +11,7 @@ from sinkrank.console import options
 from sinkrank.console.embedding_options import MAKES_STORE, MaxTerms, Replace, show_summary
 from sinkrank.console.parsing import parse_names
 
-_FACTS = ("name", "languages", "dim", "n_words", "n_bytes", "licence", "source", "page", "share_a_space")
+_FACTS = ("name", "languages", "dim", "licence", "source", "page")
 
 
 @options.takes_settings(*MAKES_STORE)
@@ -70,7 +70,7 @@ def _show_catalogue(as_json: bool) -> None:
     if as_json:
         output.print_json([{name: getattr(entry, name) for name in _FACTS} for entry in CATALOGUE.values()])
         return
-    table = Table("name", "languages", "dim", "words", "size", "licence", "source", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table("name", "languages", "dim", "licence", "source", box=box.SIMPLE_HEAD, pad_edge=False)
     for entry in CATALOGUE.values():
         table.add_row(*entry.row())
     output.results().print(table)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ingest.documents import Layout, read_records
-from ingest.embeddings.preparing.parts import TRAINING, Encoded, Estimate
+from ingest.embeddings.preparing.parts import TRAINING, Encoded
 from ingest.embeddings.preparing.passages import PassageMap
 from ingest.embeddings.preparing.plan import PreparationPlan
 from ingest.embeddings.preparing.run import prepare
@@ -37,7 +37,6 @@ N_PASSAGES = 3_000
 # Of the mapped vector beside the trained one; not tuned (papers/results/embeddings.md).
 _MAPPED_WEIGHT = 1.0
 _LANGUAGES = ("en",)
-_FREE = Estimate(0)
 
 
 def open_prepared(path: Path, corpus: Corpus) -> Embeddings | None:
@@ -67,9 +66,9 @@ def prepare_on(
     with temporary_folder(f".{path.name}.preparing-", path.parent) as folder:
         texts = _texts(corpus, folder)
         plan = PreparationPlan(
-            [(_Training(corpus), _FREE), (Encoded(MINILM, _LANGUAGES, home, n_threads=n_threads), _FREE)],
+            [_Training(corpus), Encoded(MINILM, _LANGUAGES, home, n_threads=n_threads)],
             {},
-            [(PassageMap(MINILM, _LANGUAGES, home, n_threads, N_PASSAGES), _FREE)],
+            [PassageMap(MINILM, _LANGUAGES, home, n_threads, N_PASSAGES)],
         )
         report = prepare(texts, plan, folder / "mapped", progress=progress)
         if report.left_out:
@@ -91,11 +90,7 @@ class _Training:
 
     corpus: Corpus
     name: str = TRAINING
-    weight: float = 1.0
     description: str = "train on aligned paragraphs"
-
-    def estimate(self, texts: Texts) -> Estimate:
-        return _FREE
 
     def make(self, texts: Texts, output: Path, notes: list[str], progress: Progress) -> EmbeddingsSummary:
         return EmbeddingsSummary.of(train_on(self.corpus, output, progress), 0.0)

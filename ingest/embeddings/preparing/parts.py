@@ -19,9 +19,9 @@ from reranker.base.errors import SinkrankError
 if TYPE_CHECKING:
     from ingest.embeddings.sentence_models import SentenceModel
 
-PUBLISHED, TRAINING, ENCODER, DICTIONARIES = "published", "training", "encoder", "dictionaries"
+TRAINING, ENCODER, DICTIONARIES = "training", "encoder", "dictionaries"
 PASSAGES, LANGUAGES = "passages", "languages"
-NAMES = (PUBLISHED, TRAINING, ENCODER, DICTIONARIES, PASSAGES)
+NAMES = (TRAINING, ENCODER, DICTIONARIES, PASSAGES)
 
 MAX_OTHERS = 50_000
 """Number of words of each language to add that are not in the documents, for queries."""
@@ -36,25 +36,12 @@ MAX_ENCODED = 150_000
 _ENGLISH_DIRECTIONS = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """The expected cost of a part.
-
-    Attributes:
-        download_bytes: number of bytes to fetch.
-    """
-
-    seconds: float
-    download_bytes: int = 0
-
-
 class EmbeddingsPart(Protocol):
     """One source of vectors.
 
     Attributes:
         name: one of `NAMES`.
         description: what the part does, for the user.
-        weight: the length of its vectors in the join.
     """
 
     @property
@@ -62,11 +49,6 @@ class EmbeddingsPart(Protocol):
 
     @property
     def description(self) -> str: ...
-
-    @property
-    def weight(self) -> float: ...
-
-    def estimate(self, texts: Texts) -> Estimate: ...
 
     def make(self, texts: Texts, output: Path, notes: list[str], progress: Progress) -> EmbeddingsSummary:
         """Writes the store.
@@ -87,16 +69,11 @@ class Training:
     dictionaries: Sequence[str] = ()
     home: Path = Path()
     name: str = TRAINING
-    weight: float = 1.0
 
     @property
     def description(self) -> str:
         how = "aligned documents" if self.language is None else f"your documents, language {self.language}"
         return f"train on {how}{with_dictionaries(self.dictionaries)}"
-
-    def estimate(self, texts: Texts) -> Estimate:
-        trained = min(texts.n_pairs, MAX_TRAINED_PAIRS)
-        return Estimate(5 + trained / 200_000)
 
     def make(self, texts: Texts, output: Path, notes: list[str], progress: Progress) -> EmbeddingsSummary:
         share = min(1.0, MAX_TRAINED_PAIRS / texts.n_pairs)
@@ -122,22 +99,10 @@ class Encoded:
     dictionaries: Sequence[str] = ()
     n_threads: int = 1
     name: str = ENCODER
-    weight: float = 1.0
 
     @property
     def description(self) -> str:
         return f"encode the words of the documents with {self.model.name}{with_dictionaries(self.dictionaries)}"
-
-    def estimate(self, texts: Texts) -> Estimate:
-        from ingest.embeddings.sentence_models import encoding_speed
-
-        n_words = sum(len(texts.collection.document_frequencies.get(language, ())) for language in self.languages)
-        # A dictionary has a translation or two for each word.
-        n_words += n_words * bool(self.dictionaries)
-        models = self.home / "models"
-        speed = encoding_speed(self.model, models, self.n_threads)
-        seconds = min(MAX_ENCODED, n_words) / (self.model.words_a_second * speed) + 5
-        return Estimate(seconds, self.model.download_bytes(models))
 
     def make(self, texts: Texts, output: Path, notes: list[str], progress: Progress) -> EmbeddingsSummary:
         from ingest.embeddings.sentence_models import open_encoder

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.embeddings.preparing.parts import PASSAGES, Estimate
+from ingest.embeddings.preparing.parts import PASSAGES
 from ingest.embeddings.preparing.texts import Texts
 from ingest.embeddings.sentence_map import map_store, sentence_map
 from ingest.embeddings.summary import EmbeddingsSummary
@@ -33,7 +33,6 @@ MIN_PASSAGES = 500
 
 PASSAGE_WORDS = 40
 
-_DISTINCT_WORDS_A_PASSAGE = 25
 _MIN_OF_LANGUAGE = 50
 
 
@@ -56,13 +55,6 @@ class PassageMap:
     @property
     def description(self) -> str:
         return f"map the joined words to {self.model.name}'s encodings of passages; keep the model for queries"
-
-    def estimate(self, texts: Texts) -> Estimate:
-        from ingest.embeddings.sentence_models import encoding_speed
-
-        n_passages = min(self.n_passages, texts.n_pairs / _DISTINCT_WORDS_A_PASSAGE)
-        speed = encoding_speed(self.model, self.home / "models", self.n_threads)
-        return Estimate(n_passages / (self.model.passages_a_second * speed))
 
     def make(
         self,

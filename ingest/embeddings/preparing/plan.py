@@ -1,4 +1,4 @@
-"""Decides which parts to make for given documents, and in which order, and estimates their cost."""
+"""Decides which parts to make for given documents, and in which order."""
 
 from __future__ import annotations
 
@@ -16,15 +16,12 @@ from ingest.embeddings.preparing.parts import (
     LANGUAGES,
     NAMES,
     PASSAGES,
-    PUBLISHED,
     TRAINING,
     EmbeddingsPart,
     Encoded,
-    Estimate,
     Training,
 )
 from ingest.embeddings.preparing.passages import PassageMap
-from ingest.embeddings.preparing.published_part import published_parts
 from ingest.embeddings.preparing.texts import Texts
 from ingest.embeddings.sentence_models import model_of
 from reranker.base.errors import WrongParameter
@@ -39,35 +36,18 @@ class PreparationPlan:
     """A plan.
 
     Attributes:
-        parts: in the order of making, each with its cost. If two have the same name, the second is made if the first
-            cannot be.
+        parts: in the order of making.
         left_out: name → why a part is not made.
-        last: the steps after the parts are joined, in order, each with its cost.
+        last: the steps after the parts are joined, in order.
     """
 
-    parts: list[tuple[EmbeddingsPart, Estimate]]
+    parts: list[EmbeddingsPart]
     left_out: dict[str, str]
-    last: list[tuple[LastStep, Estimate]]
+    last: list[LastStep]
 
-    def steps(self) -> list[tuple[EmbeddingsPart | LastStep, Estimate]]:
-        """All steps in order, with their cost."""
+    def steps(self) -> list[EmbeddingsPart | LastStep]:
+        """All steps in order."""
         return [*self.parts, *self.last]
-
-    @property
-    def seconds(self) -> float:
-        """Time of the first part of each name, and of joining, mapping and checking."""
-        return sum(one.seconds for one in self._first()) + 20
-
-    @property
-    def download_bytes(self) -> int:
-        return sum(one.download_bytes for one in self._first())
-
-    def _first(self) -> list[Estimate]:
-        """The cost of the first step of each name."""
-        found: dict[str, Estimate] = {}
-        for step, one in self.steps():
-            found.setdefault(step.name, one)
-        return list(found.values())
 
 
 def check_names(names: Iterable[str]) -> frozenset[str]:
@@ -80,7 +60,7 @@ def check_names(names: Iterable[str]) -> frozenset[str]:
     unknown = sorted(left_out - set(NAMES))
     if unknown:
         raise WrongParameter(f"there is no part {unknown[0]!r}; the parts are {', '.join(NAMES)}")
-    if left_out >= {PUBLISHED, TRAINING, ENCODER}:
+    if left_out >= {TRAINING, ENCODER}:
         raise WrongParameter("all sources of embeddings are left out; leave fewer parts out")
     return left_out
 
@@ -117,11 +97,6 @@ def make_plan(
         parts.append(training)
     if ENCODER not in left_out:
         parts.append(Encoded(model_of(first), first, home, of_first, n_threads))
-    if PUBLISHED not in left_out:
-        found, reason = published_parts(first, home)
-        parts += found
-        if not found:
-            left_out[PUBLISHED] = reason
     last: list[LastStep] = []
     if ENCODER in left_out:
         left_out.setdefault(PASSAGES, NEEDS_ENCODER)
@@ -133,11 +108,7 @@ def make_plan(
         left_out.setdefault(PASSAGES, "it would part words that translations have brought together")
     if PASSAGES not in left_out:
         last.insert(0, PassageMap(model_of(first), first, home, n_threads))
-    return PreparationPlan(
-        [(part, part.estimate(texts)) for part in parts],
-        left_out,
-        [(step, step.estimate(texts)) for step in last],
-    )
+    return PreparationPlan(parts, left_out, last)
 
 
 def _dictionaries(languages: list[str], left_out: dict[str, str]) -> tuple[str, ...]:

@@ -71,16 +71,11 @@ def prepare(
     left_out = dict(plan.left_out)
     notes: list[str] = []
     stores: list[_Store] = []
-    for part, _ in plan.parts:
-        if any(store.part.name == part.name for store in stores):
-            continue
+    for part in plan.parts:
         try:
             stores.append(_made(part, texts, notes, progress))
-            left_out.pop(part.name, None)
         except (SinkrankError, OSError) as error:
-            # Several downloads may fail for the same reason.
-            reasons = dict.fromkeys([*left_out.get(part.name, "").split("; "), str(error)])
-            left_out[part.name] = "; ".join(filter(None, reasons))
+            left_out[part.name] = str(error)
     if not stores:
         told = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise BadInput(f"no part could be made, so there are no embeddings ({told})")
@@ -111,7 +106,7 @@ def _finished(
     folder = texts.path.parent
     summary = _joined(stores, texts, folder / "joined", left_out, progress)
     has_encoder = any(store.part.name == ENCODER for store in stores)
-    for step, _ in plan.last:
+    for step in plan.last:
         if not has_encoder:
             left_out[step.name] = NEEDS_ENCODER
             continue
@@ -131,7 +126,6 @@ def _joined(
             return join(
                 [store.embeddings for store in stores],
                 output,
-                weights=[store.part.weight for store in stores],
                 collection=texts.collection.only({code for store in stores for code in store.embeddings.languages}),
                 max_others=MAX_OTHERS,
                 progress=progress,

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from ingest.embeddings import sentence_models
 from ingest.embeddings.document_units import Unusable
 from ingest.embeddings.preparing.other_languages import OtherLanguages
 from ingest.embeddings.preparing.parts import NAMES
 from ingest.embeddings.preparing.passages import PassageMap
 from ingest.embeddings.preparing.plan import make_plan
-from ingest.embeddings.preparing.published_part import published_parts
 from ingest.embeddings.preparing.run import _unknown_share
 from ingest.embeddings.preparing.texts import _used_languages
-from ingest.embeddings.sentence_models import E5, MINILM, encoding_speed
-from ingest.embeddings.word_encoder import Encoder
-from ingest.fetching.packages import archive_path
+from ingest.embeddings.sentence_models import E5, MINILM
 from reranker.base.errors import BadInput
 from reranker.text import segmentation
 from reranker.text.language_detection import detect_language
@@ -149,10 +144,10 @@ def test_all_other_languages_are_mapped_into_the_space_of_that_of_nine_tenths_of
     codes = [*["en"] * 18, "fr", "fi"]
     rows = [{"id": f"{n}{code}", "language": code, "text": "word"} for n, code in enumerate(codes)]
     plan = make_plan(read(tmp_path, rows), tmp_path, query_languages=["de", "en"])
-    parts = {part.name: part.description for part, _ in plan.parts}
+    parts = {part.name: part.description for part in plan.parts}
     assert parts["training"] == "train on your documents, language en"
     assert parts["encoder"] == "encode the words of the documents with all-MiniLM-L6-v2"
-    passage_map, others = (step for step, _ in plan.last)
+    passage_map, others = (step for step in plan.last)
     assert isinstance(passage_map, PassageMap)
     assert (passage_map.model, passage_map.languages) == (MINILM, ["en"])
     assert isinstance(others, OtherLanguages)
@@ -168,10 +163,10 @@ def test_all_other_languages_are_mapped_into_the_space_of_that_of_nine_tenths_of
 def test_if_no_language_has_nine_tenths_of_the_documents_all_share_a_space(tmp_path: Path) -> None:
     rows = [{"id": f"{n}{code}", "language": code, "text": "word"} for n, code in enumerate(["en", "en", "fr", "fi"])]
     plan = make_plan(read(tmp_path, rows), tmp_path)
-    encoder = next(part for part, _ in plan.parts if part.name == "encoder")
+    encoder = next(part for part in plan.parts if part.name == "encoder")
     # FreeDict has fi-fr too; fr-fi as well.
     assert sorted(encoder.dictionaries) == ["en-fi", "en-fr", "fi-en", "fr-en"]  # type: ignore[attr-defined]
-    ((passage_map, _),) = plan.last
+    (passage_map,) = plan.last
     assert isinstance(passage_map, PassageMap)
     assert (passage_map.model, passage_map.languages) == (E5, ["en", "fr", "fi"])
     # No groups, so there is nothing to train on but with dictionaries.
@@ -184,7 +179,7 @@ def test_if_no_language_has_nine_tenths_of_the_documents_all_share_a_space(tmp_p
 def test_languages_of_groups_share_a_space_with_their_dictionaries(tmp_path: Path) -> None:
     rows = [{"id": f"{n}{code}", "group": str(n), "language": code, "text": "word"} for n in range(3) for code in FIRST]
     plan = make_plan(read(tmp_path, rows), tmp_path)
-    encoder = next(part for part, _ in plan.parts if part.name == "encoder")
+    encoder = next(part for part in plan.parts if part.name == "encoder")
     assert encoder.description.endswith("multilingual-e5-small, with the dictionaries en-fr, fr-en")
     # A map to the encoder's passages would part what training on translations has brought together.
     assert plan.last == []
@@ -194,39 +189,14 @@ def test_languages_of_groups_share_a_space_with_their_dictionaries(tmp_path: Pat
 FIRST = ("en", "fr")
 
 
-def test_the_plan_goes_by_the_measured_speed_of_an_encoder_that_is_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert encoding_speed(E5, tmp_path, 2) == 2  # it is not fetched: the figures are those of one core
-    (tmp_path / "there").mkdir()
-    archive_path(E5.package, tmp_path / "there").touch()
-    fake = Encoder("fake", 2, lambda words: np.ones((len(words), 2), np.float32))
-    monkeypatch.setattr(sentence_models, "open_encoder", lambda *arguments: fake)
-    clock = iter([10.0, 12.0])
-    # 104 words take 2 seconds: 52 a second, where E5's figure is 1,000.
-    assert encoding_speed(E5, tmp_path / "there", 2, lambda: next(clock)) == pytest.approx(0.052)
-
-
 def test_passages_need_the_encoder(tmp_path: Path) -> None:
     english = read(tmp_path, [{"id": str(n), "text": "cat dog", "language": "en"} for n in range(3)])
     plan = make_plan(english, tmp_path)
-    assert [step.name for step, _ in plan.last] == ["passages"]
+    assert [step.name for step in plan.last] == ["passages"]
     for left_out in ("encoder", "passages"):
         without = make_plan(english, tmp_path, without={left_out})
         assert without.last == []
         assert "passages" in without.left_out
-
-
-def test_large_published_vectors_are_taken_when_they_are_there(tmp_path: Path) -> None:
-    parts, reason = published_parts(["en", "fr"], tmp_path)
-    assert parts == []
-    assert "sinkrank embeddings fetch fasttext-aligned --lang en,fr" in reason
-    (tmp_path / "vectors").mkdir()
-    for code in ("en", "fr"):
-        (tmp_path / "vectors" / f"wiki.{code}.align.vec").touch()
-    (part,), _ = published_parts(["en", "fr"], tmp_path)
-    assert "fasttext-aligned" in part.description
-    assert part.estimate(read(tmp_path, ROWS)).download_bytes == 0
 
 
 def test_the_share_of_unknown_words_counts_a_word_once_a_document(tmp_path: Path) -> None:

@@ -38,21 +38,19 @@ def cosines(embeddings, *terms):
     return rows @ rows.T
 
 
-def joined(stores, output, weights=None):
+def joined(stores, output):
     """All terms of the stores, joined without a collection's words."""
-    return join(
-        stores, output, weights=weights or [1.0] * len(stores), collection=WordFrequencies({}, {}), max_others=100
-    )
+    return join(stores, output, collection=WordFrequencies({}, {}), max_others=100)
 
 
-def test_a_joined_cosine_is_the_mean_of_both_by_the_squares_of_the_weights(tmp_path):
+def test_a_joined_cosine_is_the_mean_of_both(tmp_path):
     # In two of five dimensions each, so that five hold both stores whole.
     flat = [np.random.default_rng(seed).standard_normal((8, DIM)) * [1, 1, 0, 0, 0] for seed in (4, 5)]
     terms = [("en", f"w{chr(97 + place)}") for place in range(8)]
     first, second = (store(tmp_path / str(n), dict(zip(terms, rows, strict=True))) for n, rows in enumerate(flat))
-    joined([first, second], tmp_path / "out", weights=[1.0, 0.5])
+    joined([first, second], tmp_path / "out")
     found = Embeddings.open(tmp_path / "out")
-    expected = (cosines(first, *terms) + 0.25 * cosines(second, *terms)) / 1.25
+    expected = (cosines(first, *terms) + cosines(second, *terms)) / 2
     assert cosines(found, *terms) == pytest.approx(expected, abs=1e-5)
 
 
@@ -112,7 +110,7 @@ def test_joining_for_a_collection_keeps_its_words_and_some_others(tmp_path):
     first = store(tmp_path / "a", dict(list(rows.items())[:6]) | random_rows("fr", 3, seed=1))
     second = store(tmp_path / "b", dict(list(rows.items())[2:]))
     counts = WordFrequencies({"en": Counter({"wh": 5, "wc": 9, "unseen": 30})}, {"en": 40, "de": 2})
-    summary = join([first, second], tmp_path / "out", weights=[1.0, 1.0], collection=counts, max_others=2)
+    summary = join([first, second], tmp_path / "out", collection=counts, max_others=2)
     found = Embeddings.open(tmp_path / "out")
     # The collection's, the most frequent first; then the first two others of each language.
     assert [found.term(n)[1] for n in range(4)] == ["wc", "wh", "wa", "wb"]

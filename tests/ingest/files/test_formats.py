@@ -13,7 +13,6 @@ from random import Random
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import zstandard
 
 from ingest.documents import Layout, read_records
 from ingest.files import open_sources, read_rows
@@ -22,7 +21,7 @@ from reranker.text.documents import Document
 from tests.ingest.records import ENGLISH, documents, read
 from tests.ingest.runs import write_rows
 
-PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "zst": zstandard.compress}
+PACKERS = {"gz": gzip.compress, "bz2": bz2.compress}
 
 
 @pytest.mark.parametrize(("suffix", "pack"), PACKERS.items())
@@ -60,6 +59,31 @@ def test_parquet_rows_become_documents_with_typed_metadata(tmp_path: Path) -> No
     assert documents(read(tmp_path / "in.parquet")) == [
         Document("a", "one", "en", "T", metadata={"year": 1999, "day": "2020-01-02", "tags": ["x", "y"]}),
         Document("b", "two", "en", metadata={"tags": []}),
+    ]
+
+
+def test_a_parquet_row_that_is_too_long_is_rejected(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": ["1", "2", "3"], "text": ["a", "b" * 2**24, "c"]}), tmp_path / "in.parquet")
+    first, second, third = read(tmp_path / "in.parquet")
+    assert (first.doc_id, second.doc_id, third.doc_id) == ("1", None, "3")
+    assert (second.row.line, second.reason) == (2, "the row is longer than 16,777,216 bytes; split it")
+
+
+def test_parquet_values_of_all_types_are_read_as_they_were_written(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "tags": [["a", None], None],
+            "more": [{"x": "q"}, None],
+            "map": pa.array([None, [("k", "v")]], pa.map_(pa.string(), pa.string())),
+            "kind": pa.array(["a", "b"]).dictionary_encode(),
+        }
+    )
+    pq.write_table(table, tmp_path / "in.parquet")
+    with open_sources([str(tmp_path / "in.parquet")]) as (source,):
+        found = [json.loads(row.raw) for row in read_rows(source)]
+    assert found == [
+        {"tags": ["a", None], "more": {"x": "q"}, "map": None, "kind": "a"},
+        {"tags": None, "more": None, "map": [["k", "v"]], "kind": "b"},  # JSON has no tuples
     ]
 
 
