@@ -157,7 +157,7 @@ def test_all_other_languages_are_mapped_into_the_space_of_that_of_nine_tenths_of
     without = make_plan(read(tmp_path, rows), tmp_path, without={"encoder"})
     assert without.last == []
     assert "languages" in without.left_out
-    assert set(plan.left_out) | {step.name for step, _ in plan.steps()} | {"dictionaries"} == {*NAMES, "languages"}
+    assert set(plan.left_out) | {step.name for step in plan.steps()} | {"dictionaries"} == {*NAMES, "languages"}
 
 
 def test_if_no_language_has_nine_tenths_of_the_documents_all_share_a_space(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_if_no_language_has_nine_tenths_of_the_documents_all_share_a_space(tmp_p
     # No groups, so there is nothing to train on but with dictionaries.
     assert "training" in plan.left_out
     without = make_plan(read(tmp_path, rows), tmp_path, without={"encoder"})
-    training = next(part for part, _ in without.parts if part.name == "training")
+    training = next(part for part in without.parts if part.name == "training")
     assert len(training.dictionaries) == 4  # type: ignore[attr-defined]
 
 
