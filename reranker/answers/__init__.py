@@ -19,7 +19,7 @@ from reranker.answers.explanation import (
 )
 from reranker.answers.matches import Match, MatchedText, MatchesAnswer
 from reranker.answers.operations import Alive, Check, Readiness
-from reranker.answers.page import ExampleQuery, ExamplesAnswer, UnpreparedAnswer
+from reranker.answers.page import ExampleQuery, ExamplesAnswer
 from reranker.answers.rerank import ApiVersion, RankedText, RerankAnswer, RerankMeta, RerankResult, Usage
 from reranker.answers.search import Hit, ScoreParts, SearchAnswer
 from reranker.answers.sources import (
@@ -72,7 +72,6 @@ __all__ = [
     "TextsError",
     "TrafficAnswer",
     "TranslatedWord",
-    "UnpreparedAnswer",
     "Usage",
     "WordPair",
     "WordTranslation",

@@ -23,15 +23,3 @@ class ExamplesAnswer(Answer):
     """Queries to try on an index, those for which the orders differ most first."""
 
     examples: list[ExampleQuery]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class UnpreparedAnswer(Answer):
-    """Whether a query is in a language that the embeddings lack, and what to do about it."""
-
-    language: str
-    """The language of the query, if the embeddings lack it; else empty."""
-    prepared: list[str]
-    """The languages of the embeddings."""
-    command: str
-    """Makes the embeddings anew, with the language; empty where `language` is."""

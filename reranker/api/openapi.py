@@ -28,7 +28,6 @@ from reranker.answers import (
     SearchAnswer,
     TextsError,
     TrafficAnswer,
-    UnpreparedAnswer,
 )
 from reranker.service.errors import PROBLEM_TYPE
 from reranker.service.requests import (
@@ -38,7 +37,6 @@ from reranker.service.requests import (
     RerankBody,
     SearchBody,
     TextsBody,
-    UnpreparedBody,
 )
 
 # 3.1.0 rather than .1: the tools that read descriptions know it best.
@@ -107,8 +105,6 @@ ROUTES = (
     _Route("get", "/-/ui", "A page to try it on", "page", content_type="text/html"),
     _Route("get", "/-/ui/examples", "Queries to try on the index of the parameter `index`", "page",
            answer=ExamplesAnswer, errors=(Problem,), statuses=(503,)),
-    _Route("post", "/-/ui/unprepared", "Is a query in a language that the embeddings lack?", "page", (UnpreparedBody,),
-           UnpreparedAnswer, errors=(Problem,), statuses=(400, 413, 503)),
 )  # fmt: skip
 
 

@@ -12,14 +12,13 @@ from functools import partial
 
 from flask import Blueprint, Response, render_template, request, send_from_directory
 
-from reranker.answers import ExampleQuery, ExamplesAnswer, TrafficAnswer, UnpreparedAnswer
+from reranker.answers import ExampleQuery, ExamplesAnswer, TrafficAnswer
 from reranker.api.search_routes import search_request
 from reranker.base.errors import BadInput, SinkrankError
 from reranker.search.first_stage import FIRST_STAGES
 from reranker.service.errors import json_response
 from reranker.service.examples import PAGE_SIZE, Example
-from reranker.service.missing_embeddings import prepare_command, unprepared_language
-from reranker.service.requests import SearchBody, UnpreparedBody, parse, read_object
+from reranker.service.requests import SearchBody, parse
 from reranker.service.rights import has_credentials
 from reranker.service.service import Service, current_service
 from reranker.traffic.file import TrafficFile
@@ -83,21 +82,6 @@ def examples() -> Response:
         return json_response(ExamplesAnswer([]))
     found = service.examples.of_index(index, partial(_first_page, service, index))
     return json_response(ExamplesAnswer([ExampleQuery(each.query, each.language, each.target) for each in found]))
-
-
-@blueprint.post("/-/ui/unprepared")
-def unprepared() -> Response:
-    """Whether a query that found nothing is in a language that the embeddings lack, and the command that adds it."""
-    service = current_service()
-    body = parse(UnpreparedBody, read_object())
-    prepared = service.embeddings.languages
-    has_known_word = len(service.reranker.query_with_unknown_words(body.query).weighted) > 0
-    language = unprepared_language(body.query, has_known_word, prepared)
-    settings = service.settings.model_copy(update={"index": body.index or service.settings.index})
-    # Those of the documents may be named too; with one language they are in that.
-    others = prepared if len(prepared) > 1 else ()
-    command = prepare_command(settings, query_languages=[*others, language]) if language else ""
-    return json_response(UnpreparedAnswer(language, list(prepared), command))
 
 
 @blueprint.get("/-/static/<path:name>")

@@ -133,17 +133,6 @@ class ClicksBody(BaseModel):
     """In any order; a second click on the same hit of a search counts no more."""
 
 
-class UnpreparedBody(BaseModel):
-    """The body of `POST /-/ui/unprepared`: a query that found nothing."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
-
-    query: QueryText
-    """The text that was searched for."""
-    index: Name | None = None
-    """The index that was searched."""
-
-
 class RerankOptions(_Ranked):
     """The keys of the rerank routes that others have defined. Their clients also send other keys, which are ignored."""
 

@@ -64,7 +64,7 @@ async function search({ page = 1, hit = null } = {}) {
   } catch (error) {
     if (error.name === "AbortError") return;
     at("results").hidden = true;
-    advise(error.status === UNKNOWN_WORDS ? state : null, mine.signal);
+    advise(error.status === UNKNOWN_WORDS ? state : null);
     say(error.message, true);
   } finally {
     if (running === mine) at("results").removeAttribute("aria-busy");
@@ -84,7 +84,7 @@ function show() {
   at("share-note").hidden = !answer.isReranked || form.elements.share.disabled || isEmpty || answer.hits.some((hit) => hit.score_parts);
   at("before").start = at("after").start = (page - 1) * PAGE_SIZE + 1;
   at("results").hidden = isEmpty;
-  advise(isEmpty ? state : null, shown.signal);
+  advise(isEmpty ? state : null);
   at("why-not").hidden = !answer.isReranked;
   at("pages").hidden = answer.hits.length <= PAGE_SIZE;
   at("previous").disabled = page === 1;
@@ -112,7 +112,7 @@ function inSeveralLanguages(hits) {
 }
 
 // What to try where nothing is found.
-async function advise(state, signal) {
+function advise(state) {
   at("advice").hidden = state === null;
   if (state === null) return;
   const advice = ["Try fewer or other words, and check their spelling."];
@@ -121,16 +121,8 @@ async function advise(state, signal) {
   if (!choice.isOurs) {
     advice.push("Are the documents in another language than your query? Choose that language (Options: Documents in).");
   } else if (state.first_stage === "bm25") advice.push("Find documents by meaning too (Options: Expert settings, First stage: hybrid).");
+  if (!state.language) advice.push("Is the query in a language that the embeddings lack? Add it with sinkrank embeddings prepare … --queries-in CODE --replace.");
   at("advice").replaceChildren(...advice.map((text) => element("li", text)));
-  if (state.language) return;
-  const found = await post("/-/ui/unprepared", { query: state.query, ...(state.index && { index: state.index }) }, signal).catch(() => null);
-  if (found?.command) at("advice").prepend(unpreparedAdvice(found));
-}
-
-function unpreparedAdvice({ language, prepared, command }) {
-  const made = element("li", `The query seems to be in ${languageName(language)}, and the embeddings know ${prepared.map(languageName).join(", ")}. Add the language, and start sinkrank serve again: `);
-  made.append(element("code", command));
-  return made;
 }
 
 // A document that is no hit is known by its id alone.
@@ -243,6 +235,7 @@ dialog.addEventListener("click", (event) => {
   if (event.target === dialog) dialog.close(); // its backdrop
 });
 dialog.addEventListener("close", () => {
+  if (dialog.open) return; // the event comes late: the next explanation is under way
   explaining?.abort();
   if (shown) address.writeAddress(shown.state, shown.page, null);
 });
