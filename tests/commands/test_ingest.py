@@ -17,7 +17,6 @@ from reranker.base.errors import NotFound
 from reranker.stores import open_store
 from tests.support.commands import DOCUMENTS, MakeForeign, Run, assert_one_line, write_rows
 from tests.support.engines.sources import Engine
-from tests.support.listening import closed_port
 from tests.support.tiny import TRANSLATION_COST
 
 
@@ -220,7 +219,6 @@ def test_languages_that_cannot_be_told_are_reported(home: Path, run: Run) -> Non
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["absent.jsonl"], "there is no file 'absent.jsonl'"),
         (["in.jsonl", "--embeddings", "nowhere"], "`sinkrank embeddings prepare in.jsonl --output nowhere`"),
         (["in.jsonl", "--rejects", "no/such/folder.jsonl"], "name another file with --rejects"),
         (["-", "-"], "can be read only once"),
@@ -244,14 +242,6 @@ def test_bad_input_is_one_line_and_exit_code_1(home: Path, run: Run, arguments: 
 def test_a_wrong_flag_is_one_line_and_exit_code_2(home: Path, run: Run, arguments: list[str], message: str) -> None:
     write_rows(home / "in.jsonl", DOCUMENTS)
     assert_one_line(run("ingest", *arguments, exits=2), message)
-
-
-def test_a_node_that_is_down_is_told_before_anything_is_written(home: Path, run: Run) -> None:
-    write_rows(home / "in.jsonl", DOCUMENTS)
-    result = run(
-        "ingest", "in.jsonl", "--store", f"opensearch://127.0.0.1:{closed_port()}", "--index", "pages", exits=1
-    )
-    assert "start the engine" in result.stderr
 
 
 @pytest.fixture

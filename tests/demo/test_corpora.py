@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -307,27 +306,6 @@ def test_missing_package_lists_are_explained_when_we_may_not(tmp_path: Path) -> 
     with pytest.raises(CorpusUnavailable, match=r"Unable to locate package.*run `sudo apt-get update`"):
         fetch(tmp_path, languages=("fr",), run=archive, is_root=False)
     assert archive.commands == ["apt-get download"]
-
-
-@pytest.mark.parametrize("tool", ["apt-get", "dpkg-deb"])
-def test_without_debians_tools_the_error_says_what_to_do_instead(
-    tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "bin").mkdir()
-    monkeypatch.setenv("PATH", os.fspath(tmp_path / "bin"))
-    if tool == "dpkg-deb":
-        (tmp_path / "libreoffice-help-fr_1_all.deb").touch()
-    with pytest.raises(CorpusUnavailable) as caught:
-        fetch(tmp_path, languages=("fr",))
-    message = str(caught.value)
-    assert f"there is no {tool} on this machine" in message
-    for way_out in (
-        "Debian or Ubuntu",
-        "libreoffice-help-fr_*.deb, libreoffice-help-de_*.deb",
-        "small corpus",
-    ):
-        assert way_out in message
-    assert f"into {tmp_path}" in message
 
 
 def test_an_unknown_language_is_refused_with_the_known_ones(tmp_path: Path) -> None:

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from sinkrank.demo.everyday import EVERYDAY_QUERIES, Comparison, compare, first_answer
-
-
-def test_there_are_fifty_of_two_to_four_words_each_with_a_page() -> None:
-    assert len(EVERYDAY_QUERIES) == 50
-    assert {len(query.split()) for query in EVERYDAY_QUERIES} <= {2, 3, 4}
-    assert all(EVERYDAY_QUERIES.values())
+from sinkrank.demo.everyday import Comparison, compare, first_answer
 
 
 def test_a_page_that_is_not_found_stands_below_every_other() -> None:

@@ -16,8 +16,6 @@ from hatchling.builders.wheel import WheelBuilder
 from reranker.native.compiling import machine_compiler
 from wheels.contents import LIBRARY, check, content_faults
 from wheels.platforms import PLATFORMS, Platform
-from wheels.release import find_python
-from wheels.trials import readme_example
 
 ROOT = Path(__file__).resolve().parents[2]
 GLIBC, ARM64, MUSL, _, MACOS, _, WINDOWS = PLATFORMS
@@ -100,17 +98,6 @@ def test_a_source_distribution_has_what_the_wheel_is_built_of() -> None:
     assert not {name.partition("/")[0] for name in source} & {"tests", "papers", "benchmarks", "campaign", "docs"}
 
 
-def test_a_release_takes_the_first_interpreter_that_runs(tmp_path: Path) -> None:
-    for name, content in (("shims", "exit 127"), ("versions", "exit 0"), ("later", "exit 0")):
-        python = tmp_path / name / "python3.13"
-        python.parent.mkdir()
-        python.write_text(f"#!/bin/sh\n{content}\n")
-        python.chmod(0o755)
-    folders = [tmp_path / "missing", tmp_path / "shims", tmp_path / "versions", tmp_path / "later"]
-    assert find_python("3.13", folders) == tmp_path / "versions" / "python3.13"
-    assert find_python("3.11", folders) is None
-
-
 @needs_compiler
 @pytest.mark.slow
 def test_a_library_that_cannot_be_compiled_leaves_no_wheel(tmp_path: Path) -> None:
@@ -120,9 +107,3 @@ def test_a_library_that_cannot_be_compiled_leaves_no_wheel(tmp_path: Path) -> No
         build_in_child(sys.executable, root)
     assert "answer.c:1" in raised.value.stderr
     assert not list(root.rglob("*.whl"))
-
-
-def test_the_example_of_the_readme_is_a_program() -> None:
-    compile(readme_example(), "README.md", "exec")
-    assert readme_example().startswith("from sinkrank import ")
-    assert "print(" in readme_example()
