@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -72,14 +72,15 @@ class _Hits:
 
     Attributes:
         keys: what their documents are cached by.
-        are_ours: whether all are of indices that Sinkrank made.
+        ours: the names of those of their indices that Sinkrank made; `are_ours`: whether all are of such.
         is_partial: whether their `_source` may lack what is to be read.
     """
 
     search: Search
     hits: Sequence[Hit]
     keys: Sequence[DocumentKey | None]
-    are_ours: bool = False
+    ours: Collection[str]
+    are_ours: bool
     is_partial: bool = False
 
     def lacking(self, bags: Sequence[object | None]) -> _Hits:
@@ -136,7 +137,11 @@ class HitTexts:
         return is_of_one_shard(window.answer.raw.parsed) if kind == SEQUENCE_NUMBERS else self._are_ours(window)
 
     def _are_ours(self, window: Window) -> bool:
-        return all(map(self._is_ours, {str(hit.get("_index")) for hit in window.hits}))
+        return all(map(self._is_ours, window.index_names))
+
+    def _hits(self, window: Window, keys: Sequence[DocumentKey | None], is_partial: bool = False) -> _Hits:
+        ours = list(filter(self._is_ours, window.index_names))
+        return _Hits(window.search, window.hits, keys, ours, len(ours) == len(window.index_names), is_partial)
 
     def _of_stored(self, windows: Sequence[Window], calls: EngineCalls, look_up: LookUp) -> list[WindowBags | None]:
         """By the doc values of each hit."""
@@ -151,7 +156,7 @@ class HitTexts:
         keys = [_document_keys(window, calls) for window in windows]
         cached = list(map(self._cached.get, keys))
         lacking = [
-            _Hits(window.search, window.hits, own_keys, self._are_ours(window)).lacking(own)
+            self._hits(window, own_keys).lacking(own)
             for window, own_keys, own in zip(windows, keys, cached, strict=True)
         ]
         fetched = _fetched(lacking, look_up)
@@ -171,12 +176,7 @@ class HitTexts:
     def _of_whole(self, windows: Sequence[Window], calls: EngineCalls, look_up: LookUp) -> list[WindowBags | None]:
         """From the `_source` of each hit."""
         hits = [
-            _Hits(
-                window.search,
-                window.hits,
-                _document_keys(window, calls),
-                is_partial=window.search.source_filter.is_partial,
-            )
+            self._hits(window, _document_keys(window, calls), window.search.source_filter.is_partial)
             for window in windows
         ]
         n_cached = [len(one.keys) - self._cached.get(one.keys).count(None) for one in hits]
@@ -203,9 +203,11 @@ class HitTexts:
 
     def _cache(self, keys: Sequence[DocumentKey | None], bags: Sequence[Bag | None], doc_ids: Sequence[str]) -> None:
         self._cached.put(
-            (key, (bag, doc_id))
-            for key, bag, doc_id in zip(keys, bags, doc_ids, strict=True)
-            if key is not None and bag is not None
+            [
+                (key, (bag, doc_id))
+                for key, bag, doc_id in zip(keys, bags, doc_ids, strict=True)
+                if key is not None and bag is not None
+            ]
         )
 
     def _from_cache(self, lacking: Sequence[_Hits], calls: EngineCalls, look_up: LookUp) -> list[list[Bag | None]]:
@@ -221,22 +223,21 @@ class HitTexts:
         search, key_names = read.search, _key_names(read.search.read_fields)
         has_text = not read.is_partial or search.source_filter.brings(search.read_fields)
         reads_all = not search.text_fields
-        is_ours = cache(self._is_ours)  # a window has one index or a few
-        found: list[Bag | None] = [None] * len(read.hits)
-        to_read: dict[int, Mapping[str, Any]] = {}
-        for place, hit in enumerate(read.hits):
-            source = hit.get("_source")
-            if not isinstance(source, dict):
-                continue
-            if is_ours(str(hit.get("_index"))):
+        sources = [hit.get("_source") for hit in read.hits]
+        found: list[Bag | None] = [None] * len(sources)
+        for place, (hit, source) in enumerate(zip(read.hits, sources, strict=True)) if read.ours else ():
+            if isinstance(source, dict) and str(hit.get("_index")) in read.ours:
                 found[place] = self.packed_bag(source, key_names, search.read_fields if has_text else ())
-            if found[place] is None and has_text:
-                to_read[place] = source
+        to_read = {
+            place: source
+            for place, (source, bag) in enumerate(zip(sources, found, strict=True))
+            if bag is None and has_text and isinstance(source, dict)
+        }
         bags = self.source_bags(list(to_read.values()), search.weighted_fields, reads_all and not read.is_partial)
         is_lacking = reads_all and read.is_partial and bool(search.weighted_fields)
         for place, bag in zip(to_read, bags, strict=True):
             # Without a known word the other strings have to be looked up.
-            found[place] = None if is_lacking and not len(bag[0]) else bag
+            found[place] = None if is_lacking and not len(bag[0].term_ids) else bag
         return found
 
     def _in_doc_values(self, window: Window) -> WindowBags | None:
@@ -273,7 +274,7 @@ class HitTexts:
         if ID_FIELD in source:
             keys = [key for name in key_names if isinstance(key := source.get(name), int)]
         else:  # without an id of ours the keys are not known to be ours either
-            keys = sorted(exact_keys(chain.from_iterable(field_texts(source, fields).values())))
+            keys = sorted(exact_keys(list(chain.from_iterable(field_texts(source, fields).values()))))
         return self._unpacked(packed, language, *keys)
 
     def _unpack(self, packed: str, language: str, *keys: int) -> Bag | None:
@@ -292,7 +293,7 @@ class HitTexts:
         lines, keys = texts_and_keys(sources, fields)
         bags = self._texts.read(lines, exact_keys=keys)
         if or_all:
-            empty = [place for place, (bag, _) in enumerate(bags) if not len(bag)]
+            empty = [place for place, (bag, _) in enumerate(bags) if not len(bag.term_ids)]
             others = [source_text(sources[place], ()) for place in empty]
             read = self._texts.read(others, exact_keys=[keys[place] for place in empty])
             for place, bag in zip(empty, read, strict=True):

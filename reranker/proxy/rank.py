@@ -129,10 +129,10 @@ class WindowRanker:
             return unranked("skipped", "beyond_window")
         if not hits:
             return unranked("skipped", "no_hits")
-        if not any(len(bag) for bag, _ in found.bags):
+        if not any(len(bag.term_ids) for bag, _ in found.bags):
             return unranked("fallback", NO_TEXT)
         key = exact_key(search.query.text)
-        weighed = self._indices.weighed(search, {str(hit.get("_index")) for hit in hits}, prepared)
+        weighed = self._indices.weighed(search, window.index_names, prepared)
         is_translated = window.translation is not None
         ranking = weighed.reranker.rerank_bags(
             weighed.query,

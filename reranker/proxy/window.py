@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from reranker.proxy.search import Outcome, Search, TranslatedQuery
@@ -24,7 +25,7 @@ class Misfit(Exception):
         self.was_misread = was_misread
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Window:
     """What the engine found for a search.
 
@@ -45,11 +46,16 @@ class Window:
         """Whether the engine's answer is an error: of a line of a multi-search."""
         return self.answer.hits is None
 
-    @property
+    @cached_property
     def hits(self) -> Sequence[dict[str, Any]]:
         """Those that are to be re-ranked, in the engine's order."""
         page = self.search.page
         return () if page.is_behind else self.answer.found[: page.window]
+
+    @cached_property
+    def index_names(self) -> frozenset[str]:
+        """Of the indices of these hits."""
+        return frozenset(str(hit.get("_index")) for hit in self.hits)
 
     @property
     def is_empty(self) -> bool:

@@ -69,6 +69,8 @@ class CandidateCache:
             for place, (one, (_, language)) in enumerate(zip(cached, candidates, strict=True))
             if one is None or one.by is not self._by or one.language != language
         ]
+        if 2 * len(missing) > len(cached):
+            missing = list(range(len(cached)))  # to compute the rest again takes less than to lay all end to end
         if missing:
             new = [candidates[place] for place in missing]
             bags, means = self._weigh(new, query, n_threads)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import islice
 
 import regex
 
@@ -36,9 +35,9 @@ def _key(text: str) -> int | None:
     return int.from_bytes(blake2b(" ".join(words).encode(), digest_size=8).digest(), "big", signed=True)
 
 
-def exact_keys(texts: Iterable[str]) -> frozenset[int]:
+def exact_keys(texts: Sequence[str]) -> frozenset[int]:
     """The keys of the first twenty texts, where they have one."""
-    return _keys(tuple([text for text in islice(texts, _MAX_TEXTS) if len(text) <= _MAX_CHARS]))
+    return _keys(tuple([text for text in texts[:_MAX_TEXTS] if len(text) <= _MAX_CHARS]))
 
 
 @lru_cache(maxsize=_MAX_KEPT)
