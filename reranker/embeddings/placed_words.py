@@ -12,9 +12,6 @@ from reranker.native.text import ASKED, NONE
 from reranker.text.bags import unknown_hash
 from reranker.text.token_places import token_places
 
-WordPlace = tuple[int, int, int]
-"""The number of a word, and its start and end in the text, in characters."""
-
 _SURROGATES = "surrogatepass"  # half a pair comes in from JSON
 
 
@@ -29,19 +26,22 @@ class PlacedWords:
         term_ids: (n_words,) int32, the term whose embedding each word takes; -1 where there is none, or several.
         groups: by word, the terms of those that take several, such as compounds.
         hashes: (n_words,) uint32, `unknown_hash` of each.
+        tokens: (n_tokens,) int32, the words of all texts in reading order.
+        offsets: (n_texts + 1,) int64, where the tokens of each text begin, and where the last one ends.
     """
 
     def __init__(self, texts: Sequence[str], languages: Sequence[str], most_words: int, embeddings: Embeddings) -> None:
         self._texts = texts
         self._read = read = embeddings.reader.read(texts, languages, embeddings.asked, most_words, with_places=True)
-        self._offsets = read.offsets.tolist()
         self._others: list[str] = []  # of the texts that Python reads; they come behind the words of the others
-        self._of_others: dict[int, list[WordPlace]] = {}
         terms = read.words["term"]
         own = dict(zip(np.flatnonzero(terms <= ASKED).tolist(), map(int, terms[terms <= ASKED]), strict=True))
         groups = {word: read.groups[ASKED - term] for word, term in own.items()}
         self.term_ids: NDArray[np.int32] = np.maximum(terms, NONE)
         self.hashes: NDArray[np.uint32] = read.words["hash"]
+        self.offsets: NDArray[np.int64] = read.offsets
+        self.tokens: NDArray[np.int32] = read.tokens[: self.offsets[-1]]
+        self._places = read.places
         if not all(read.is_covered):
             groups |= self._read_others(languages, most_words, embeddings)
         for word, group in groups.items():
@@ -54,13 +54,15 @@ class PlacedWords:
         """Reads the texts that C does not cover. Returns the terms of their words."""
         first = len(self.term_ids)
         numbers: dict[tuple[str, str], int] = {}
-        for place, (text, language) in enumerate(zip(self._texts, languages, strict=True)):
-            if not self._read.is_covered[place]:
+        tokens, places = np.split(self.tokens, self.offsets[1:-1]), np.split(self._places, self.offsets[1:])
+        for number, (text, language) in enumerate(zip(self._texts, languages, strict=True)):
+            if not self._read.is_covered[number]:
                 found = token_places(text, language, most_words)
-                self._of_others[place] = [
-                    (numbers.setdefault((language, token), first + len(numbers)), start, end)
-                    for token, start, end in found
-                ]
+                of_text = [numbers.setdefault((language, token), first + len(numbers)) for token, _, _ in found]
+                tokens[number] = np.array(of_text, np.int32)
+                places[number] = np.array([place for _, *place in found], np.int32).reshape(-1, 2)
+        self.tokens, self._places = np.concatenate(tokens), np.concatenate(places)
+        self.offsets = np.cumsum([0, *map(len, tokens)])
         self._others = [token for _, token in numbers]
         self.term_ids = np.concatenate([self.term_ids, np.full(len(numbers), NONE, np.int32)])
         hashes = np.fromiter(map(unknown_hash, self._others), np.uint32, len(numbers))
@@ -88,33 +90,25 @@ class PlacedWords:
         found = read[np.isin(first, [int.from_bytes(each, "big") for each in beginnings])]
         return [*found.tolist(), *lacking[len(read) :].tolist()]
 
-    def places(self, is_wanted: NDArray[np.bool_]) -> list[list[WordPlace]]:
-        """The places of some words in each text, in reading order.
+    def places(self, text: int, tokens: NDArray[np.int64]) -> list[tuple[int, int]]:
+        """Start and end of some tokens of a text, in characters.
 
         Args:
-            is_wanted: (n_words,) which words.
+            tokens: their places in `tokens`, ascending.
         """
-        tokens = self._read.tokens[: self._offsets[-1]]
-        wanted = np.flatnonzero(is_wanted[tokens])
-        found = list(zip(tokens[wanted].tolist(), *self._read.places[wanted].T.tolist(), strict=True))
-        ends = np.searchsorted(wanted, self._read.offsets).tolist()
-        return [
-            [place for place in self._of_others[number] if is_wanted[place[0]]]
-            if number in self._of_others
-            else _in_characters(text, found[ends[number] : ends[number + 1]])
-            for number, text in enumerate(self._texts)
-        ]
+        places: list[tuple[int, int]] = [(start, end) for start, end in self._places[tokens].tolist()]
+        return _in_characters(self._texts[text], places) if self._read.is_covered[text] else places
 
 
-def _in_characters(text: str, places: list[WordPlace]) -> list[WordPlace]:
+def _in_characters(text: str, places: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Places that were counted in bytes of UTF-8."""
     if text.isascii() or not places:
         return places
     encoded = text.encode("utf-8", _SURROGATES)
-    found: list[WordPlace] = []
+    found: list[tuple[int, int]] = []
     n_bytes = n_characters = 0
-    for word, start, end in places:
+    for start, end in places:
         first = n_characters + len(encoded[n_bytes:start].decode("utf-8", _SURROGATES))
         n_bytes, n_characters = end, first + len(encoded[start:end].decode("utf-8", _SURROGATES))
-        found.append((word, first, n_characters))
+        found.append((first, n_characters))
     return found

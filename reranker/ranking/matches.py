@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from operator import itemgetter
+import ctypes
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 from reranker.answers import Match
 from reranker.embeddings import Embeddings
 from reranker.embeddings.placed_words import PlacedWords
+from reranker.native.library import address
+from reranker.native.text import ChoiceStruct, mark_tokens
 from reranker.ranking.query import Query
 from reranker.text.bags import WeightedBag, unknown_hash
 from reranker.text.normalization import as_written
@@ -22,7 +25,6 @@ from reranker.transport.cost_table import cost_table
 _LEAST_LIKENESS = 0.45
 # Of the nearest word's likeness: what lies farther off is left out beside it.
 _SHARE_OF_NEAREST = 0.85
-_WORDS_A_QUERY_WORD = 3
 
 
 class Mark(NamedTuple):
@@ -74,25 +76,60 @@ class QueryWords:
         texts = [text for document in documents for text in document]
         of_texts = [language for document, language in zip(documents, languages, strict=True) for _ in document]
         words = PlacedWords(texts, of_texts, most_words, self._embeddings)
-        cosines, is_same, has_same_stem = self._cosines(words), self._same_words(words), self._same_stems(words)
-        is_near = cosines >= _LEAST_LIKENESS
-        is_candidate: NDArray[np.bool_] = np.any(is_near | is_same | has_same_stem, axis=1)
-        near, same, same_stem = _by_word(is_near, cosines), _by_word(is_same), _by_word(has_same_stem)
-        places = iter(words.places(is_candidate))
-        found = []
-        for document, language in zip(documents, languages, strict=True):
-            of_document = [next(places) for _ in document]
-            distinct = dict.fromkeys(word for own in of_document for word, _, _ in own)
-            of_same = (same, same_stem) if language == self._language else (same,)
-            chosen = _chosen(distinct, near, of_same)
-            found.append([self._marked(own, chosen, words) for own in of_document])
-        return found
+        ends = np.cumsum([0, *map(len, documents)])
+        is_own = [language == self._language for language in languages]
+        tokens, query_words, likenesses = self._marked(words, words.offsets[ends], np.array(is_own, np.uint8))
+        firsts = np.searchsorted(tokens, words.offsets).tolist()
+        of_words = list(zip(words.tokens[tokens].tolist(), query_words.tolist(), likenesses.tolist(), strict=True))
+        written = {word: words.text(word) for word, _, _ in of_words}
+        found = iter(
+            [
+                Mark(start, end, written[word], self._words[query_word], likeness)
+                for (start, end), (word, query_word, likeness) in zip(
+                    words.places(text, tokens[first:last]), of_words[first:last], strict=True
+                )
+            ]
+            for text, (first, last) in enumerate(pairwise(firsts))
+        )
+        return [[next(found) for _ in document] for document in documents]
 
     def _marked(
-        self, places: Sequence[tuple[int, int, int]], chosen: Mapping[int, tuple[int, float]], words: PlacedWords
-    ) -> list[Mark]:
-        known = {word: (words.text(word), self._words[place], likeness) for word, (place, likeness) in chosen.items()}
-        return [Mark(start, end, *known[word]) for word, start, end in places if word in known]
+        self, words: PlacedWords, offsets: NDArray[np.int64], is_own: NDArray[np.uint8]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+        """The tokens that get a mark, ascending, the query word of each, and how near it is.
+
+        Args:
+            offsets: (n_documents + 1,) where the tokens of each document begin, and where the last one ends.
+            is_own: (n_documents,) whether it is in the query's language.
+        """
+        same = np.full((2, len(words)), -1, np.int32)
+        if is_own.any():
+            _set_first(same[1], self._same_stems(words))
+        for kind in same:
+            _set_first(kind, words.hashes[:, np.newaxis] == self._hashes)
+        arrays = (
+            self._cosines(words),
+            np.full(len(words), -1, np.int32),
+            np.zeros(len(words), np.float32),
+            np.empty(len(self._words), np.float32),
+        )
+        cosines, *room = map(address, arrays)
+        choice = ChoiceStruct(cosines, len(self._words), _LEAST_LIKENESS, _SHARE_OF_NEAREST, *room)
+        tokens = np.empty(len(words.tokens), np.int64)
+        query_words, likenesses = np.empty(len(tokens), np.int32), np.empty(len(tokens), np.float32)
+        n = mark_tokens(
+            ctypes.byref(choice),
+            len(is_own),
+            address(offsets),
+            address(words.tokens),
+            address(is_own),
+            address(same),
+            len(words),
+            address(tokens),
+            address(query_words),
+            address(likenesses),
+        )
+        return tokens[:n], query_words[:n], likenesses[:n]
 
     def _cosines(self, words: PlacedWords) -> NDArray[np.float32]:
         """(n_words, n_query_words); 0 where one of the two has no embedding."""
@@ -110,11 +147,6 @@ class QueryWords:
         for word, group in words.groups.items():
             found[word, self._with_embedding] = cosines[first : first + len(group)].max(axis=0)
             first += len(group)
-        return found
-
-    def _same_words(self, words: PlacedWords) -> NDArray[np.bool_]:
-        """(n_words, n_query_words): which are spelled alike, in whatever language."""
-        found: NDArray[np.bool_] = words.hashes[:, np.newaxis] == self._hashes
         return found
 
     def _same_stems(self, words: PlacedWords) -> NDArray[np.bool_]:
@@ -147,42 +179,11 @@ def find_matches(query: Query, text: str, language: str, embeddings: Embeddings)
     ]
 
 
-_Likenesses = Mapping[int, Sequence[tuple[int, float]]]
-"""By word, the query words that it is like, and how much."""
-
-
-def _by_word(is_like: NDArray[np.bool_], cosines: NDArray[np.float32] | None = None) -> _Likenesses:
-    """Args: is_like, cosines: (n_words, n_query_words); without cosines words that are alike are the same."""
-    rows, columns = np.nonzero(is_like)
-    values = np.ones(len(rows)) if cosines is None else np.minimum(cosines[rows, columns], 1.0)
-    found: dict[int, list[tuple[int, float]]] = {}
-    for word, query_word, value in zip(rows.tolist(), columns.tolist(), values.tolist(), strict=True):
-        found.setdefault(word, []).append((query_word, value))
-    return found
-
-
-def _chosen(words: Iterable[int], near: _Likenesses, same: Iterable[_Likenesses]) -> dict[int, tuple[int, float]]:
-    """By matching word of a document: the query word that it is nearest to, and how near.
+def _set_first(found: NDArray[np.int32], is_alike: NDArray[np.bool_]) -> None:
+    """Sets the first query word that each word is like, where there is one.
 
     Args:
-        words: of the document, in reading order.
+        is_alike: (n_words, n_query_words).
     """
-    found: dict[int, tuple[int, float]] = {}
-    by_query_word: dict[int, list[tuple[float, int]]] = {}
-    for word in words:
-        for query_word, value in near.get(word, ()):
-            by_query_word.setdefault(query_word, []).append((value, word))
-        for likenesses in same:
-            for query_word, value in likenesses.get(word, ()):
-                _note(found, word, query_word, value)
-    for query_word, nearest in by_query_word.items():
-        nearest.sort(key=itemgetter(0), reverse=True)
-        for value, word in nearest[:_WORDS_A_QUERY_WORD]:
-            if value >= _SHARE_OF_NEAREST * nearest[0][0]:
-                _note(found, word, query_word, value)
-    return found
-
-
-def _note(found: dict[int, tuple[int, float]], word: int, query_word: int, likeness: float) -> None:
-    if likeness > found.get(word, (0, 0.0))[1]:
-        found[word] = query_word, likeness
+    words, query_words = np.nonzero(is_alike)
+    found[words[::-1]] = query_words[::-1]

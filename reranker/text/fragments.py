@@ -6,12 +6,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
-from operator import attrgetter
 from typing import NamedTuple
 
 # Ends a sentence: its sign with quotes and brackets behind it, and blanks; or a line end. It begins with a set of
 # characters, which `re` looks for three times as fast as for alternatives.
 _SENTENCE_END = re.compile(r"[.!?…。！？\n][.!?…。！？\"'»”’)\]」』）]*\s*(?:(?<=\s)|(?<=[。！？」』）]))")
+_LONG_SENTENCE_END = 16  # characters
 # As Lucene's SimpleHTMLEncoder escapes.
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;", "/": "&#x2F;"}
 _SPECIAL = re.compile("[" + "".join(_ESCAPES) + "]")
@@ -64,12 +64,12 @@ def best_fragments(
 
 def _cut(text: str, spans: Sequence[Span], size: int) -> Iterator[tuple[int, int, Sequence[Span]]]:
     """Start, end and spans of each fragment: sentences as far as they fit, or else words around a span."""
-    if not spans:
-        return
-    sentences = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
+    ends = [span.end for span in spans]
     done = behind = 0
     while done < len(spans):
         first = spans[done]
+        # A sentence that begins before these characters does not fit.
+        sentences = _sentences(text, max(behind, min(first.start, first.end - size - 1)), first.start + size)
         start = max(behind, sentences[bisect_right(sentences, first.start) - 1])
         if first.end - start > size:
             room = max(0, size - (first.end - first.start)) // 2
@@ -77,12 +77,23 @@ def _cut(text: str, spans: Sequence[Span], size: int) -> Iterator[tuple[int, int
         end = sentences[bisect_right(sentences, start + size) - 1]
         if end < first.end:
             end = _word_end(text, start + size, first.end)
-        last = bisect_right(spans, end, key=attrgetter("end"))
+        last = bisect_right(ends, end)
         if last < len(spans):
             end = min(end, spans[last].start)
-        blanks = len(text[start:end]) - len(text[start:end].lstrip())
-        yield start + blanks, start + len(text[start:end].rstrip()), spans[done:last]
+        fragment = text[start:end]
+        yield end - len(fragment.lstrip()), start + len(fragment.rstrip()), spans[done:last]
         done, behind = last, end
+
+
+def _sentences(text: str, first: int, last: int) -> list[int]:
+    """Where sentences begin behind one place and up to another: after the first place, and with the text's end."""
+    found = [first]
+    for match in _SENTENCE_END.finditer(text, max(0, first - _LONG_SENTENCE_END)):
+        if match.end() > last:
+            break
+        if match.end() > first:
+            found.append(match.end())
+    return [*found, len(text)] if len(text) <= last else found
 
 
 def _word_start(text: str, at: int, most: int) -> int:

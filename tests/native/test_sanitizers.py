@@ -33,6 +33,7 @@ OF_ALL_LEVELS = (
     "tests/embeddings/test_stem_keys.py",
     "tests/ingest/embeddings/test_sparse_rows.py",
     "tests/ranking/test_feedback.py",
+    "tests/ranking/test_matches.py",
     "tests/ranking/test_neighbours.py",
 )
 _TEXTS = "tests/embeddings/test_text_reader.py::test_"

@@ -1,10 +1,14 @@
 """Which words of a text are marked for a query; cosines of the tiny vocabulary: cat-chat 0.96, cat-dog 0.8,
 cat-chien 0.6, dog-chat 0.936."""
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reranker import Reranker
-from reranker.ranking.matches import find_matches
+from reranker.embeddings import Embeddings, EmbeddingsWriter
+from reranker.ranking.matches import QueryWords, find_matches
 from tests.support.tiny import tiny_embeddings
 
 
@@ -56,3 +60,56 @@ def test_a_word_without_an_embedding_is_found_by_its_letters_in_any_language(mat
 
 def test_places_count_characters_of_the_text_as_given(matches):
     assert matches("cat", "en", "🐈‍⬛ 😀 cat", "en") == [("cat", "cat", 1.0)]
+
+
+# Without a stemmer, so that words are alike only if they are spelled alike.
+WORDS = [f"{a}{b}" for a in "bdkm" for b in ("abu", "eko", "ulo")]
+
+
+@pytest.fixture(scope="module")
+def random_words(tmp_path_factory):
+    """Twelve words in two languages with random embeddings; those of the last four are those of the first four."""
+    path = tmp_path_factory.mktemp("random") / "embeddings"
+    vectors = np.random.default_rng(7).normal(size=(len(WORDS), 3)).astype(np.float32)
+    vectors[-4:] = vectors[:4]
+    with EmbeddingsWriter(path, dim=3, source="test") as writer:
+        for language in ("eo", "la"):
+            writer.append(language, WORDS, vectors)
+        writer.commit()
+    reranker = Reranker(Embeddings.open(path, unknown_words="skip"))
+    return reranker, vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+@given(
+    query=st.lists(st.sampled_from([*WORDS, "qqq"]), min_size=1, max_size=4, unique=True),
+    is_read_in_python=st.booleans(),
+    texts=st.lists(st.lists(st.sampled_from([*WORDS, "qqq", "xxx"]), max_size=12), min_size=1, max_size=3),
+)
+def test_marks_are_those_of_the_definition(random_words, query, is_read_in_python, texts):
+    """The same words, and for each query word the three nearest of the whole document, counted in plain Python."""
+    reranker, rows = random_words
+
+    def cosine(word, other):
+        known = word in WORDS and other in WORDS
+        return min(1.0, float(rows[WORDS.index(word)] @ rows[WORDS.index(other)])) if known else 0.0
+
+    document = list(dict.fromkeys(word for text in texts for word in text))
+    likenesses = {word: {word: 1.0} if word in query else {} for word in document}
+    for asked in query:
+        bound = max(0.45, 0.85 * max((cosine(word, asked) for word in document), default=0.0))
+        near = [word for word in document if cosine(word, asked) >= bound - 1e-6]
+        for word in sorted(near, key=lambda word: -round(cosine(word, asked), 5))[:3]:
+            likenesses[word][asked] = max(cosine(word, asked), likenesses[word].get(asked, 0.0))
+    expected = [[(word, max(likenesses[word].values())) for word in text if likenesses[word]] for text in texts]
+    given_texts = [" ".join([*text, "字"] if is_read_in_python else text) for text in texts]
+    read = reranker.query_with_unknown_words(" ".join(query), "eo")
+    other, found = QueryWords(read, reranker.embeddings).marks([["kulo"], given_texts], ["la", "la"])
+    assert len(other) == 1
+    marked = [
+        [(text[one.start : one.end], one.likeness) for one in marks]
+        for text, marks in zip(given_texts, found, strict=True)
+    ]
+    assert [[word for word, _ in text] for text in marked] == [[word for word, _ in text] for text in expected]
+    assert [one for text in marked for _, one in text] == pytest.approx(
+        [one for text in expected for _, one in text], abs=1e-5
+    )

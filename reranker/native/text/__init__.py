@@ -147,9 +147,24 @@ class BagsStruct(ctypes.Structure):
     )
 
 
+class ChoiceStruct(ctypes.Structure):
+    """As of `marks.c`."""
+
+    _fields_ = (
+        ("cosines", _Address),
+        ("n_query_words", _Integer),
+        ("least", ctypes.c_float),
+        ("share_of_nearest", ctypes.c_float),
+        ("query_words", _Address),
+        ("likenesses", _Address),
+        ("bounds", _Address),
+    )
+
+
 read_texts = declare("read_texts", "pppqppppp", "q")
 find_first_words = declare("find_first_words", "ppqpppppp")
 count_bags = declare("count_bags", "pqppqppqppp")
+mark_tokens = declare("mark_tokens", "pqppppqppp", "q")
 nearest_spelling = declare("nearest_spelling", "ppqqpq", "q")
 respelled_term = declare("respelled_term", "ppq", "q")
 split_word = declare("split_word", "ppqpqpp", "q")
