@@ -33,14 +33,13 @@ class InterleavedVotes(Answer):
     ties: Count
     """Searches with clicks that decide nothing."""
     low: float | None
-    """The 95 % interval (Wilson) of the share of wins among wins and losses begins here."""
+    """The 95 % interval (a confidence sequence) of the share of wins among wins and losses begins here."""
     high: float | None
     """And it ends here."""
     winner: Literal["ours", "engine"] | None
     """None where the interval holds one half."""
     n_searches_needed: Count | None
-    """How many searches, those so far among them, a test takes to find a difference as large as the one so far (5 %
-    two-sided, power 80 %); None where there is none."""
+    """How many searches, those so far among them, give a verdict if the share so far stays; None if it is one half."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

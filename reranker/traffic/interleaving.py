@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, sqrt
+from math import ceil, lgamma, log
 from random import Random
 from typing import Literal, NamedTuple
 
@@ -18,8 +18,8 @@ OURS: Team = "ours"
 ENGINE: Team = "engine"
 BOTH = "both"
 
-_NORMAL_95 = 1.959964  # two-sided
-_NORMAL_80 = 0.841621  # one-sided: the power of a test
+_LOG_5_PERCENT = log(0.05)
+_BISECTIONS = 50
 _SECONDS_ALIKE = 3600.0
 _ID_BYTES = 12
 
@@ -90,32 +90,52 @@ class Votes:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 95 % interval (Wilson 1927) of the share of the decided searches that our order wins."""
+        """A 95 % confidence sequence (Robbins 1970) of the share of the decided searches that our order wins: in 95 of
+        100 tests the share is always in it, however often one looks.
+
+        It holds each share p with (n + 1) · C(n, wins) · p^wins · (1 - p)^losses > 0.05, for n decided searches.
+        """
         n = self.wins + self.losses
         if not n:
             return None
-        share, z = self.wins / n, _NORMAL_95
-        centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-        half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-        return max(0.0, centre - half), min(1.0, centre + half)
+        share = self.wins / n
+        return self._end(0.0, share), self._end(1.0, share)
+
+    def _end(self, outside: float, inside: float) -> float:
+        """Where the interval ends between two shares."""
+        for _ in range(_BISECTIONS if inside != outside else 0):
+            middle = (outside + inside) / 2
+            outside, inside = (outside, middle) if self._holds(middle) else (middle, inside)
+        return inside
+
+    def _holds(self, share: float, times: float = 1.0) -> bool:
+        """Whether the interval holds a share above 0 and below 1, had there been so many times as many votes."""
+        wins, losses = times * self.wins, times * self.losses
+        n = wins + losses
+        combinations = lgamma(n + 1) - lgamma(wins + 1) - lgamma(losses + 1)
+        return log(n + 1) + combinations + wins * log(share) + losses * log(1 - share) > _LOG_5_PERCENT
 
     @property
     def winner(self) -> Team | None:
         """`ours` or `engine`; None where the interval holds one half."""
-        if self.interval is None or self.interval[0] <= 0.5 <= self.interval[1]:
+        if self.wins == self.losses or self._holds(0.5):
             return None
-        return OURS if self.interval[0] > 0.5 else ENGINE
+        return OURS if self.wins > self.losses else ENGINE
 
     @property
     def n_searches_needed(self) -> int | None:
-        """How many searches, those so far among them, a test needs to find the share that shows so far (5 % two-sided,
-        power 80 %); None where it is one half, or nothing is decided."""
-        n = self.wins + self.losses
-        if not n or self.wins == self.losses:
+        """How many searches, those so far among them, give a verdict if the share that shows so far stays; None where
+        it is one half, or nothing is decided."""
+        if self.wins == self.losses:
             return None
-        share = self.wins / n
-        spread = _NORMAL_95 * 0.5 + _NORMAL_80 * sqrt(share * (1 - share))
-        return ceil((spread / (share - 0.5)) ** 2 * self.n_searches / n)
+        most = 1.0
+        while self._holds(0.5, most):
+            most *= 2
+        least = 0.0
+        for _ in range(_BISECTIONS):
+            middle = (least + most) / 2
+            least, most = (middle, most) if self._holds(0.5, middle) else (least, middle)
+        return ceil(most * self.n_searches)
 
 
 def winner_of(teams: Sequence[str]) -> Team | None:
