@@ -1,9 +1,4 @@
-"""Reads bilingual dictionaries, in FreeDict's dictd format or in TSV, as pairs of words and as aligned units.
-
-dictd   `freedict-fin-eng.index` with `freedict-fin-eng.dict.dz` beside it, or their folder
-TSV     a word, a tab and its translation on each line, plain or compressed; further columns are ignored. In a line
-        without a tab the first blank is the separator, as in MUSE's dictionaries.
-"""
+"""Reads FreeDict's bilingual dictionaries as pairs of words."""
 
 from __future__ import annotations
 
@@ -16,8 +11,6 @@ from typing import NamedTuple
 import regex
 
 from ingest.embeddings.dictd import read_entries
-from ingest.embeddings.units import Unit
-from ingest.files.lines import lines, open_file
 from reranker.base.errors import BadInput
 from reranker.text.tokens import letter_tokens
 
@@ -46,7 +39,7 @@ class Dictionary:
     """A dictionary to read.
 
     Attributes:
-        path: a TSV file, a dictd index, or a folder with one dictd index in it.
+        path: folder of the two files, `freedict-fin-eng.index` and `freedict-fin-eng.dict.dz`.
         language: ISO 639-1 code of the headwords.
         target: ISO 639-1 code of the translations.
     """
@@ -57,7 +50,7 @@ class Dictionary:
 
     @property
     def name(self) -> str:
-        """The name in a store's `meta.json`."""
+        """For people."""
         return f"{self.language}-{self.target} {self.path.name}"
 
 
@@ -72,29 +65,10 @@ def read_entries_of(dictionary: Dictionary) -> Iterator[Translations]:
     """The headwords with their translations, as a stream; a headword may occur several times.
 
     Raises:
-        BadInput: the file cannot be opened, is empty or damaged (the message names the line), or is not in one of the
-            formats.
+        BadInput: a file is missing or damaged; the message names the line.
     """
-    empty = True
-    for entry in _entries(dictionary.path):
-        empty = False
-        yield entry
-    if empty:
-        raise BadInput(f"{dictionary.path} has no entries; give a dictd dictionary, or TSV: word, tab, translation")
-
-
-def _entries(path: Path) -> Iterator[Translations]:
-    index = _dictd_index(path)
-    if index is not None:
-        for headword, text in read_entries(index, _dictd_text(index)):
-            yield Translations(headword, senses_of(text))
-        return
-    with open_file(path) as file:
-        for number, line, error in lines(file):
-            if error is not None:
-                raise BadInput(f"{path}, line {number}: {error}")
-            if line.strip():
-                yield _pair_of_line(line, f"{path}, line {number}")
+    for headword, text in read_entries(*_dictd_files(dictionary.path)):
+        yield Translations(headword, senses_of(text))
 
 
 def read_pairs(dictionary: Dictionary) -> Iterator[Pair]:
@@ -111,22 +85,6 @@ def read_pairs(dictionary: Dictionary) -> Iterator[Pair]:
             other = _one_term(translation, dictionary.target)
             if other is not None:
                 yield Pair((dictionary.language, term), (dictionary.target, other))
-
-
-def dictionary_units(dictionary: Dictionary) -> Iterator[Unit]:
-    """Texts for training: each sense of a headword is a group of two units that belong to no document.
-
-    Raises:
-        BadInput: as `read_entries_of`.
-    """
-    number = 0
-    for headword, senses in read_entries_of(dictionary):
-        for sense in senses:
-            number += 1
-            group = f"{dictionary.name}:{number}"
-            source, target = dictionary.language, dictionary.target
-            yield Unit(group, source, without_marks(headword, source), None)
-            yield Unit(group, target, without_marks("; ".join(sense), target), None)
 
 
 def without_marks(text: str, language: str) -> str:
@@ -147,31 +105,11 @@ def _one_term(text: str, language: str) -> str | None:
     return tokens[0] if len(tokens) == 1 and not text.startswith("-") else None
 
 
-def _dictd_index(path: Path) -> Path | None:
-    if not path.is_dir():
-        return path if path.suffix == ".index" else None
-    found = sorted(path.glob("*.index"))
+def _dictd_files(folder: Path) -> tuple[Path, Path]:
+    found = sorted(folder.glob("*.index"))
     if len(found) != 1:
-        raise BadInput(f"{path} contains {len(found)} files *.index; name the one of the dictionary, or a TSV file")
-    return found[0]
-
-
-def _dictd_text(index: Path) -> Path:
-    for suffix in (".dict.dz", ".dict.gz"):
-        if index.with_suffix(suffix).exists():
-            return index.with_suffix(suffix)
-    raise BadInput(f"{index.with_suffix('.dict.dz')} is missing; {index.name} needs it, since it contains the entries")
-
-
-def _pair_of_line(line: bytes, place: str) -> Translations:
-    try:
-        text = line.decode()
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{place}: {error}; write the dictionary in UTF-8") from error
-    fields = [field.strip() for field in (text.split("\t") if "\t" in text else text.split(maxsplit=1))]
-    if len(fields) < 2 or not fields[0] or not fields[1]:
-        raise BadInput(f"{place}: {text[:40]!r} is not a word, a tab and its translation; correct the line")
-    return Translations(fields[0], ((fields[1],),))
+        raise BadInput(f"{folder} contains {len(found)} files *.index, not one; delete it and fetch it again")
+    return found[0], found[0].with_suffix(".dict.dz")
 
 
 def senses_of(entry: str) -> tuple[tuple[str, ...], ...]:

@@ -14,13 +14,11 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Iterable, Mapping
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.embeddings.dictionaries import Dictionary, dictionary_units
 from ingest.embeddings.document_units import Unusable, units_of
 from ingest.embeddings.languages import choose_language, other_languages
 from ingest.embeddings.sparse_rows import SparseRows
@@ -79,11 +77,8 @@ def train(
     vectors = _vectors(counts, dim, seed, progress)
     dim_found = next(iter(vectors.values())).shape[1]
     with EmbeddingsWriter(output, dim=dim_found, source=source, replace=replace) as writer:
-        # Dictionaries have no documents, and say nothing about the frequency of words.
-        counted = any(each.n_documents for each in counts.languages.values())
-        n_without = _append_languages(writer, counts.languages, vectors, counted=counted)
-        n_documents = {code: counts.languages[code].n_documents for code in writer.counts}
-        writer.commit(n_documents if counted else None)
+        n_without = _append_languages(writer, counts.languages, vectors)
+        writer.commit({code: counts.languages[code].n_documents for code in writer.counts})
     embeddings = Embeddings.open(output)
     skipped = {
         "texts outside of the sample for training": counter.n_left_out,
@@ -101,7 +96,6 @@ def train_documents(
     output: Path,
     *,
     group_field: str | None = None,
-    dictionaries: Iterable[Dictionary] = (),
     unusable: Unusable | None = None,
     dim: int = DIM,
     language: str | None = None,
@@ -115,7 +109,6 @@ def train_documents(
         documents: documents with the same group are translations of each other; those without a group train only their
             language. The metadata field `document` names the document that a document with a group is a part of.
         group_field: field of `metadata` with the group's id, or `id`; None: `group`, if a document has it.
-        dictionaries: bilingual dictionaries to train on too.
         unusable: counts unusable documents; may already contain some of the caller's.
         dim, language, replace, source: as for `train`.
 
@@ -125,7 +118,7 @@ def train_documents(
     unusable = Unusable() if unusable is None else unusable
     try:
         summary = train(
-            chain(units_of(documents, group_field, unusable), *map(dictionary_units, dictionaries)),
+            units_of(documents, group_field, unusable),
             output,
             dim=dim,
             language=language,
@@ -167,21 +160,15 @@ def _append_languages(
     writer: EmbeddingsWriter,
     languages: Mapping[str, LanguageCounts],
     vectors: Mapping[str, NDArray[np.float32]],
-    *,
-    counted: bool,
 ) -> int:
-    """Writes the terms that have a vector; returns the number of the others.
-
-    Args:
-        counted: whether to write their document frequencies too.
-    """
+    """Writes the terms that have a vector; returns the number of the others."""
     n_without = 0
     for code, language in languages.items():
         known = vectors[code].any(axis=1)
         n_without += int((~known).sum())
         if known.any():
             terms = [language.terms[row] for row in np.flatnonzero(known)]
-            writer.append(code, terms, vectors[code][known], language.document_frequencies[known] if counted else None)
+            writer.append(code, terms, vectors[code][known], language.document_frequencies[known])
     return n_without
 
 

@@ -81,7 +81,6 @@ class _LanguageCounter:
         return np.repeat(np.arange(len(self.unit_lengths)), self.unit_lengths)
 
     def add(self, tokens: list[str], group: int, document: int) -> None:
-        """Counts a unit; `document` is -1 if it belongs to none."""
         self.unit_groups.append(group)
         self.unit_documents.append(document)
         self.unit_lengths.append(len(tokens))
@@ -122,7 +121,7 @@ class _LanguageCounter:
             kept,
             _presence(token_rows, columns[self.groups][token_units], (len(kept), n_columns)),
             in_documents.n_values_of_rows.astype(np.int32),
-            len(np.unique(documents[documents >= 0])),
+            len(np.unique(documents)),
             len(self.ids) - len(kept),
         )
 
@@ -168,7 +167,7 @@ class UnitCounter:
         self._counters.setdefault(unit.language, _LanguageCounter()).add(
             tokens,
             group,
-            -1 if unit.document is None else self._documents.setdefault(unit.document, len(self._documents)),
+            self._documents.setdefault(unit.document, len(self._documents)),
         )
         while self._n_tokens > self._max_tokens and len(self._groups) > 1:
             self._halve()

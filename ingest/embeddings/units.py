@@ -10,11 +10,10 @@ class Unit:
     """A text. The units of one group are translations of each other.
 
     Attributes:
-        document: the document that it is a part of, in any language. None: it belongs to no document, as an entry of a
-            dictionary, and does not count for document frequencies.
+        document: the document that it is a part of, in any language.
     """
 
     group: str
     language: str
     text: str
-    document: str | None
+    document: str

@@ -16,13 +16,11 @@ from sinkrank.console import options
 from sinkrank.console.document_sources import opened_records, short_name, usable
 from sinkrank.console.embedding_options import (
     MAKES_STORE,
-    Dictionaries,
     GroupField,
     LanguageField,
     MaxTerms,
     Replace,
     TitleField,
-    open_dictionaries,
     show_summary,
 )
 
@@ -95,9 +93,9 @@ app.command("fetch")(fetch.fetch)
 def train(
     settings: Settings,
     files: Annotated[
-        list[str] | None,
+        list[str],
         typer.Argument(metavar="FILE", help="Documents: files as for ingest, or URL/INDEX.", show_default=False),
-    ] = None,
+    ],
     group_field: GroupField = None,
     lang: Annotated[
         str | None,
@@ -113,7 +111,6 @@ def train(
     ] = None,
     title_field: TitleField = None,
     language_field: LanguageField = None,
-    dictionary: Dictionaries = None,
     dim: Annotated[int, typer.Option("--dim", min=1, help="Dimensions of an embedding.")] = 300,
     replace: Replace = False,
     json_: options.Json = False,
@@ -121,11 +118,11 @@ def train(
     """Train embeddings on your own documents.
 
     Documents in one language are enough. Several languages need documents that are translations of each other and have
-    the same value in the field group, or dictionaries.
+    the same value in the field group.
 
     Example: [bold]sinkrank embeddings train articles.jsonl --lang en --output my-embeddings[/bold]
 
-    Several languages: [bold]sinkrank embeddings train pages.jsonl --group-field page --dictionary en-fr[/bold]
+    Several languages: [bold]sinkrank embeddings train pages.jsonl --group-field page[/bold]
     """
     from ingest.documents import DETECTED, Layout
     from ingest.embeddings.document_units import Unusable
@@ -133,28 +130,23 @@ def train(
     from reranker.embeddings import check_output
     from sinkrank.console import output as shown
 
-    if not files and not dictionary:
-        raise typer.BadParameter("name at least one file of documents, or a --dictionary", param_hint="FILE...")
     check_output(settings.embeddings_path, replace=replace)
     layout = Layout(
         language_field=language_field, title_field=title_field, text_field=text_field, default_language=lang
     ).checked()
     unusable = Unusable()
-    with shown.progress_bars() as progress:
-        dictionaries = open_dictionaries(dictionary or [], settings.home, progress)
-        with opened_records(files or [], layout, settings, progress) as records:
-            summary = train_documents(
-                usable(records, unusable),
-                settings.embeddings_path,
-                group_field=group_field,
-                dictionaries=dictionaries,
-                unusable=unusable,
-                dim=dim,
-                language=None if layout.default_language == DETECTED else layout.default_language,
-                replace=replace,
-                source=[*map(short_name, files or []), *(each.name for each in dictionaries)],
-                progress=progress,
-            )
+    with shown.progress_bars() as progress, opened_records(files, layout, settings, progress) as records:
+        summary = train_documents(
+            usable(records, unusable),
+            settings.embeddings_path,
+            group_field=group_field,
+            unusable=unusable,
+            dim=dim,
+            language=None if layout.default_language == DETECTED else layout.default_language,
+            replace=replace,
+            source=list(map(short_name, files)),
+            progress=progress,
+        )
     show_summary(summary, json_)
 
 

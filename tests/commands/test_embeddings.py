@@ -84,28 +84,10 @@ def test_a_name_with_an_equals_sign_is_a_path_where_such_a_file_is(empty_home: P
     assert named_file("fr=a.vec", None) == (Path("fr=a.vec"), None)
 
 
-@pytest.fixture
-def dictionary(empty_home: Path) -> str:
-    """A dictionary as the option takes it."""
-    pairs = {"cat": "chat", "dog": "chien", "car": "voiture", "sun": "soleil"}
-    (empty_home / "pairs.tsv").write_text("".join(f"{one}\t{other}\n" for one, other in pairs.items()))
-    return "en-fr=pairs.tsv"
-
-
-def test_a_dictionary_is_trained_on_without_any_text(run: Run, dictionary: str) -> None:
-    result = run("embeddings", "train", "--dictionary", dictionary, "--dim", "4", "--json")
-    assert json.loads(result.stdout)["languages"] == {"en": 4, "fr": 4}
-    shown = json.loads(run("embeddings", "show", "--json").stdout)
-    assert shown["source"] == ["en-fr pairs.tsv"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "exit_code", "message"),
     [
-        (["train", "--dictionary", "en-xx=a.tsv"], 2, "is not a language code"),
-        (["train", "--dictionary", "fr-zh"], 1, "FreeDict has no dictionary fr-zh; it has fr-bg"),
-        (["train", "--dictionary", "en-fr=none.tsv"], 1, "none.tsv cannot be read (No such file or directory)"),
-        (["train"], 2, "name at least one file of documents"),
+        (["train"], 2, "Missing argument"),
         (["train", "x.jsonl", "--dim", "0"], 2, "--dim"),
         (["import", "x.vec", "--max-terms", "0"], 2, "--max-terms"),
     ],

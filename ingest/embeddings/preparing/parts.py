@@ -66,14 +66,12 @@ class Training:
     """Vectors learned from the documents themselves."""
 
     language: str | None
-    dictionaries: Sequence[str] = ()
-    home: Path = Path()
     name: str = TRAINING
 
     @property
     def description(self) -> str:
         how = "aligned documents" if self.language is None else f"your documents, language {self.language}"
-        return f"train on {how}{with_dictionaries(self.dictionaries)}"
+        return f"train on {how}"
 
     def make(self, texts: Texts, output: Path, notes: list[str], progress: Progress) -> EmbeddingsSummary:
         share = min(1.0, MAX_TRAINED_PAIRS / texts.n_pairs)
@@ -83,7 +81,6 @@ class Training:
             texts.documents(share),
             output,
             group_field=texts.group_field,
-            dictionaries=open_dictionaries(self.dictionaries, self.home, notes, progress),
             language=self.language,
             progress=progress,
         )
@@ -122,32 +119,18 @@ class Encoded:
             )
 
 
-def open_dictionaries(pairs: Sequence[str], home: Path, notes: list[str], progress: Progress) -> list[Dictionary]:
-    """FreeDict's dictionaries. One that cannot be fetched is skipped with a note."""
-    from ingest.embeddings import freedict
-
-    found = []
-    for pair in pairs:
-        try:
-            path = freedict.fetch(home / "corpora" / "freedict", pair, progress)
-        except SinkrankError as error:
-            notes.append(f"without the dictionary {pair}: {error}")
-            continue
-        found.append(Dictionary(path, *pair.split("-")))
-    return found
-
-
 def read_dictionaries(names: Sequence[str], home: Path, notes: list[str], progress: Progress) -> list[Pair]:
     """All pairs of FreeDict's dictionaries. One that cannot be fetched or read is skipped with a note."""
-    return [pair for each in open_dictionaries(names, home, notes, progress) for pair in _read(each, notes)]
+    from ingest.embeddings import freedict
 
-
-def _read(dictionary: Dictionary, notes: list[str]) -> list[Pair]:
-    try:
-        return list(read_pairs(dictionary))
-    except SinkrankError as error:
-        notes.append(f"without the dictionary {dictionary.name}: {error}")
-        return []
+    pairs: list[Pair] = []
+    for name in names:
+        try:
+            path = freedict.fetch(home / "corpora" / "freedict", name, progress)
+            pairs += list(read_pairs(Dictionary(path, *name.split("-"))))
+        except SinkrankError as error:
+            notes.append(f"without the dictionary {name}: {error}")
+    return pairs
 
 
 def with_dictionaries(pairs: Sequence[str]) -> str:

@@ -92,7 +92,7 @@ def make_plan(
     of_first = tuple(pair for pair in dictionaries if set(pair.split("-")) <= set(first))
     of_others = tuple(pair for pair in dictionaries if pair not in of_first)
     parts: list[EmbeddingsPart] = []
-    training = _training(texts, first, left_out, of_first if ENCODER in left_out else (), home)
+    training = _training(texts, first, left_out)
     if training is not None:
         parts.append(training)
     if ENCODER not in left_out:
@@ -128,9 +128,7 @@ def _dictionaries(languages: list[str], left_out: dict[str, str]) -> tuple[str, 
     return found
 
 
-def _training(
-    texts: Texts, first: list[str], left_out: dict[str, str], dictionaries: tuple[str, ...], home: Path
-) -> Training | None:
+def _training(texts: Texts, first: list[str], left_out: dict[str, str]) -> Training | None:
     if TRAINING in left_out:
         return None
     if sum(texts.languages[language] for language in first) < 2:
@@ -138,8 +136,8 @@ def _training(
         return None
     if len(first) == 1:
         return Training(first[0])
-    if texts.n_aligned > 1 or dictionaries:
-        return Training(None, dictionaries, home)
+    if texts.n_aligned > 1:
+        return Training(None)
     left_out[TRAINING] = (
         f"the documents are in {', '.join(first)}, and none are marked as translations of each other; "
         'give translations the same "group" (--group-field names another field)'
