@@ -69,7 +69,7 @@ def measure(
         typer.Option(
             "--unknown-words",
             metavar="RULE",
-            help="Rule for words without an embedding: skip, nearest, same, both, parts, paper.",
+            help="Rule for words without an embedding: skip, parts, paper.",
         ),
     ] = "parts",
     development: Annotated[

@@ -54,11 +54,11 @@ def test_the_remarks_say_both_in_words():
         task("en-fr", nbow=0.5, relaxed=0.75, sinkhorn=0.5, auto=0.875),
         task("fr-en", nbow=0.5, relaxed=0.25, sinkhorn=0.75, auto=0.625),
     ]
-    assert remarks(tasks, "both") == [
+    assert remarks(tasks, "parts") == [
         "auto, MRR in the worst direction: -0.125 against the better of relaxed and sinkhorn "
         "(fr-en; not kept: 0.010 may be lost).",
         "auto, MRR in the worst direction: +0.125 against nbow (fr-en; kept: 0.005 may be lost).",
-        "Words without an embedding, queries and documents by rule both (and by skip): "
+        "Words without an embedding, queries and documents by rule parts (and by skip): "
         "en-fr 1.0% and 2.0% (12.5% and 4.0%), fr-en 1.0% and 2.0% (12.5% and 4.0%).",
     ]
     assert remarks(tasks[:1], "skip")[-1] == "Words without an embedding, queries and documents: en-fr 1.0% and 2.0%."
@@ -68,5 +68,5 @@ def test_the_share_of_words_that_only_a_stand_in_gives_an_embedding_is_counted(t
     (result,) = run_plan(corpus(*PAGES), tiny_embeddings(tmp_path / "e"), Plan((Direction("fr", "en"),), ("pages",)))
     # Beside the page with unknown words there are five with 7, 7, 7, 7 and 9 known ones.
     known = 7 * 4 + 9
-    expected = [pytest.approx([6 * share / (6 + known) for share in SHARES[rule]]) for rule in ("both", "skip")]
+    expected = [pytest.approx([6 * share / (6 + known) for share in SHARES[rule]]) for rule in ("parts", "skip")]
     assert [list(result.unknown_shares), list(result.skipped_shares)] == expected

@@ -18,22 +18,21 @@ from reranker.embeddings.compounds import COMPOUNDING, Compounds
 from reranker.embeddings.spelling import Spellings
 from reranker.embeddings.vocabulary import Vocabulary
 
-UnknownWordsRule = Literal["skip", "nearest", "same", "both", "parts", "paper"]
+UnknownWordsRule = Literal["skip", "parts", "paper"]
 """Which embeddings a token without one gets:
 
     skip      none; the token is left out
-    nearest   that of the most frequent term of its language at Levenshtein distance 1
-    same      that of the term with the same spelling in another language, the larger dictionary first
-    both      `same`, or else `nearest`
-    parts     as `both`; and in six languages (`reranker.embeddings.compounds`) before it that of the same word with
-              `ä` for `ae` and so on, and after it those of the words that it consists of, or of which it is a form
-    paper     as `both`; and a term of several languages always gets the embedding of the largest dictionary
+    parts     that of the term with the same spelling in another language, the larger dictionary first; or else that of
+              the most frequent term of its language at Levenshtein distance 1. In six languages
+              (`reranker.embeddings.compounds`) before these that of the same word with `ä` for `ae` and so on, and
+              after them those of the words that it consists of, or of which it is a form
+    paper     the same spelling or the nearest alone; and a term of several languages always gets the embedding of the
+              largest dictionary
 """
 
 UNKNOWN_WORDS_RULES: tuple[UnknownWordsRule, ...] = get_args(UnknownWordsRule)
 
-# `both` is the best rule for one term, or within 0.005 MRR of the best, on every task of LibreOffice, also development
-# (papers/results/embeddings.md).
+# The best of the rules that were tried (papers/results/embeddings.md).
 DEFAULT_RULE: UnknownWordsRule = "parts"
 
 
@@ -86,7 +85,7 @@ class StandIns:
 
     def look_ups(self, language: str) -> LookUps:
         """How `find` works for a language."""
-        same_spelling = () if self.rule in ("skip", "nearest") else self._same_spelling(language)
+        same_spelling = () if self.rule == "skip" else self._same_spelling(language)
         return LookUps(same_spelling, self.takes_nearest, self._compounds_of(language))
 
     def _compounds_of(self, language: str) -> Compounds | None:
@@ -95,7 +94,7 @@ class StandIns:
     @property
     def takes_nearest(self) -> bool:
         """Whether the nearest spelling may stand for a token."""
-        return self.rule not in ("skip", "same")
+        return self.rule != "skip"
 
     def find(self, language: str, token: str) -> tuple[int, ...]:
         """The ids of the terms that stand for a normalised token of a language of the store; none if nothing does.
@@ -104,9 +103,9 @@ class StandIns:
             return ()
         compounds = self._compounds_of(language)
         found = None if compounds is None else compounds.respelled(token)
-        if found is None and self.rule != "nearest":
+        if found is None:
             found = self._spelled_the_same(language, token)
-        if found is None and self.rule != "same":
+        if found is None:
             found = self.spellings.nearest(language, token)
             if found is not None and self.rule == "paper":
                 found = self._spelled_the_same(language, self._vocabulary.term(found)[1])

@@ -203,7 +203,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
 
 @given(given=st.lists(st.text(st.sampled_from("abcéλ"), min_size=1, max_size=9), max_size=20))
 def test_the_nearest_spelling_is_that_of_the_index(many, given):
-    stand_ins = StandIns(many.vocabulary, many.path, "nearest")
+    stand_ins = StandIns(many.vocabulary, many.path, "parts")
     reader = TextReader(many.vocabulary, stand_ins)
     for bag, word in zip(reader.bags(given, ["en"] * len(given), many.stand_ins), given, strict=True):
         own = many.term_id("en", word)
