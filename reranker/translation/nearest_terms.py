@@ -11,7 +11,13 @@ _CHUNK_VECTORS = 64
 
 
 def nearest_terms(
-    rows: NDArray[np.float32], term_ids: NDArray[np.int32], vectors: NDArray[np.float32], n: int
+    rows: NDArray[np.float32],
+    term_ids: NDArray[np.int32],
+    vectors: NDArray[np.float32],
+    n: int,
+    *,
+    chunk_rows: int = _CHUNK_ROWS,
+    chunk_vectors: int = _CHUNK_VECTORS,
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Finds the `n` terms with the highest cosine to each vector; fewer if there are no more.
 
@@ -19,13 +25,14 @@ def nearest_terms(
         rows: (n_terms, dim) the embeddings, each of length 1.
         term_ids: (m,) terms to search, ascending.
         vectors: (k, dim), each of length 1.
+        chunk_rows, chunk_vectors: how many are compared at once.
 
     Returns:
         Term ids (k, n) and their cosines (k, n), the nearest first; equal cosines by term id.
     """
     blocks = [
-        _nearest_of_block(rows, term_ids, vectors[start : start + _CHUNK_VECTORS], n)
-        for start in range(0, len(vectors), _CHUNK_VECTORS)
+        _nearest_of_block(rows, term_ids, vectors[start : start + chunk_vectors], n, chunk_rows)
+        for start in range(0, len(vectors), chunk_vectors)
     ]
     n_found = min(n, len(term_ids))
     if not blocks:
@@ -34,12 +41,12 @@ def nearest_terms(
 
 
 def _nearest_of_block(
-    rows: NDArray[np.float32], term_ids: NDArray[np.int32], vectors: NDArray[np.float32], n: int
+    rows: NDArray[np.float32], term_ids: NDArray[np.int32], vectors: NDArray[np.float32], n: int, chunk_rows: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     best_ids = np.empty((len(vectors), 0), dtype=np.int32)
     best = np.empty((len(vectors), 0), dtype=np.float32)
-    for start in range(0, len(term_ids), _CHUNK_ROWS):
-        chunk = term_ids[start : start + _CHUNK_ROWS]
+    for start in range(0, len(term_ids), chunk_rows):
+        chunk = term_ids[start : start + chunk_rows]
         first, last = int(chunk[0]), int(chunk[-1])
         # A memory map returns consecutive rows without a copy.
         picked = rows[first : last + 1] if last - first + 1 == len(chunk) else rows[chunk]

@@ -192,17 +192,6 @@ def test_a_changed_byte_is_noticed_at_opening_in_a_small_store(tmp_path, name):
         Embeddings.open(path)
 
 
-DAMAGED = ("vectors.npy", "term_bytes.npy", "term_offsets.npy", "document_frequencies.npy")
-
-
-@pytest.mark.parametrize("name", DAMAGED)
-def test_opening_reads_files_up_to_16_mib_whole(tmp_path, name):
-    path = many_terms(tmp_path / "s")
-    flip(path / name, 5500)
-    with pytest.raises(BadEmbeddings, match=rf"{name}"):
-        Embeddings.open(path)
-
-
 @pytest.mark.parametrize("name", ["vectors.npy", "document_frequencies.npy"])
 def test_of_a_larger_file_every_byte_is_found_by_its_block(tmp_path, monkeypatch, name):
     monkeypatch.setattr(manifest, "_CHECKED_AT_OPEN", 0)

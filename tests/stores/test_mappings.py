@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from mappings import DISTRIBUTIONS, index_definition, mapping_differences
-from reranker.stores.base.checks import MAX_FILTERABLE_LENGTH
 from reranker.stores.base.description import IndexDescription
 
 DESCRIPTION = IndexDescription(embeddings_version="five-words", dim=7)
@@ -26,13 +25,3 @@ def test_fields_that_are_missing_or_others_are_differences(distribution: str) ->
     del old["properties"]["doc_id"]
     assert mapping_differences(new, new) == []
     assert mapping_differences(old, new) == ["no field doc_id", "field bag has doc_values None instead of True"]
-
-
-@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-def test_unknown_fields_are_refused_and_dates_stay_text(distribution: str) -> None:
-    mapping = defined(distribution)
-    assert mapping["dynamic"] == "strict"
-    assert mapping["date_detection"] is False
-    assert mapping["properties"]["metadata"] == {"type": "object", "dynamic": True}
-    (text,) = (template["text"] for template in mapping["dynamic_templates"] if "text" in template)
-    assert text["mapping"] == {"type": "keyword", "ignore_above": MAX_FILTERABLE_LENGTH}

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from reranker.translation import nearest_terms as module
 from reranker.translation.nearest_terms import nearest_terms
 
 
@@ -14,12 +13,10 @@ def unit_rows(n, dim=8, seed=0):
 
 @pytest.mark.parametrize("n_rows", [3, 16, 100])
 @pytest.mark.parametrize("step", [1, 2])
-def test_the_nearest_terms_are_those_of_a_sort_of_all_cosines(monkeypatch, n_rows, step):
-    monkeypatch.setattr(module, "_CHUNK_ROWS", 7)
-    monkeypatch.setattr(module, "_CHUNK_VECTORS", 3)
+def test_the_nearest_terms_are_those_of_a_sort_of_all_cosines(n_rows, step):
     rows, vectors = unit_rows(n_rows), unit_rows(10, seed=1)
     term_ids = np.arange(1, n_rows, step)
-    ids, cosines = nearest_terms(rows, term_ids, vectors, 4)
+    ids, cosines = nearest_terms(rows, term_ids, vectors, 4, chunk_rows=7, chunk_vectors=3)
     expected = vectors @ rows[term_ids].T
     order = np.argsort(-expected, axis=1)[:, :4]
     assert np.array_equal(ids, term_ids[order])

@@ -12,10 +12,10 @@ import pytest
 
 from reranker.native import transport as loops
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import METHODS, Parameters, candidate_costs, distances, threads
+from reranker.transport import METHODS, Parameters, candidate_costs, distances
 from reranker.transport.methods import solve_problem
 from reranker.transport.problem import checked_problem
-from reranker.transport.threads import run, together
+from reranker.transport.threads import run
 from tests.transport.conftest import bag
 
 EVERY_KERNEL = [
@@ -113,24 +113,6 @@ def test_an_error_in_a_thread_reaches_the_caller():
 
     with pytest.raises(ZeroDivisionError):
         run(work, [(0, 1), (1, 2)], 2)
-
-
-def test_the_caller_works_too_and_does_not_wait_for_helpers_that_have_nothing_to_do():
-    seen, begun = set(), threading.Event()
-
-    def blocked():
-        begun.wait(30)
-
-    with ThreadPoolExecutor(1) as one:
-        helpers, threads._helpers = threads._helpers, threads._Helpers()
-        threads._helpers._pool = one
-        try:
-            one.submit(blocked)  # the only helper is busy with another's work
-            together(lambda: seen.add(threading.get_ident()), 2)
-        finally:
-            begun.set()
-            threads._helpers = helpers
-    assert seen == {threading.get_ident()}
 
 
 def test_eight_callers_at_once_get_what_one_gets(table, random_bag, documents):

@@ -29,57 +29,32 @@ def test_the_cosine_cost_is_one_less_the_cosine(circle, implementation):
     np.testing.assert_allclose(found.values, expected[0], atol=1e-6)
 
 
+@pytest.mark.parametrize("n", [1, 16, 17, 37, 64, 100])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n", [1, 17, 100])
-def test_the_table_of_cosine_costs_is_the_cost_by_definition(table, random_bag, dtype, n):
+@pytest.mark.parametrize("ground_cost", ["euclidean", "cosine"])
+def test_the_table_of_costs_is_the_cost_by_definition(table, random_bag, dtype, ground_cost, n):
+    """Query words fill one register, several, or a part of one."""
     query, document = random_bag(n), random_bag(300)
-    cost = cost_table(query, document.term_ids, table, np.dtype(dtype), 2, "cosine")[:, : len(query)].T
-    tolerance = 1e-6 if dtype == np.float32 else 1e-14
-    np.testing.assert_allclose(cost, exact_cost(query, document, table) ** 2 / 2, atol=tolerance)
+    cost = cost_table(query, document.term_ids, table, np.dtype(dtype), 2, ground_cost)[:, : len(query)].T
+    chord = exact_cost(query, document, table)
+    tolerance = 2e-6 if dtype == np.float32 else 1e-14
+    np.testing.assert_allclose(cost, chord if ground_cost == "euclidean" else chord**2 / 2, atol=tolerance)
     assert (cost[query.term_ids[:, None] == document.term_ids] == 0).all()
 
 
-def test_near_vectors_have_a_cosine_cost_as_exact_as_far_ones(implementation):
-    """1 - g in float32 is a multiple of 6e-8; of two vectors 3e-4 apart it is 4.5e-8."""
+@pytest.mark.parametrize("ground_cost", ["euclidean", "cosine"])
+@pytest.mark.parametrize("method", ["rwmd", "sinkhorn"])
+def test_near_vectors_have_a_cost_as_exact_as_far_ones(implementation, ground_cost, method):
+    """sqrt(2 - 2g) in float32 gives 0 or 3e-4 or 5e-4 here, whichever way g was rounded; 1 - g a multiple of 6e-8."""
     random = np.random.default_rng(3)
     x = random.standard_normal(300)
     rows = np.array([x, x + 3e-4 * random.standard_normal(300) * np.linalg.norm(x) / 300**0.5])
     rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-    expected = np.sum((rows[0].astype(np.float64) - rows[1].astype(np.float64)) ** 2) / 2
-    for method in ("rwmd", "sinkhorn"):
-        found = distances(
-            bag([0], [1.0]),
-            WeightedBags.join([bag([1], [1.0])]),
-            rows,
-            method,
-            Parameters(cost="cosine"),
-            implementation=implementation,
-        )
-        np.testing.assert_allclose(found.values, [expected], rtol=1e-5)
-
-
-@pytest.mark.parametrize("n", [1, 16, 17, 37, 64, 100])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_table_of_costs_is_the_cost_by_definition(table, random_bag, dtype, n):
-    """Query words fill one register, several, or a part of one."""
-    query, document = random_bag(n), random_bag(300)
-    cost = cost_table(query, document.term_ids, table, np.dtype(dtype), 1)[:, : len(query)].T
-    tolerance = 2e-6 if dtype == np.float32 else 1e-14
-    np.testing.assert_allclose(cost, exact_cost(query, document, table), atol=tolerance)
-
-
-def test_near_vectors_have_a_cost_as_exact_as_far_ones(implementation):
-    """sqrt(2 - 2g) in float32 gives 0 or 3e-4 or 5e-4 here, whichever way g was rounded."""
-    random = np.random.default_rng(3)
-    x = random.standard_normal(300)
-    rows = np.array([x, x + 3e-4 * random.standard_normal(300) * np.linalg.norm(x) / 300**0.5])
-    rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-    expected = np.linalg.norm(rows[0].astype(np.float64) - rows[1].astype(np.float64))
-    assert 2e-4 < expected < 4e-4
-    found = distances(
-        bag([0], [1.0]), WeightedBags.join([bag([1], [1.0])]), rows, "rwmd", implementation=implementation
-    )
-    np.testing.assert_allclose(found.values, [expected], rtol=1e-5)
+    chord = np.linalg.norm(rows[0].astype(np.float64) - rows[1].astype(np.float64))
+    assert 2e-4 < chord < 4e-4
+    one, other, parameters = bag([0], [1.0]), WeightedBags.join([bag([1], [1.0])]), Parameters(cost=ground_cost)
+    found = distances(one, other, rows, method, parameters, implementation=implementation)
+    np.testing.assert_allclose(found.values, [chord if ground_cost == "euclidean" else chord**2 / 2], rtol=1e-5)
 
 
 def test_the_same_term_on_both_sides_costs_exactly_nothing(table, implementation):
