@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 from uuid import uuid4
 
 from reranker.base.errors import BadEmbeddings, BadInput, NoEmbeddings, NotFound, VersionMismatch
+from reranker.embeddings.manifest import digest_of_meta
 from reranker.text.tokens import WORDS_VERSION
 
 FORMAT = 2
@@ -50,7 +51,7 @@ def read_meta(path: Path) -> Mapping[str, Any]:
         NoEmbeddings: there is nothing at the path.
         NotFound: it is not an embedding store.
         VersionMismatch: another version of Sinkrank made the store.
-        BadEmbeddings: `meta.json` is damaged.
+        BadEmbeddings: `meta.json` is not what was written.
     """
     cure = "make a store with `sinkrank embeddings prepare`"
     if not has_store(path):
@@ -69,27 +70,9 @@ def read_meta(path: Path) -> Mapping[str, Any]:
             f"the embeddings in {path} are of format {found[0]} and tokenizer {found[1]}, not {FORMAT} and "
             f"{WORDS_VERSION}; import or train them again"
         )
-    _check_meta(path, meta)
+    if meta.get("digest") != digest_of_meta(meta):
+        raise BadEmbeddings(f"{path / META} was changed; the embedding store is damaged: import or train it again")
     return meta
-
-
-def _check_meta(path: Path, meta: Mapping[str, Any]) -> None:
-    wrong = [name for name in ("dim", "n_terms", "n_term_bytes") if not isinstance(meta.get(name), int)]
-    wrong += [name for name in ("version", "digest") if not isinstance(meta.get(name), str)]
-    wrong += [name for name in ("languages",) if not isinstance(meta.get(name), dict)]
-    wrong += [name for name in ("n_documents",) if not isinstance(meta.get(name, 0), dict | None)]
-    wrong += [name for name in ("mapped_languages", "query_encoders") if not isinstance(meta.get(name), list)]
-    wrong += [name for name in ("files",) if not _is_manifest(meta.get(name))]
-    if wrong:
-        raise BadEmbeddings(f"{path / META} has no proper {', '.join(wrong)}; import or train the embeddings again")
-
-
-def _is_manifest(files: object) -> bool:
-    return isinstance(files, dict) and all(name == Path(name).name and _is_file(entry) for name, entry in files.items())
-
-
-def _is_file(entry: object) -> bool:
-    return isinstance(entry, dict) and isinstance(entry.get("bytes"), int) and isinstance(entry.get("blocks"), str)
 
 
 def version_hasher(dim: int) -> blake2b:

@@ -61,26 +61,6 @@ class QueryModel:
     query_prefix: str = ""
     max_tokens: int = MAX_QUERY_TOKENS
 
-    @classmethod
-    def from_meta(cls, entry: Any) -> QueryModel:
-        """Raises BadEmbeddings where it is not what `meta` gives."""
-        try:
-            model = cls(**entry)
-        except TypeError:
-            model = None
-        if model is None or not model._is_proper:
-            raise BadEmbeddings("meta.json has no proper query_encoders; make the embeddings again")
-        return model
-
-    @property
-    def _is_proper(self) -> bool:
-        if not isinstance(self.languages, list | tuple) or not self.languages:
-            return False
-        texts = (self.name, self.query_prefix, *self.languages)
-        if not all(isinstance(text, str) for text in texts) or self.pooling not in ("mean", "cls"):
-            return False
-        return bool(self.name) and self.file(MODEL) == Path(self.file(MODEL)).name
-
     def file(self, end: str) -> str:
         """The name of one of its files, such as `MODEL`."""
         return f"{self.name}-{end}"
@@ -195,9 +175,9 @@ class QueryEncoder:
             entry: its entry in `meta.json`.
 
         Raises:
-            BadEmbeddings: that is not what it should be, or its vectors do not have as many dimensions as the store.
+            BadEmbeddings: a file cannot be read, or its vectors do not have as many dimensions as the store.
         """
-        model = QueryModel.from_meta(entry)
+        model = QueryModel(**entry)
         means = _numbers(folder / model.file(MEANS))
         map = _numbers(folder / model.file(MAP)) if model.is_mapped else None
         encoder_dim = dim if map is None else len(map)
