@@ -62,11 +62,19 @@ def test_bags_that_come_again_are_ranked_as_before_and_computed_once(embeddings,
     assert made == [7, 7]
 
 
-def test_only_new_bags_are_computed(embeddings, made):
+def test_where_most_are_cached_only_new_bags_are_computed(embeddings, made):
     reranker, bags = reranker_of(embeddings), bags_of(embeddings)
     ranked(reranker, bags[:4])
     found = values(ranked(reranker, bags))
     assert made == [4, 3]
+    assert found == values(ranked(reranker, bags_of(embeddings)))
+
+
+def test_where_most_bags_are_new_all_are_computed(embeddings, made):
+    reranker, bags = reranker_of(embeddings), bags_of(embeddings)
+    ranked(reranker, bags[:3])
+    found = values(ranked(reranker, bags))
+    assert made == [3, 7]
     assert found == values(ranked(reranker, bags_of(embeddings)))
 
 
