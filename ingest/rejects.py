@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 from collections.abc import Iterable
@@ -25,7 +24,7 @@ def default_reject_path(sources: Iterable[Source]) -> Path:
 class RejectFile:
     """A JSONL file of `{"file", "line", "id", "reason", "raw"}`. The first reject creates it, over an older one.
 
-    `raw` is the row as in its file. If that was not UTF-8, `raw_base64` has its bytes. Rows that are not JSON objects
+    `raw` is the row as in its file, with `\\x..` for bytes that are not UTF-8. Rows that are not JSON objects
     also have their fields in `values`. The file can be ingested as it is, corrected or not.
     """
 
@@ -66,8 +65,4 @@ def _as_json(row: Row, doc_id: str | None, reason: str) -> dict[str, Any]:
     }
     if row.values is not None and not row.raw.lstrip().startswith(b"{"):
         rejected["values"] = row.values
-    try:
-        row.raw.decode()
-    except UnicodeDecodeError:
-        rejected["raw_base64"] = base64.b64encode(row.raw).decode("ascii")
     return rejected

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-# The fields of a row of a reject file, except the optional `values` and `raw_base64`.
+# The fields of a row of a reject file, except the optional `values`.
 REJECT_FIELDS = frozenset({"file", "line", "id", "reason", "raw"})
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -151,7 +150,8 @@ def test_rejected_rows_are_kept_whole_with_file_line_and_reason(pages: Pages) ->
     assert "not JSON" in broken["reason"]
     assert (language["line"], language["id"]) == (3, "2")
     assert json.loads(language["raw"]) == document("2", "chat", "fx")
-    assert base64.b64decode(undecoded["raw_base64"]) == bad_bytes
+    assert "not UTF-8" in undecoded["reason"]
+    assert undecoded["raw"] == bad_bytes.decode(errors="backslashreplace")
     assert (repeated["file"], repeated["line"], repeated["id"]) == (second.name, 1, "1")
     assert pages.store.open("pages").fetch("1").document.text == "chat"
 
