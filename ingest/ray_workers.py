@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, redirect_stdout
 from typing import Any, Generic, Self, TypeVar
 
+from ingest.ray_address import check_ray_address
 from reranker.base.errors import BadInput, SinkrankError
 
 _Shared = TypeVar("_Shared")
@@ -58,6 +59,7 @@ class RayWorkers(Generic[_Shared]):
         Raises:
             BadInput: no cluster at the address, or Ray does not start here.
         """
+        check_ray_address(self._address)
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         # Ray reports lost workers on standard output, which is for results.
         self._talk.enter_context(redirect_stdout(sys.stderr))

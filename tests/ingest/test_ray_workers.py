@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -140,17 +139,10 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @NEEDS_RAY
-@pytest.mark.parametrize(
-    ("address", "said"),
-    [
-        ("local", "does not start here (it timed out)"),
-        ("head:6379", "no Ray cluster answers at head:6379 (it timed out)"),
-    ],
-)
-def test_a_ray_that_does_not_start_is_one_line(address: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ray_that_does_not_start_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def init(**options: object) -> None:
-        raise Exception("it timed\nout")  # Ray raises it so
+        raise Exception("The current node timed out\nduring startup.")  # Ray raises it so
 
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=init))
-    with pytest.raises(BadInput, match=re.escape(said)):
-        RayWorkers(None, 2, address).__enter__()
+    with pytest.raises(BadInput, match=r"does not start here \(The current node timed out during startup\.\)"):
+        RayWorkers(None, 2, "local").__enter__()
