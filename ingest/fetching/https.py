@@ -17,13 +17,22 @@ from reranker.base.temporary import temporary_folder
 
 _CHUNK_BYTES = 1 << 16
 _TIMEOUT_S = 60.0
+# The vectors of the catalogue are smaller.
+MOST_BYTES = 16 * 10**9
 
 
-def fetch_file(url: str, target: Path, progress: Progress = no_progress, timeout_s: float = _TIMEOUT_S) -> Path:
+def fetch_file(
+    url: str,
+    target: Path,
+    progress: Progress = no_progress,
+    timeout_s: float = _TIMEOUT_S,
+    most_bytes: int = MOST_BYTES,
+) -> Path:
     """The file at `target`, fetched if it is missing.
 
     Args:
         timeout_s: longest silence of the server.
+        most_bytes: a longer file is refused.
 
     Raises:
         FetchFailed: it cannot be fetched; the message says how to fetch it by hand.
@@ -33,7 +42,7 @@ def fetch_file(url: str, target: Path, progress: Progress = no_progress, timeout
     target.parent.mkdir(parents=True, exist_ok=True)
     with temporary_folder("fetching-", target.parent) as folder:
         try:
-            _write(url, folder / target.name, progress, timeout_s)
+            _write(url, folder / target.name, progress, timeout_s, most_bytes)
         except (FetchFailed, OSError) as error:
             raise FetchFailed(
                 f"{url} could not be fetched: {one_line(error)}. Check the network, or fetch it by hand, put it at "
@@ -43,20 +52,24 @@ def fetch_file(url: str, target: Path, progress: Progress = no_progress, timeout
     return target
 
 
-def _write(url: str, path: Path, progress: Progress, timeout_s: float) -> None:
+def _write(url: str, path: Path, progress: Progress, timeout_s: float, most_bytes: int) -> None:
     authorities = os.environ.get("SSL_CERT_FILE") or True
     # Not compressed, so that the size is known.
     headers = {"Accept-Encoding": "identity"}
-    with (
-        requests.get(url, headers=headers, stream=True, timeout=timeout_s, verify=authorities) as answer,
-        path.open("wb") as file,
-    ):
-        answer.raise_for_status()
-        if "text/html" in answer.headers.get("Content-Type", ""):
-            raise FetchFailed("the server sent a web page instead of the file; a proxy or a login may be in the way")
-        length = answer.headers.get("Content-Length")
-        n_bytes, total = 0, None if length is None else int(length)
-        for chunk in answer.iter_content(_CHUNK_BYTES):
-            file.write(chunk)
-            n_bytes += len(chunk)
-            progress(n_bytes, total, f"fetching {path.name}")
+    with requests.Session() as session:
+        session.adapters.pop("http://")  # a redirect does not leave HTTPS
+        with session.get(url, headers=headers, stream=True, timeout=timeout_s, verify=authorities) as answer:
+            answer.raise_for_status()
+            if "text/html" in answer.headers.get("Content-Type", ""):
+                raise FetchFailed(
+                    "the server sent a web page instead of the file; a proxy or a login may be in the way"
+                )
+            length = answer.headers.get("Content-Length")
+            n_bytes, total = 0, None if length is None else int(length)
+            with path.open("wb") as file:
+                for chunk in answer.iter_content(_CHUNK_BYTES):
+                    n_bytes += len(chunk)
+                    if n_bytes > most_bytes:
+                        raise FetchFailed(f"the file is longer than {most_bytes:,} bytes")
+                    file.write(chunk)
+                    progress(n_bytes, total, f"fetching {path.name}")

@@ -54,6 +54,8 @@ def answer(headers: dict[str, str], body: bytes = b"") -> Answer:
 REFUSED = {
     "a web page": (page(b"x", content_type="text/html; charset=utf-8"), "the server sent a web page"),
     "not found": (status(404), "404 Client Error"),
+    "without encryption": (redirect("http://localhost:1/v.vec"), "No connection adapters were found for 'http://"),
+    "too long": (page(bytes(300_000)), "the file is longer than 256,000 bytes"),
     "cut": (answer({"Content-Length": "9"}, b"x"), "IncompleteRead"),
     "cut in chunks": (
         answer({"Transfer-Encoding": "chunked"}, b"5\r\nabcde\r\n5\r\nab"),
@@ -66,7 +68,7 @@ REFUSED = {
 def test_what_is_not_the_file_is_refused_and_leaves_nothing(fetched: Fetched, reply: Answer, said: str) -> None:
     fetched.server.answers["/v.vec"] = reply
     with pytest.raises(FetchFailed, match=said) as raised:
-        fetched()
+        fetched(most_bytes=len(CONTENT))
     assert f"fetch it by hand, put it at {fetched.folder / 'v.vec'}" in str(raised.value)
     assert list(fetched.folder.iterdir()) == []
 
