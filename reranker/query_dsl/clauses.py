@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
 
-from reranker.query_dsl.syntax import SyntaxKind, SyntaxTerm, read_lucene_syntax, read_simple_syntax
+from reranker.query_dsl.syntax import SyntaxKind, SyntaxTerm, is_plain_simple, read_lucene_syntax, read_simple_syntax
 
 # Why a search keeps the engine's order: the words of `X-Rerank-Reason`, the strongest first.
 CALLER_SCORING = "caller_scoring"
@@ -271,9 +271,11 @@ def _query_string(content: Content, depth: int, boost: float) -> Node:
 
 
 def _simple_query_string(content: Content, depth: int, boost: float) -> Node:
-    text = content.get("query")
-    terms = read_simple_syntax(text, content.get("flags", "ALL")) if isinstance(text, str) else []
-    return syntax_group(terms, read_fields(content.get("fields")), boost)
+    query = content.get("query")
+    text = query if isinstance(query, str) else ""
+    has_flags = content.get("flags", "ALL") not in ("ALL", -1)  # which of the signs are operators
+    reason = UNKNOWN_QUERY if has_flags and not is_plain_simple(text) else ""
+    return syntax_group(read_simple_syntax(text), read_fields(content.get("fields")), boost, reason)
 
 
 def syntax_group(

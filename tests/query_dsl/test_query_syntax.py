@@ -95,22 +95,6 @@ def test_the_simple_syntax_gives_the_words_that_count(query: str, read: str) -> 
     assert words(read_simple_syntax(query)) == read
 
 
-@pytest.mark.parametrize(
-    ("flags", "read"),
-    [
-        ("ALL", "wool"),
-        ("NONE", 'wool -"hat" -cap'),
-        ("NOT", 'wool -"hat" -cap'),
-        ("NOT|WHITESPACE", "wool"),
-        ("AND|WHITESPACE|PHRASE", "wool - hat -cap"),
-        (-1, "wool"),
-        (2 + 128, "wool"),
-    ],
-)
-def test_the_simple_syntax_has_the_operators_of_its_flags(flags: str | int, read: str) -> None:
-    assert words(read_simple_syntax('wool -"hat" -cap', flags)) == read
-
-
 def test_boosts_of_words_and_groups_are_read() -> None:
     terms = read_lucene_syntax("title:(wool cap^2)^3 OR text:hat~1^0.5")
     assert terms is not None

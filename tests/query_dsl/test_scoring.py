@@ -65,6 +65,8 @@ BY_TEXT: dict[str, Any] = {
     "combined_fields": {"combined_fields": {"query": "wool cap", "fields": ["text"]}},
     "query_string": {"query_string": {"query": "wool AND cap", "default_field": "text"}},
     "simple_query_string": {"simple_query_string": {"query": "wool + cap -hat", "fields": ["text"]}},
+    "flags of a Java client": {"simple_query_string": {"query": "wool + cap -hat", "fields": ["text"], "flags": -1}},
+    "flags for no operator": {"simple_query_string": {"query": "wool cap", "fields": ["text"], "flags": "NOT"}},
     "intervals": {
         "intervals": {"text": {"all_of": {"intervals": [{"match": {"query": "wool"}}, {"match": {"query": "cap"}}]}}}
     },
@@ -194,6 +196,7 @@ UNKNOWN: dict[str, Any] = {
     kind: bool_(must=[MATCH, {kind: {"query": "d29vbA=="}}])
     for kind in ("wrapper", "template", "agentic", "sltr", "new")
 }
+UNKNOWN["flags"] = {"simple_query_string": {"query": "wool -cap", "fields": ["text"], "flags": "AND|OR"}}
 UNKNOWN["a wrapper of deep nesting"] = {"wrapper": {"query": base64.b64encode(b"[" * 200_000).decode()}}
 UNKNOWN["wrappers in wrappers"] = MATCH
 for _ in range(26):
