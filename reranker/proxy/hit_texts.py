@@ -4,8 +4,7 @@
     stored_bags         the doc values of the hit
     whole               the hit's `_source`: its bag in an index of our own, its text in any other
 
-Where the caller's `_source` filter keeps the text back it is looked up by one search for all such hits; where the index
-keeps no `_source`, the engine's term vectors say which words a document has.
+Where the caller's `_source` filter keeps the text back it is looked up by one search for all such hits.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from reranker.base.aged_cache import AgedCache
 from reranker.embeddings import Embeddings
 from reranker.proxy.document_keys import CachedBag, DocumentKey, document_keys
 from reranker.proxy.search import Search
-from reranker.proxy.term_vectors import TermVectors
 from reranker.proxy.window import Window
 from reranker.proxy.window_kinds import (
     SEQUENCE_NUMBERS,
@@ -111,7 +109,6 @@ class HitTexts:
         self._cached: AgedCache[DocumentKey | None, CachedBag] = AgedCache(_MAX_DOCUMENTS, MAX_AGE_S, clock)
         self._embeddings = embeddings
         self._unpacked = lru_cache(_MAX_PACKED)(self._unpack)
-        self._term_vectors = TermVectors(embeddings)
 
     def collect(self, windows: Sequence[Window], calls: EngineCalls, look_up: LookUp) -> list[WindowBags | None]:
         """The bags of each window; None for an ids-only window that lacks some.
@@ -190,7 +187,7 @@ class HitTexts:
         """The bags of hits by what they come with, from the cache, or by asking the engine for more. What is read is
         cached, so that an ids-only window finds it."""
         bags: list[list[Bag | None]] = [[None] * len(one.hits) for one in read]
-        for find in (self._in_source, self._from_cache, self._looked_up, self._by_term_vectors):
+        for find in (self._in_source, self._from_cache, self._looked_up, self._without_text):
             lacking = [one.lacking(own) for one, own in zip(read, bags, strict=True)]
             if not any(one.hits for one in lacking):
                 break
@@ -324,11 +321,9 @@ class HitTexts:
             found.append([next(bags) if isinstance(each, dict) else None for each in own])
         return found
 
-    def _by_term_vectors(self, lacking: Sequence[_Hits], calls: EngineCalls, look_up: LookUp) -> list[list[Bag | None]]:
-        """By the engine's term vectors; an empty one where there are none either."""
-        language = self._texts.embeddings.document_language
-        texts = [self._term_vectors.texts(one.hits, one.search.text_fields, calls) for one in lacking]
-        return [[*self._texts.read([text or "" for text in own], [language] * len(own))] for own in texts]
+    def _without_text(self, lacking: Sequence[_Hits], calls: EngineCalls, look_up: LookUp) -> list[list[Bag | None]]:
+        """Empty ones."""
+        return [[*self._texts.read([""] * len(one.hits))] for one in lacking]
 
 
 def _document_keys(window: Window, calls: EngineCalls) -> Sequence[DocumentKey | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
@@ -146,13 +146,6 @@ class EngineCalls:
             return json.loads(self._data(response))
         except (ValueError, RecursionError):
             raise Fallback("answer_not_json", "the engine's answer is no JSON") from None
-
-    def ask_object(self, target: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The same with an object both ways."""
-        answer = self.ask(target, json.dumps(body).encode())
-        if not isinstance(answer, dict):
-            raise Fallback("answer_not_json", "the engine's answer is no JSON object")
-        return answer
 
     @cached_property
     def _headers(self) -> Headers:

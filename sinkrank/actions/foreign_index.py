@@ -53,7 +53,7 @@ def look_at(settings: Settings, store: EngineStore, index: str, embeddings: Embe
         *_words(figures),
         f"a search through the proxy: {status}",
     ]
-    advice = list(_advice(figures, letters, fields, texts, embeddings, status, bool(sources)))
+    advice = list(_advice(figures, letters, fields, texts, embeddings, bool(sources)))
     is_sound = status == "applied" and figures.unknown_share <= _MOST_UNKNOWN
     return is_sound, "; ".join([*found, *advice])
 
@@ -93,17 +93,12 @@ def _advice(
     fields: Sequence[str],
     texts: set[str],
     embeddings: Embeddings,
-    status: str,
     has_sources: bool,
 ) -> Iterator[str]:
     """Advice, the most important first."""
     prose = [name for name in letters if name in texts]
     if not has_sources:
-        yield (
-            "its words come from term vectors, and none can be sampled to weigh words by"
-            if status == "applied"
-            else "keep `_source`, or store term vectors of a field whose analyzer does not stem (`term_vector: yes`)"
-        )
+        yield "keep `_source`: the text of its hits is read from it"
     elif not figures.n_documents:
         named = prose or list(letters)
         cure = f"set {where_to_set(_TEXT_FIELDS, named[:_SHOWN_FIELDS])}" if named else "add documents with text"

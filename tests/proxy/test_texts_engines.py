@@ -1,4 +1,4 @@
-"""Where the words of a hit come from: any index, with its text in hand, looked up, kept, or in term vectors alone."""
+"""Where the words of a hit come from: any index, with its text in hand, looked up, or kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import urllib3
 
 from reranker.proxy import Proxy
-from tests.support.calls import BY_CHAT, WORDS, chat, hits, make_index, ndjson, post, words
+from tests.support.calls import BY_CHAT, WORDS, chat, hits, make_index, post, words
 from tests.support.engines.sources import Engine
 
 pytestmark = [pytest.mark.any_engine, pytest.mark.engine]
@@ -103,53 +103,10 @@ def test_the_fields_of_the_text_are_named_in_the_request(
         assert [hit["_id"] for hit in hits(answer)] == order
 
 
-def vectors_index(http: urllib3.PoolManager, engine: Engine, name: str, analyzer: dict[str, Any]) -> None:
-    """Documents of which the engine keeps the terms and not the text; `plain` words and those of another analyzer."""
-    properties = {
-        "plain": {"type": "text", "term_vector": "yes"},
-        "other": {"type": "text", "term_vector": "with_positions", "analyzer": "other"},
-    }
-    made = http.request(
-        "PUT",
-        f"{engine.url}/{name}",
-        json={
-            "settings": {"number_of_shards": 1, "analysis": {"analyzer": {"other": analyzer}}},
-            "mappings": {"_source": {"enabled": False}, "properties": properties},
-        },
-    )
-    assert made.status == 200, made.data
-    lines = [
-        line
-        for n, text in enumerate(WORDS)
-        for line in ({"index": {"_id": str(n)}}, {"plain": text, "other": "voiture " * 9})
-    ]
-    http.request(
-        "POST",
-        f"{engine.url}/{name}/_bulk?refresh=true",
-        body=ndjson(*lines),
-        headers={"Content-Type": "application/x-ndjson"},
-    )
-
-
-def test_without_a_source_the_words_come_from_term_vectors(
-    http: urllib3.PoolManager, engine: Engine, url: str, index_name: str, spied: Spied
-) -> None:
-    vectors_index(http, engine, index_name, {"type": "standard"})
-    answer = post(http, f"{url}/{index_name}/_search", {**EVERY, "ext": chat(text_fields=["pl*"])})
-    assert answer.headers["X-Rerank-Status"] == "applied"
-    assert words(answer) == BY_CHAT
-    assert spied.taken() == ["_search", "_mtermvectors", "_analyze"]
-    assert words(post(http, f"{url}/{index_name}/_search", {**EVERY, "ext": chat(text_fields=["pl*"])})) == BY_CHAT
-    assert spied.taken() == ["_search"]
-
-
-def test_the_terms_of_an_analyzer_that_changes_words_are_not_used(
+def test_an_index_without_a_source_keeps_the_engines_order(
     http: urllib3.PoolManager, engine: Engine, url: str, index_name: str
 ) -> None:
-    # Elasticsearch's server alone has no stemmer; its `keyword` makes one term of all words.
-    analyzer = "english" if engine.distribution == "opensearch" else "keyword"
-    text = {"type": "text", "term_vector": "yes", "analyzer": analyzer}
-    make_index(http, engine.url, index_name, {"text": text}, [{"text": "chat"}], _source={"enabled": False})
+    make_index(http, engine.url, index_name, {"text": {"type": "text"}}, [{"text": "chat"}], _source={"enabled": False})
     answer = post(http, f"{url}/{index_name}/_search", {**EVERY, "ext": chat()})
     assert (answer.headers["X-Rerank-Status"], answer.headers["X-Rerank-Reason"]) == ("fallback", "no_text_in_hits")
     assert [hit["_id"] for hit in hits(answer)] == ["0"]
