@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
-from operator import attrgetter
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,8 +15,7 @@ from reranker.proxy.hit_texts import HitTexts, WindowBags
 from reranker.proxy.indices import Indices, Weighed
 from reranker.proxy.search import Outcome, Search, SearchRequest
 from reranker.proxy.window import Misfit, Window
-from reranker.query_dsl.sort import TieKey, in_order_of_ties
-from reranker.ranking.ranked import RankedDocument, Reranking
+from reranker.ranking.ranked import Reranking
 from reranker.ranking.relevance import cut
 from reranker.text.exact_text import exact_key
 from reranker.upstream.calls import Fallback
@@ -145,9 +142,6 @@ class WindowRanker:
             feedback=search.feedback,
             first_stage_share=search.first_stage_share,
         )
-        if search.ties:
-            sorts = [hit.get("sort") for hit in hits]
-            ranking = replace(ranking, documents=_in_order_of_ties(ranking.documents, sorts, search.ties))
         ranking = cut(ranking, search.min_relevance)
         offset = search.page.offset if search.page.after is None else offset_after(window, ranking)
         if offset is None:
@@ -162,23 +156,6 @@ def offset_after(window: Window, ranking: Reranking) -> int | None:
     after, hits = window.search.page.after, window.hits
     ranks = [rank for rank, one in enumerate(ranking.documents, 1) if hits[one.index].get("sort") == after]
     return ranks[-1] if ranks else None
-
-
-def _in_order_of_ties(
-    documents: Sequence[RankedDocument], sorts: Sequence[Any], ties: Sequence[TieKey]
-) -> Sequence[RankedDocument]:
-    """Puts documents of the same score in the order of the caller's keys.
-
-    Args:
-        sorts: `sort` of each hit, in the engine's order.
-    """
-    if not all(isinstance(sort, list) and len(sort) > len(ties) for sort in sorts):
-        return documents
-    ordered: list[RankedDocument] = []
-    for _, group in groupby(documents, attrgetter("score")):
-        same = list(group)
-        ordered += in_order_of_ties([sorts[one.index][1:] for one in same], ties, same)
-    return ordered
 
 
 def _scores(hits: Sequence[Mapping[str, Any]]) -> NDArray[np.float64] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -31,7 +31,7 @@ from reranker.query_dsl.answer_filters import read_source_filter
 from reranker.query_dsl.field_types import CallerMappings, FieldTypeCache
 from reranker.query_dsl.highlight import Highlight, read_highlight
 from reranker.query_dsl.scoring import FieldTypes, no_field_types, read_query
-from reranker.query_dsl.sort import TieKey, read_ties, url_sort
+from reranker.query_dsl.sort import further_keys, url_sort
 from reranker.ranking.evidence import check_first_stage_share
 from reranker.ranking.relevance import check_min_relevance
 from reranker.service.json_text import json_bytes
@@ -328,18 +328,18 @@ def _read_body(data: bytes, parameters: Mapping[str, str]) -> tuple[SearchBody, 
     return SearchBody(text, raw, None, json_bytes(write_object(text, raw, drop=("ext",)))), read
 
 
-def check_form(body: Mapping[str, Any], parameters: Mapping[str, str]) -> tuple[TieKey, ...]:
-    """The keys that order hits of the same score. Raises Skip where the engine's own order or form has to stay."""
+def check_form(body: Mapping[str, Any], parameters: Mapping[str, str]) -> None:
+    """Raises Skip where the engine's own order or form has to stay."""
     stored = parameters.get("stored_fields", body.get("stored_fields"))
     is_sorted = "sort" in body or "sort" in parameters or "retriever" in body
-    ties = _ties(body, parameters) if is_sorted else ()
+    n_keys = _further_keys(body, parameters) if is_sorted else 0
     seq_no = parameters.get("seq_no_primary_term", body.get("seq_no_primary_term", False))
     reasons = {
         # Walks through all hits, in the engine's order.
         "scroll": "scroll" in parameters,
-        "search_after": "search_after" in body and not _is_cursor(body, parameters, ties),
-        "point_in_time": "pit" in body and (ties is None or "slice" in body),
-        "sorted": ties is None,
+        "search_after": "search_after" in body and not _is_cursor(body, parameters, n_keys),
+        "point_in_time": "pit" in body and (n_keys is None or "slice" in body),
+        "sorted": n_keys is None,
         "not_json": parameters.get("format", "json") not in ("", "json"),
         "long_filter_path": parameters.get("filter_path", "").count(",") >= _MAX_FILTER_PATHS,
         # Hits without names: nothing could be fetched besides, and the engine refuses `_source` with it.
@@ -350,24 +350,23 @@ def check_form(body: Mapping[str, Any], parameters: Mapping[str, str]) -> tuple[
     for reason, holds in reasons.items():
         if holds:
             raise Skip(reason)
-    return ties or ()
 
 
-def _ties(body: Mapping[str, Any], parameters: Mapping[str, str]) -> tuple[TieKey, ...] | None:
-    """As `read_ties`."""
+def _further_keys(body: Mapping[str, Any], parameters: Mapping[str, str]) -> int | None:
+    """As `further_keys`."""
     if "sort" in parameters:
-        return read_ties(url_sort(parameters["sort"]))
+        return further_keys(url_sort(parameters["sort"]))
     retriever = body.get("retriever")
     inner = retriever.get("standard") if isinstance(retriever, dict) and "sort" not in body else None
     if isinstance(inner, dict):
-        return read_ties(inner.get("sort")) or ()  # sorted by anything else its score is the caller's own
-    return read_ties(body.get("sort"))
+        return further_keys(inner.get("sort")) or 0  # sorted by anything else its score is the caller's own
+    return further_keys(body.get("sort"))
 
 
-def _is_cursor(body: Mapping[str, Any], parameters: Mapping[str, str], ties: Sequence[TieKey] | None) -> bool:
+def _is_cursor(body: Mapping[str, Any], parameters: Mapping[str, str], n_keys: int | None) -> bool:
     """Whether `search_after` may name a hit of a window that is sorted by score: hits have their `sort` where there are
     further keys, and in Elasticsearch's points in time."""
-    has_sort = bool(ties) or (ties is not None and "pit" in body)
+    has_sort = n_keys is not None and (n_keys > 0 or "pit" in body)
     is_first = parameters.get("from", body.get("from", 0)) in (0, "0")
     is_taken = isinstance(body["search_after"], list) and not any(name in body for name in _NOT_WITH_AFTER)
     return has_sort and is_first and is_taken
@@ -383,7 +382,7 @@ def _read(
     header: bytes,
 ) -> Search:
     ext, values, settings = section or _NO_SECTION, body.raw.parsed, service.settings
-    ties = check_form(values, parameters)
+    check_form(values, parameters)
     method = ext.method or settings.method
     check_min_relevance(ext.min_relevance, method)
     if method == "none":
@@ -442,7 +441,6 @@ def _read(
         languages=languages,
         is_translated_at_once=translate != "never" and (bool(languages) or translate == "always"),
         window_plan=plan,
-        ties=ties,
         highlight=_highlight(values["highlight"], ext.highlight) if "highlight" in values else None,
     )
 

@@ -21,7 +21,6 @@ from reranker.query_dsl.answer_filters import SourceFilter
 from reranker.query_dsl.clauses import Field
 from reranker.query_dsl.highlight import Highlight
 from reranker.query_dsl.scoring import ALL_FIELDS, FieldTypes
-from reranker.query_dsl.sort import TieKey
 from reranker.ranking.query import Query
 from reranker.service.json_text import json_bytes
 from reranker.translation import WordGroup
@@ -152,7 +151,6 @@ class Search:
         languages: of the documents, where the caller names them.
         is_translated_at_once: whether the engine may be asked in translation before it was asked as the caller wrote.
         window_plan: how it can be asked for an ids-only window.
-        ties: keys that order hits of the same score.
         highlight: what is to be marked besides what the engine marks; None for nothing.
     """
 
@@ -179,7 +177,6 @@ class Search:
     languages: tuple[str, ...]
     is_translated_at_once: bool
     window_plan: WindowPlan
-    ties: tuple[TieKey, ...] = ()
     highlight: Highlight | None = None
 
     def window_body(self, translation: TranslatedQuery | None, kind: str | None) -> bytes:

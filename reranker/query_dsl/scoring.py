@@ -24,7 +24,7 @@ from reranker.query_dsl.clauses import (
     read_knn,
     syntax_group,
 )
-from reranker.query_dsl.sort import read_ties
+from reranker.query_dsl.sort import further_keys
 from reranker.query_dsl.syntax import read_lucene_syntax
 
 _MAX_DEPTH = 24
@@ -70,7 +70,7 @@ def _retriever(value: Content, depth: int) -> Node:
 
 def _read(kind: str, content: Content, depth: int) -> Node:
     if kind == "standard":
-        is_sorted = read_ties(content.get("sort")) is None or "search_after" in content
+        is_sorted = further_keys(content.get("sort")) is None or "search_after" in content
         inner = read_clause(content.get("query"))
         return Group(must=[inner], has_filter="filter" in content, reason=CALLER_SCORING if is_sorted else "")
     if kind == "knn":
