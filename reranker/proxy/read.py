@@ -340,6 +340,8 @@ def check_form(body: Mapping[str, Any], parameters: Mapping[str, str]) -> None:
         "search_after": "search_after" in body and not _is_cursor(body, parameters, n_keys),
         "point_in_time": "pit" in body and (n_keys is None or "slice" in body),
         "sorted": n_keys is None,
+        # Its options are documents, which would come with all that the hits are asked for with.
+        "autocomplete": _completes(body.get("suggest")),
         "not_json": parameters.get("format", "json") not in ("", "json"),
         "long_filter_path": parameters.get("filter_path", "").count(",") >= _MAX_FILTER_PATHS,
         # Hits without names: nothing could be fetched besides, and the engine refuses `_source` with it.
@@ -350,6 +352,11 @@ def check_form(body: Mapping[str, Any], parameters: Mapping[str, str]) -> None:
     for reason, holds in reasons.items():
         if holds:
             raise Skip(reason)
+
+
+def _completes(suggest: Any) -> bool:
+    suggesters = suggest.values() if isinstance(suggest, dict) else ()
+    return any(isinstance(one, dict) and "completion" in one for one in suggesters)
 
 
 def _further_keys(body: Mapping[str, Any], parameters: Mapping[str, str]) -> int | None:

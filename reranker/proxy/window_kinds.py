@@ -77,9 +77,9 @@ _PARAMETERS = frozenset(
 _HEADER = _PARAMETERS | {"index"}
 # They choose shards, so that a sequence number is not known to be of the one that was meant before.
 _CHOOSE_SHARDS = ("routing", "preference")
-# Within the body: `hybrid` cannot stand within another query; inner hits need the document that they are in; a
-# completion's options are documents; the page's filter would be highlighted as well.
-_WHOLE_ONLY = frozenset(["hybrid", "inner_hits", "completion", "require_field_match"])
+# Within the body: `hybrid` cannot stand within another query; inner hits need the document that they are in;
+# the page's filter would be highlighted as well.
+_WHOLE_ONLY = frozenset(["hybrid", "inner_hits", "require_field_match"])
 # What a hit shows of them depends on the query.
 _SHOWS_QUERY = frozenset(["_name", "percolate"])
 _MAX_DEPTH = 40

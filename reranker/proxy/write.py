@@ -11,10 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reranker.base.raw_json import (
-    Member,
-    RawArray,
     RawObject,
-    read_array,
     read_object,
     write_array,
     write_object,
@@ -81,8 +78,6 @@ def _written(line: Page | AsItCame, added_ms: float) -> str:
         elif total is not None:
             of_hits["total"] = str(n)
     changes["hits"] = write_object(answer.text, outer, replace=of_hits)
-    if "suggest" in answer.raw.parsed and (suggest := answer.raw.member("suggest")) is not None:
-        changes["suggest"] = _suggestions(answer.text, suggest, window.search)
     took = answer.raw.parsed.get("took")
     if isinstance(took, int):
         changes["took"] = str(took + round(added_ms))
@@ -138,13 +133,13 @@ def _as_asked(
     text: str,
     document: RawObject,
     search: Search,
-    changes: Mapping[str, str] | None = None,
-    added: Mapping[str, str] | None = None,
+    changes: Mapping[str, str],
+    added: Mapping[str, str],
 ) -> str:
     """A document of the answer without what the caller did not ask for."""
     source_filter = search.source_filter
     dropped = [*search.added_keys, "_source"] if source_filter.drop else search.added_keys
-    changed = dict(changes or {})
+    changed = dict(changes)
     source = document.member("_source") if source_filter.extra else None
     if source is not None and isinstance(document.parsed.get("_source"), Mapping):
         raw, _ = read_object(text, source.value_start)
@@ -186,29 +181,3 @@ def _by_language(translations: Translations) -> dict[str, Any]:
         }
         for language, groups in translations.items()
     }
-
-
-def _suggestions(text: str, suggest: Member, search: Search) -> str:
-    """The suggestions; those of a completion are documents, which come with all that the hits come with."""
-    raw, _ = read_object(text, suggest.value_start)
-    changes = {}
-    for suggester in raw.members:
-        entries, _ = read_array(text, suggester.value_start, _read_entry)
-        pieces = []
-        for entry in entries.elements:
-            read: RawObject = entry.parsed
-            options: RawArray = read.parsed["options"]
-            written = [_as_asked(text, option.parsed, search) for option in options.elements]
-            changed = {"options": write_array(text, options, written)}
-            pieces.append(write_object(text, read, replace=changed))
-        changes[suggester.key] = write_array(text, entries, pieces)
-    return write_object(text, raw, replace=changes)
-
-
-def _read_entry(text: str, at: int) -> tuple[RawObject, int]:
-    """Of a suggester's, one for each part of its text."""
-    return read_object(text, at, {"options": _read_list})
-
-
-def _read_list(text: str, at: int) -> tuple[RawArray, int]:
-    return read_array(text, at, read_object)

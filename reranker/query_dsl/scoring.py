@@ -42,8 +42,6 @@ def read_scoring(body: Mapping[str, Any], parameters: Mapping[str, str]) -> Node
     others = _knn(body["knn"]) if "knn" in body else []
     others += _retrievers(body["retriever"]) if "retriever" in body else []
     changes = any(body.get(name) not in (None, [], {}) for name in ("rescore", "indices_boost"))
-    if not query and not others and _completes(body.get("suggest")):
-        return Leaf(Kind.FILTER, reason=AUTOCOMPLETE)
     reason = CALLER_SCORING if changes else ""
     return Group(should=[*query, *others], reason=reason)
 
@@ -83,11 +81,6 @@ def _read(kind: str, content: Content, depth: int) -> Node:
     if kind in _REORDERING:
         return Group(must=_retrievers(content.get("retriever"), depth + 1), reason=CALLER_SCORING)
     return Leaf(Kind.FILTER, reason=UNKNOWN_QUERY)
-
-
-def _completes(suggest: Any) -> bool:
-    suggesters = suggest.values() if isinstance(suggest, dict) else ()
-    return any(isinstance(one, dict) and "completion" in one for one in suggesters)
 
 
 ALL_FIELDS = "*"

@@ -82,7 +82,6 @@ def test_sequence_numbers_name_documents_of_one_shard_alone() -> None:
         ({"query": {"hybrid": {"queries": [MATCH]}}}, {}, b"", WindowPlan()),
         ({"query": {"nested": {"path": "p", "query": MATCH, "inner_hits": {}}}}, {}, b"", WindowPlan()),
         ({"query": {"bool": {"must": [TOO_DEEP]}}}, {}, b"", WindowPlan()),
-        ({"query": MATCH, "suggest": {"s": {"prefix": "c", "completion": {"field": "f"}}}}, {}, b"", WindowPlan()),
         ({"highlight": {"fields": {}}}, {"q": "cat"}, b"", WindowPlan()),
     ],
 )

@@ -289,7 +289,6 @@ def test_who_asks_for_re_ranking_gets_it_by_the_text_within(kind: str) -> None:
         ({"retriever": {"rule": {"retriever": {"standard": {"query": MATCH}}}}}, "caller_scoring", ""),
         ({"retriever": {"new": {}}}, "unknown_query", ""),
         ({"aggs": {"a": {"filter": MATCH}}, "post_filter": MATCH}, "no_query_text", ""),
-        ({"suggest": {"s": {"prefix": "wo", "completion": {"field": "typed"}}}}, "autocomplete", ""),
     ],
 )
 def test_other_parts_of_the_body_score_too(body: dict[str, Any], reason: str, text: str) -> None:
