@@ -37,8 +37,6 @@ _OF_WHOLE = (
     "size",
     "seq_no_primary_term",
     "filter_path",
-    "source",
-    "source_content_type",
     *URL_PARAMETERS,
 )
 _OF_IDS_ONLY = (*_OF_WHOLE, *PAGE_ONLY_PARAMETERS)

@@ -54,7 +54,6 @@ TEAMS_HEADER = "X-Rerank-Teams"
 
 _SEARCHES = frozenset(["_search", "_msearch"])
 _MOST_OF_ERROR = 100_000  # bytes that are read of an engine's error
-_SOURCE_PARAMETERS = ("source", "source_content_type")
 
 _log = logging.getLogger(__name__)
 
@@ -225,8 +224,7 @@ class Proxy:
         """
         check_not_off(incoming.parameters)
         new_body = None
-        is_hidden = "source" in incoming.parameters or "HTTP_CONTENT_ENCODING" in incoming.environ
-        if is_hidden or b"rerank" in incoming.body:
+        if "HTTP_CONTENT_ENCODING" in incoming.environ or b"rerank" in incoming.body:
             # An engine refuses a section that it does not know. Other searches are read by the process that ranks them.
             new_body = read_request(self._service, self._calls(incoming), self._field_types, is_multi).body_without_ours
         reply = self._unranked(incoming, "skipped", "shadow", new_body)
@@ -318,10 +316,7 @@ class Proxy:
         query_string = without_parameters(incoming.query_string, ("rerank",))
         headers = incoming.headers
         if new_body is not None:
-            query_string = without_parameters(query_string, _SOURCE_PARAMETERS)
             headers = end_to_end(headers, "content-encoding")
-            if incoming.content_type is None:  # it came as a parameter
-                headers = [*headers, ("Content-Type", "application/json")]
         target = f"{incoming.path}?{query_string}" if query_string or incoming.has_query else incoming.path
         body = incoming.body if new_body is None else new_body
         if rest is not None:

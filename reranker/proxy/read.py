@@ -41,7 +41,7 @@ from reranker.service.service import Service
 from reranker.text.languages import language_code
 from reranker.transport import check_method
 from reranker.upstream.calls import EngineCalls
-from reranker.upstream.incoming import end_to_end, is_true
+from reranker.upstream.incoming import is_true
 
 # The reason where there are no embeddings yet.
 NO_EMBEDDINGS = "no_embeddings"
@@ -151,15 +151,8 @@ def read_request(service: Service, calls: EngineCalls, known_types: FieldTypeCac
     data = incoming.body
     if encoding:
         data = _decoded(data, encoding, service.settings.max_body_bytes)
-    source = parameters.get("source", parameters.get("source_content_type"))
-    if source is not None and (is_multi or incoming.body):
-        raise Skip("odd_source")
-    if source is not None:  # the whole body as a parameter
-        if not _speaks_json(parameters.get("source_content_type"), accept):
-            raise Skip("not_json")
-        data = parameters.get("source", "").encode("utf-8", "surrogatepass")
-        headers = end_to_end(incoming.headers, "content-type")
-        calls.incoming = replace(incoming, headers=headers, content_type=None)
+    if "source" in parameters or "source_content_type" in parameters:
+        raise Skip("source")
     mappings = CallerMappings(known_types, calls)
     passed: bytes | None
     if is_multi:

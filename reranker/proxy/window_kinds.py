@@ -69,8 +69,8 @@ _PARAMETERS = frozenset(
         *("ccs_minimize_roundtrips", "error_trace", "expand_wildcards", "filter_path", "format", "from", "human"),
         *("ignore_throttled", "ignore_unavailable", "include_named_queries_score", "max_concurrent_searches"),
         *("max_concurrent_shard_requests", "pre_filter_shard_size", "preference", "pretty", "request_cache", "rerank"),
-        *("rest_total_hits_as_int", "routing", "search_type", "seq_no_primary_term", "size", "sort", "source"),
-        *("source_content_type", "stats", "timeout", "track_scores", "typed_keys"),
+        *("rest_total_hits_as_int", "routing", "search_type", "seq_no_primary_term", "size", "sort"),
+        *("stats", "timeout", "track_scores", "typed_keys"),
     ]
 )
 # Members of a multi-search's header.

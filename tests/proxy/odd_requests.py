@@ -119,12 +119,7 @@ def _sources() -> Iterator[OddRequest]:
     source = quote(QUERY.decode())
     for parameters in (
         f"source={source}&source_content_type=application/json",
-        f"source={source}",
-        f"source={source}&source_content_type=",
-        f"source={source}&source_content_type=text/plain",
         f"source={source}&source_content_type=application/yaml",
-        f"source={source}&source_content_type=application/json;charset=utf-8",
-        "source=&source_content_type=application/json",
         "source_content_type=application/json",
     ):
         yield OddRequest(f"?{parameters}", f"/{{index}}/_search?{parameters}", None, {}, "GET")
