@@ -27,7 +27,7 @@ from reranker.proxy.search import (
     fields_to_read,
 )
 from reranker.proxy.window_kinds import WindowPlan, read_window_plan
-from reranker.query_dsl.answer_filters import read_source_filter
+from reranker.query_dsl.answer_filters import read_source_filter, reads_filter_path
 from reranker.query_dsl.field_types import CallerMappings, FieldTypeCache
 from reranker.query_dsl.highlight import Highlight, read_highlight
 from reranker.query_dsl.scoring import FieldTypes, no_field_types, read_query
@@ -52,8 +52,6 @@ _MAX_PROXY_WINDOW = 1_000
 _MAX_LANGUAGES = 10
 # Elasticsearch's fusions of several queries: their hits end at this, which may not be less than the page.
 _FUSION_WINDOWS = ("rank_window_size", "window_size")
-# Each name of an answer is compared with each path: with more of them a request could choose how long that takes.
-_MAX_FILTER_PATHS = 100
 # What is a number to us alone (`1_000`, other scripts' digits) is the engine's to refuse.
 _number = regex.compile(r"\+?[0-9]{1,9}").fullmatch
 _TOO_LARGE = 10**9
@@ -336,7 +334,7 @@ def check_form(body: Mapping[str, Any], parameters: Mapping[str, str]) -> None:
         # Its options are documents, which would come with all that the hits are asked for with.
         "autocomplete": _completes(body.get("suggest")),
         "not_json": parameters.get("format", "json") not in ("", "json"),
-        "long_filter_path": parameters.get("filter_path", "").count(",") >= _MAX_FILTER_PATHS,
+        "filter_path": not reads_filter_path(parameters.get("filter_path", "")),
         # Hits without names: nothing could be fetched besides, and the engine refuses `_source` with it.
         "no_ids": stored in ("_none_", ["_none_"]),
         # It is asked for with each window, so that the engine would not see what it refuses.

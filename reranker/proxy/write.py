@@ -20,7 +20,7 @@ from reranker.proxy.page import Page, Place
 from reranker.proxy.rank import RankedWindow
 from reranker.proxy.search import Search, SearchRequest, Translations
 from reranker.proxy.window import AsItCame
-from reranker.query_dsl.answer_filters import FilterPath
+from reranker.query_dsl.answer_filters import filtered_answer
 from reranker.ranking.ranked import Reranking
 from reranker.ranking.relevance import has_no_good_answer
 from reranker.service.json_text import float_text, json_bytes
@@ -50,9 +50,7 @@ def write_answer(request: SearchRequest, fetched: Fetched, lines: Sequence[Page 
     # With what stands around the object, the last line end for example.
     text = fetched.text[: fetched.raw.start] + written + fetched.text[fetched.raw.end :]
     if request.filter_path is not None:
-        # By the rules of the engine that has answered.
-        is_elasticsearch = any(name.lower() == "x-elastic-product" for name, _ in fetched.headers)
-        text = FilterPath(request.filter_path, is_elasticsearch, request.is_pretty).apply(text)
+        text = filtered_answer(text, request.filter_path, request.is_pretty)
     return json_bytes(text)
 
 

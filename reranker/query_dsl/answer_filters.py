@@ -157,74 +157,64 @@ def is_match(pattern: str, name: str) -> bool:
 
 Path = tuple[str, ...]
 
+_MAX_PATHS = 100
 _MAX_DEPTH = 100
 _INDENT = "  "
 
 
-class FilterPath:
-    """A `filter_path`.
+def reads_filter_path(value: str) -> bool:
+    """Whether all paths of a `filter_path` are included, and few enough: each name of an answer is compared with each
+    path, so that with more of them a request could choose how long that takes."""
+    paths = _paths(value)
+    return len(paths) <= _MAX_PATHS and not any(path[0].startswith("-") for path in paths)
+
+
+def filtered_answer(text: str, value: str, is_pretty: bool) -> str:
+    """An answer with only what is at the paths of a `filter_path`.
 
     Args:
         value: the parameter, unescaped.
-        keeps_empty: Elasticsearch keeps empty lists where paths are taken out; OpenSearch drops them.
         is_pretty: whether the answer is written over several lines.
+
+    Raises:
+        ValueError, RecursionError: the text is no JSON.
     """
+    paths = _paths(value)
+    if not paths:
+        return text
+    tail = "\n" if is_pretty and text.endswith("\n") else ""
+    return (_filtered(text.strip(), paths, 0, is_pretty) or _written([], "{}", 0, is_pretty)) + tail
 
-    def __init__(self, value: str, keeps_empty: bool, is_pretty: bool) -> None:
-        paths = [path.strip() for path in value.split(",") if path.strip()]
-        self._excludes: list[Path] = [tuple(path[1:].split(".")) for path in paths if path.startswith("-")]
-        self._includes: list[Path] = [tuple(path.split(".")) for path in paths if not path.startswith("-")]
-        self._keeps_empty = keeps_empty
-        self._is_pretty = is_pretty
 
-    def apply(self, text: str) -> str:
-        """The filtered answer.
+def _paths(value: str) -> list[Path]:
+    return [tuple(path.strip().split(".")) for path in value.split(",") if path.strip()]
 
-        Raises:
-            ValueError, RecursionError: the text is no JSON.
-        """
-        tail = "\n" if self._is_pretty and text.endswith("\n") else ""
-        text = text.strip()
-        empty = self._written([], "{}", 0)
-        if self._excludes:
-            text = self._filtered(text, self._excludes, 0, takes_out=True) or empty
-        if self._includes:
-            text = self._filtered(text, self._includes, 0, takes_out=False) or empty
-        return text + tail
 
-    def _filtered(self, text: str, paths: Sequence[Path], depth: int, takes_out: bool) -> str | None:
-        """A value with only what is at the paths, or without it; None where nothing is left."""
-        value = _read_any(text, depth)
-        pieces = []
-        if isinstance(value, RawArray):
-            for element in value.elements:
-                pieces.append(self._filtered(text[element.start : element.end], paths, depth + 1, takes_out))
-            return self._left(pieces, "[]", depth, takes_out)
-        if not isinstance(value, RawObject):
-            return text if takes_out else None
+def _filtered(text: str, paths: Sequence[Path], depth: int, is_pretty: bool) -> str | None:
+    """A value with only what is at the paths; None where nothing is left."""
+    value = _read_any(text, depth)
+    pieces = []
+    if isinstance(value, RawArray):
+        for element in value.elements:
+            pieces.append(_filtered(text[element.start : element.end], paths, depth + 1, is_pretty))
+    elif isinstance(value, RawObject):
         for member in value.members:
             inner: str | None = text[member.value_start : member.end]
             is_whole, below = _step(member.key, paths)
-            if below:
-                inner = self._filtered(str(inner), below, depth + 1, takes_out)
-            elif is_whole == takes_out:
-                inner = None
+            if not is_whole:
+                inner = _filtered(str(inner), below, depth + 1, is_pretty) if below else None
             pieces.append(None if inner is None else text[member.start : member.value_start] + inner)
-        return self._left(pieces, "{}", depth, takes_out)
+    remaining = [piece for piece in pieces if piece is not None]
+    return _written(remaining, "[]" if isinstance(value, RawArray) else "{}", depth, is_pretty) if remaining else None
 
-    def _left(self, pieces: Sequence[str | None], brackets: str, depth: int, takes_out: bool) -> str | None:
-        """What is left of an array's or object's pieces; None for nothing, unless it was empty and may stay so."""
-        remaining = [piece for piece in pieces if piece is not None]
-        may_be_empty = takes_out and self._keeps_empty and not pieces
-        return self._written(remaining, brackets, depth) if remaining or may_be_empty else None
 
-    def _written(self, pieces: Sequence[str], brackets: str, depth: int) -> str:
-        if not self._is_pretty:
-            return brackets[0] + ",".join(pieces) + brackets[1]
-        if not pieces:
-            return " ".join(brackets)
-        inner, outer = "\n" + _INDENT * (depth + 1), "\n" + _INDENT * depth
-        return brackets[0] + ",".join(inner + piece for piece in pieces) + outer + brackets[1]
+def _written(pieces: Sequence[str], brackets: str, depth: int, is_pretty: bool) -> str:
+    if not is_pretty:
+        return brackets[0] + ",".join(pieces) + brackets[1]
+    if not pieces:
+        return " ".join(brackets)
+    inner, outer = "\n" + _INDENT * (depth + 1), "\n" + _INDENT * depth
+    return brackets[0] + ",".join(inner + piece for piece in pieces) + outer + brackets[1]
 
 
 def _step(name: str, paths: Sequence[Path]) -> tuple[bool, list[Path]]:

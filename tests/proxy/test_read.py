@@ -136,7 +136,7 @@ def test_a_source_filter_is_widened_and_our_section_out_in_both_bodies(service: 
         ({"query": QUERY, "pit": {"id": "x"}, "slice": {"id": 0, "max": 2}}, "", "point_in_time"),
         ({"query": QUERY}, "format=yaml", "not_json"),
         ({"query": QUERY, "stored_fields": "_none_"}, "", "no_ids"),
-        ({"query": QUERY}, f"filter_path={'a,' * 100}b", "long_filter_path"),
+        ({"query": QUERY}, f"filter_path={'a,' * 100}b", "filter_path"),
         ({"query": BOOSTED}, "", "caller_scoring"),
         ({"query": {"match_bool_prefix": {"text": "cat"}}}, "", "autocomplete"),
         ({"query": {"term": {"lang": "en"}}}, "", "filter_only"),

@@ -317,7 +317,6 @@ PARAMETERS: list[tuple[str, bool]] = [
     ("q=cat&df=FIELD&default_operator=AND&size=4", True),
     ("size=4&from=2&pretty", True),
     ("size=4&filter_path=hits.hits._id,hits.total,took", True),
-    ("size=4&filter_path=-_shards", True),
     ("size=4&_source=false", True),
     ("size=4&_source_includes=title&version=true&seq_no_primary_term=true", True),
     ("size=4&stored_fields=n&docvalue_fields=n", True),
