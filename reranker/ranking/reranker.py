@@ -16,7 +16,6 @@ from reranker.base.errors import BadInput, WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.embeddings.detection import guess_language, guess_languages
 from reranker.embeddings.hubness import Hubness, HubnessSample
-from reranker.ranking.batching import check_several, read_candidates, read_queries
 from reranker.ranking.candidate_cache import CandidateCache
 from reranker.ranking.corrections import CORRECTED_METHOD, Corrections, find_corrections, start_encoding
 from reranker.ranking.coverage import find_coverage
@@ -239,7 +238,8 @@ class Reranker:
             UnknownLanguage: one is no code.
             BadInput: there are more or fewer of them than documents, or a document is no text.
         """
-        check_several(documents)
+        if isinstance(documents, str):  # its letters would be read as documents
+            raise BadInput("documents is a text; give a list of texts")
         for place, text in enumerate(documents):
             if not isinstance(text, str):
                 raise BadInput(f"document {place} is of type {type(text).__name__}; give texts")
@@ -254,42 +254,6 @@ class Reranker:
                     f"{len(codes)} languages came for {len(documents)} documents; give one for all or one for each"
                 )
         return list(zip(self.embeddings.bags(documents, codes), codes, strict=True))
-
-    def rerank_many(
-        self,
-        queries: Sequence[str],
-        documents: Sequence[str] | Sequence[Sequence[str]],
-        *,
-        language: str | None = None,
-        document_languages: Sequence[str] | str | None = None,
-        method: str = "auto",
-        parameters: Parameters = Parameters(),
-        top_n: int | None = None,
-    ) -> list[Reranking]:
-        """Re-ranks for many queries, reading each text once; one `Reranking` a query, as `rerank` gives it.
-
-        Args:
-            documents: texts that all queries share, or one list of texts for each query.
-            language: of all queries; guessed for each where it is None.
-            document_languages: as `rerank`; one each only where the queries share the documents.
-
-        Raises:
-            EmptyQuery, UnknownWords: with the query's place, from 0.
-            UnknownLanguage, BadInput: as `rerank`; or there are more or fewer lists than queries.
-        """
-        read = read_queries(lambda text: self.query(text, language), queries)
-        candidates = read_candidates(self.read_documents, documents, document_languages, len(queries))
-        return [
-            self.rerank_bags(
-                query,
-                of_query,
-                method,
-                parameters,
-                first_stage_scores=self.lexical_scores(query, of_query, method),
-                top_n=top_n,
-            )
-            for query, of_query in zip(read, candidates, strict=True)
-        ]
 
     async def arerank(
         self,

@@ -126,8 +126,6 @@ def test_a_query_of_one_number_is_about_the_word_within_it_too(reranker):
 def test_what_is_no_text_is_refused(reranker):
     with pytest.raises(BadInput, match="documents is a text; give a list of texts"):
         reranker.rerank("cat", "chat noir")
-    with pytest.raises(BadInput, match="documents is a text; give a list of texts"):
-        reranker.rerank_many(["cat"], "chat noir")
     with pytest.raises(BadInput, match="document 1 is of type int; give texts"):
         reranker.rerank("cat", ["chat", 5])
     with pytest.raises(BadInput, match="the query is of type NoneType; give a text"):
