@@ -255,31 +255,6 @@ class Reranker:
                 )
         return list(zip(self.embeddings.bags(documents, codes), codes, strict=True))
 
-    async def arerank(
-        self,
-        query: str,
-        documents: Sequence[str],
-        *,
-        language: str | None = None,
-        document_languages: Sequence[str] | str | None = None,
-        method: str = "auto",
-        parameters: Parameters = Parameters(),
-        top_n: int | None = None,
-    ) -> Reranking:
-        """As `rerank`, in a thread of the event loop's executor (`asyncio.to_thread`)."""
-        import asyncio  # a fortieth of a second, for async callers alone
-
-        return await asyncio.to_thread(
-            self.rerank,
-            query,
-            documents,
-            language=language,
-            document_languages=document_languages,
-            method=method,
-            parameters=parameters,
-            top_n=top_n,
-        )
-
 
 def _at(values: NDArray[_Number] | None, places: NDArray[np.int64]) -> NDArray[_Number] | None:
     return None if values is None else values[places]

@@ -1,6 +1,8 @@
 """Re-ranking texts and bags with the hand-placed vocabulary (tests/support/tiny.py)."""
 
 import math
+import os
+import signal
 from dataclasses import replace
 
 import numpy as np
@@ -363,3 +365,22 @@ def test_a_query_that_is_weighed_again_is_as_the_other_reranker_reads_it(reranke
     assert (again.unknown_words, again.unknown_share) == (read.unknown_words, read.unknown_share)
     assert again.weighted.term_ids.tolist() == read.weighted.term_ids.tolist()
     assert again.weighted.weights.tolist() == read.weighted.weights.tolist()
+
+
+# Python 3.12 warns of every fork with threads; a server that loads its application first does just this.
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_process_has_threads_of_its_own(reranker):
+    texts = ["une voiture", "un chat", "un chien"]
+    reranker.rerank("cat", texts)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)  # ends it where it waits for threads that it has not
+        try:
+            os.write(writer, str(order(reranker.rerank("cat", texts, method="nbow"))).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as answer:
+        assert answer.read() == "[1, 2, 0]"
+    os.waitpid(child, 0)
