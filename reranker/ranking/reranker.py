@@ -99,7 +99,8 @@ class Reranker:
         self, query: Query, language: str | None = None, preferred_languages: Sequence[str] | None = None
     ) -> Query:
         """A query as `query` reads its text, where another re-ranker of the same embeddings has read it: its words are
-        weighed by these document frequencies.
+        weighed by these document frequencies. It stays in its language if that of the other reading knows no word of
+        it.
 
         Args:
             language, preferred_languages: as `query` takes them.
@@ -107,7 +108,9 @@ class Reranker:
         if language is None and query.is_tie:
             preferred = self.preferred_languages if preferred_languages is None else preferred_languages
             if guess_language(query.text, self.embeddings, preferred) != query.language:
-                return self.query_with_unknown_words(query.text, None, preferred)
+                other = self.query_with_unknown_words(query.text, None, preferred)
+                if len(other.unknown_words) < len(other.tokens):
+                    return other
         return replace(query, idf=self.idf)
 
     def rerank_bags(

@@ -367,6 +367,15 @@ def test_a_query_that_is_weighed_again_is_as_the_other_reranker_reads_it(reranke
     assert again.weighted.weights.tolist() == read.weighted.weights.tolist()
 
 
+def test_a_query_keeps_its_language_if_the_preferred_one_knows_no_word_of_it(reranker):
+    # Both languages have a stop word in it, so that they tie; `waters` is near `water` alone.
+    query = reranker.query("the est waters", None, ("en",))
+    assert (query.language, query.is_tie) == ("en", True)
+    assert reranker.query_with_unknown_words(query.text, None, ("fr",)).language == "fr"
+    again = reranker.weigh_again(query, None, ("fr",))
+    assert (again.language, len(again.weighted)) == ("en", 1)
+
+
 # Python 3.12 warns of every fork with threads; a server that loads its application first does just this.
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_child_process_has_threads_of_its_own(reranker):
