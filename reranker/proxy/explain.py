@@ -85,7 +85,7 @@ def with_document(request: SearchRequest, ranked: RankedWindow, doc_id: str, ran
     search = replace(window.search, page=replace(window.search.page, window=n_hits + 1))
     answer = replace(window.answer, found=[*window.hits, added])
     larger = replace(window, search=search, answer=answer)
-    (bags,) = ranker.texts.collect([larger], request.calls, lambda bodies: look_up(request, bodies))
+    (bags,) = ranker.texts.collect([larger], request.calls.incoming.caller, lambda bodies: look_up(request, bodies))
     assert bags is not None  # noqa: S101 - the window is a whole one
     return _Found(ranker.order(larger, bags, ranked.weighed), n_hits, rank, is_candidate=False)
 

@@ -32,7 +32,6 @@ from reranker.query_dsl.answer_filters import BAG_FIELD, ID_FIELD, KEY_FIELDS, L
 from reranker.query_dsl.source_texts import field_texts, source_text, texts_and_keys
 from reranker.service.text_bags import MAX_AGE_S, Bag, TextBags, checked_bag
 from reranker.text.exact_text import exact_keys
-from reranker.upstream.calls import EngineCalls
 
 # The engine's own limit on a page.
 _MAX_LOOKED_UP = 10_000
@@ -110,8 +109,11 @@ class HitTexts:
         self._embeddings = embeddings
         self._unpacked = lru_cache(_MAX_PACKED)(self._unpack)
 
-    def collect(self, windows: Sequence[Window], calls: EngineCalls, look_up: LookUp) -> list[WindowBags | None]:
+    def collect(self, windows: Sequence[Window], caller: bytes, look_up: LookUp) -> list[WindowBags | None]:
         """The bags of each window; None for an ids-only window that lacks some.
+
+        Args:
+            caller: `caller_key` of the request.
 
         Raises:
             Fallback: the texts cannot be asked for.
@@ -121,7 +123,7 @@ class HitTexts:
         for kind, collect in collectors.items():
             places = [place for place, window in enumerate(windows) if window.kind == kind]
             if places:
-                bags = collect([windows[place] for place in places], calls, look_up)
+                bags = collect([windows[place] for place in places], caller, look_up)
                 found |= zip(places, bags, strict=True)
         return [found[place] for place in range(len(windows))]
 
@@ -140,17 +142,17 @@ class HitTexts:
         ours = list(filter(self._is_ours, window.index_names))
         return _Hits(window.search, window.hits, keys, ours, len(ours) == len(window.index_names), is_partial)
 
-    def _of_stored(self, windows: Sequence[Window], calls: EngineCalls, look_up: LookUp) -> list[WindowBags | None]:
+    def _of_stored(self, windows: Sequence[Window], caller: bytes, look_up: LookUp) -> list[WindowBags | None]:
         """By the doc values of each hit."""
         found = [self._in_doc_values(window) if self._are_ours(window) else None for window in windows]
         for window, own in zip(windows, found, strict=True):
             if own is not None:
-                self._cache(_document_keys(window, calls), own.bags, own.doc_ids)
+                self._cache(_document_keys(window, caller), own.bags, own.doc_ids)
         return found
 
-    def _of_numbers(self, windows: Sequence[Window], calls: EngineCalls, look_up: LookUp) -> list[WindowBags | None]:
+    def _of_numbers(self, windows: Sequence[Window], caller: bytes, look_up: LookUp) -> list[WindowBags | None]:
         """From the cache; documents that are not in it are fetched, for all windows in one request."""
-        keys = [_document_keys(window, calls) for window in windows]
+        keys = [_document_keys(window, caller) for window in windows]
         cached = list(map(self._cached.get, keys))
         lacking = [
             self._hits(window, own_keys).lacking(own)
@@ -159,7 +161,7 @@ class HitTexts:
         fetched = _fetched(lacking, look_up)
         read = [replace(one, hits=hits or ()) for one, hits in zip(lacking, fetched, strict=True)]
         found: list[WindowBags | None] = []
-        new_bags = self._read(read, calls, look_up)
+        new_bags = self._read(read, look_up)
         for window, one, own, hits, bags in zip(windows, lacking, cached, fetched, new_bags, strict=True):
             if hits is None or not is_of_one_shard(window.answer.raw.parsed):
                 found.append(None)
@@ -170,20 +172,20 @@ class HitTexts:
             found.append(WindowBags([bag for bag, _ in both], [doc_id for _, doc_id in both], one.are_ours, n_cached))
         return found
 
-    def _of_whole(self, windows: Sequence[Window], calls: EngineCalls, look_up: LookUp) -> list[WindowBags | None]:
+    def _of_whole(self, windows: Sequence[Window], caller: bytes, look_up: LookUp) -> list[WindowBags | None]:
         """From the `_source` of each hit."""
         hits = [
-            self._hits(window, _document_keys(window, calls), window.search.source_filter.is_partial)
+            self._hits(window, _document_keys(window, caller), window.search.source_filter.is_partial)
             for window in windows
         ]
         n_cached = [len(one.keys) - self._cached.get(one.keys).count(None) for one in hits]
-        bags = self._read(hits, calls, look_up)
+        bags = self._read(hits, look_up)
         return [
             WindowBags(own, [str(hit.get("_id")) for hit in one.hits], n_cached=n)
             for own, one, n in zip(bags, hits, n_cached, strict=True)
         ]
 
-    def _read(self, read: Sequence[_Hits], calls: EngineCalls, look_up: LookUp) -> list[list[Bag]]:
+    def _read(self, read: Sequence[_Hits], look_up: LookUp) -> list[list[Bag]]:
         """The bags of hits by what they come with, from the cache, or by asking the engine for more. What is read is
         cached, so that an ids-only window finds it."""
         bags: list[list[Bag | None]] = [[None] * len(one.hits) for one in read]
@@ -191,7 +193,7 @@ class HitTexts:
             lacking = [one.lacking(own) for one, own in zip(read, bags, strict=True)]
             if not any(one.hits for one in lacking):
                 break
-            found = find(lacking, calls, look_up)
+            found = find(lacking, look_up)
             if find != self._from_cache:
                 for one, own in zip(lacking, found, strict=True):
                     self._cache(one.keys, own, [str(hit.get("_id")) for hit in one.hits])
@@ -207,11 +209,11 @@ class HitTexts:
             ]
         )
 
-    def _from_cache(self, lacking: Sequence[_Hits], calls: EngineCalls, look_up: LookUp) -> list[list[Bag | None]]:
+    def _from_cache(self, lacking: Sequence[_Hits], look_up: LookUp) -> list[list[Bag | None]]:
         """Those that were read for an earlier search."""
         return [[one and one[0] for one in self._cached.get(hits.keys)] for hits in lacking]
 
-    def _in_source(self, read: Sequence[_Hits], calls: EngineCalls, look_up: LookUp) -> list[list[Bag | None]]:
+    def _in_source(self, read: Sequence[_Hits], look_up: LookUp) -> list[list[Bag | None]]:
         """Those in the hits' `_source`."""
         return list(map(self._in_own_source, read))
 
@@ -297,7 +299,7 @@ class HitTexts:
                 bags[place] = bag
         return bags
 
-    def _looked_up(self, lacking: Sequence[_Hits], calls: EngineCalls, look_up: LookUp) -> list[list[Bag | None]]:
+    def _looked_up(self, lacking: Sequence[_Hits], look_up: LookUp) -> list[list[Bag | None]]:
         """By the whole `_source` of hits that came without. Where it was asked for and is not there, the index keeps
         none."""
         asked = {number: one for number, one in enumerate(lacking) if one.is_partial and one.hits}
@@ -321,16 +323,16 @@ class HitTexts:
             found.append([next(bags) if isinstance(each, dict) else None for each in own])
         return found
 
-    def _without_text(self, lacking: Sequence[_Hits], calls: EngineCalls, look_up: LookUp) -> list[list[Bag | None]]:
+    def _without_text(self, lacking: Sequence[_Hits], look_up: LookUp) -> list[list[Bag | None]]:
         """Empty ones."""
         return [[*self._texts.read([""] * len(one.hits))] for one in lacking]
 
 
-def _document_keys(window: Window, calls: EngineCalls) -> Sequence[DocumentKey | None]:
+def _document_keys(window: Window, caller: bytes) -> Sequence[DocumentKey | None]:
     """What the documents of a window are cached by; nothing where it is of several shards."""
     if not is_of_one_shard(window.answer.raw.parsed):
         return [None] * len(window.hits)
-    return document_keys(window.search, window.hits, calls.incoming.caller)
+    return document_keys(window.search, window.hits, caller)
 
 
 def _fetched(lacking: Sequence[_Hits], look_up: LookUp) -> list[list[Hit] | None]:

@@ -85,7 +85,7 @@ class WindowRanker:
         done: list[RankedWindow | None] = []
 
         def work() -> None:
-            bags = self.texts.collect(to_rank, calls, lambda bodies: look_up(request, bodies))
+            bags = self.texts.collect(to_rank, calls.incoming.caller, lambda bodies: look_up(request, bodies))
             for window, found in zip(to_rank, bags, strict=True):
                 if not calls.deadline.left_s:
                     return  # nobody waits any more
