@@ -106,8 +106,8 @@ def _joined(parts: Sequence[DocumentFrequencies]) -> DocumentFrequencies:
 SAMPLE_DOCUMENTS = 1_000
 # After that they are learned anew; the old ones are used meanwhile.
 MAX_AGE_S = 3_600.0
-# After a failure it waits so long, and twice as long after each further one, up to `MAX_AGE_S`.
-_FIRST_RETRY_S = 60.0
+# After a failure.
+_RETRY_S = 300.0
 # Of an index and its fields some 200 KB, for 20,000 distinct words.
 _MAX_KNOWN = 200
 # A search through an alias meets hits of a few indices; joining their statistics takes some milliseconds.
@@ -134,7 +134,6 @@ class _Known:
 
     statistics: SampleStatistics | None
     due_at: float
-    n_failures: int = 0
 
 
 class IndexStatistics:
@@ -252,10 +251,8 @@ class IndexStatistics:
             reason = str(error) if isinstance(error, SinkrankError) else f"{type(error).__name__}: {error}"
             level = logging.INFO if isinstance(error, NotFound) else logging.WARNING
             _log.log(level, "the word frequencies of index %r cannot be learned: %s", index, " ".join(reason.split()))
-            n_failures = 1 if before is None else before.n_failures + 1
-            wait_s = min(MAX_AGE_S, _FIRST_RETRY_S * 2 ** min(n_failures - 1, 16))
             cached = None if before is None or isinstance(error, NotFound) else before.statistics
-            return _Known(cached, self._clock() + wait_s, n_failures)
+            return _Known(cached, self._clock() + _RETRY_S)
         _log.info("learned the word frequencies of index %r from %d documents", index, statistics.n_documents)
         return _Known(statistics, self._clock() + MAX_AGE_S)
 
