@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
@@ -34,14 +33,12 @@ class Ordering:
     Args:
         problem: the query and the candidates, checked.
         corrections: of the candidates.
-        indices: of each candidate, which the ranked documents have.
     """
 
     def __init__(
         self,
         problem: Problem,
         corrections: Corrections,
-        indices: Sequence[int],
         method: str,
         parameters: Parameters,
         n_threads: int,
@@ -50,7 +47,6 @@ class Ordering:
         self._bags = problem.candidates
         self._n_empty = len(self._bags) - int(np.count_nonzero(np.diff(self._bags.offsets)))
         self._corrections = corrections
-        self._indices = indices
         self._method = method
         self._parameters = parameters
         # By the words that were asked for, also when the moved query has more.
@@ -71,7 +67,7 @@ class Ordering:
         by_place, scores_by_place = np.full(n, np.inf), np.zeros(n)
         by_place[found.order], scores_by_place[found.order] = values, scores
         relevance = self._relevance(coverage, None, by_place, scores_by_place)
-        documents = RankedDocuments(found.order, values, scores, self._indices, Reasons(moves, relevance=relevance))
+        documents = RankedDocuments(found.order, values, scores, Reasons(moves, relevance=relevance))
         return self._reranking(documents, found.distances, found.n_solved)
 
     def by_evidence(
@@ -108,7 +104,7 @@ class Ordering:
             translated=translated,
             translated_share=translated_share(len(problem.query)),
         )
-        sources = Sources(problem, evidence, self._indices)
+        sources = Sources(problem, evidence)
         if with_feedback:
             sources.moved_by = evidence.scores()
             sources.moved_query = moved_query(problem.query, bags, sources.moved_by)
@@ -126,7 +122,7 @@ class Ordering:
         order = np.argsort(-totals.round(_DECIMALS), kind="stable")
         known = None if coverage is None else lambda: coverage
         reasons = Reasons(self._corrections, evidence, sources, self._relevance(known, cosines, found.values, totals))
-        documents = RankedDocuments(order, found.values[order], totals[order], self._indices, reasons)
+        documents = RankedDocuments(order, found.values[order], totals[order], reasons)
         return self._reranking(documents, found, len(bags) - self._n_empty, moved)
 
     def _relevance(

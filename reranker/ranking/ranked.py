@@ -50,7 +50,7 @@ class RankedDocument:
         distance: the transport distance; `inf` without a known word.
         score: in (0, 1]. Where `parts` is None it falls with `order_distance`.
         without_known_word: no word of the document has an embedding, so transport says nothing for it.
-        reasons: of all candidates; `place`: its own place among them.
+        reasons: of all candidates.
     """
 
     index: int
@@ -59,19 +59,18 @@ class RankedDocument:
     score: float
     without_known_word: bool
     reasons: Reasons | None = field(default=None, compare=False, repr=False)
-    place: int = 0
 
     @property
     def correction(self) -> Correction:
         """What moves it besides its distance."""
-        return NO_CORRECTION if self.reasons is None else self.reasons.corrections[self.place]
+        return NO_CORRECTION if self.reasons is None else self.reasons.corrections[self.index]
 
     @property
     def parts(self) -> ScoreParts | None:
         """What the score is the sum of; None where the order goes by the distance alone."""
         if self.reasons is None or self.reasons.evidence is None:
             return None
-        return ScoreParts(*self.reasons.evidence.columns()[:, self.place].tolist())
+        return ScoreParts(*self.reasons.evidence.columns()[:, self.index].tolist())
 
     @property
     def relevance(self) -> float | None:
@@ -79,7 +78,7 @@ class RankedDocument:
         other methods than `auto`, and other languages than the query's."""
         if self.reasons is None or self.reasons.relevance is None:
             return None
-        value = float(self.reasons.relevance.values[self.place])
+        value = float(self.reasons.relevance.values[self.index])
         return None if math.isnan(value) else round(value, _RELEVANCE_DECIMALS)
 
     def sources(self, embeddings: Embeddings, name: Callable[[int], str] = str) -> ScoreSources | None:
@@ -91,7 +90,7 @@ class RankedDocument:
         """
         if self.reasons is None or self.reasons.sources is None:
             return None
-        return self.reasons.sources.of(self.place, embeddings, name)
+        return self.reasons.sources.of(self.index, embeddings, name)
 
     @property
     def order_distance(self) -> float:
@@ -106,14 +105,12 @@ class RankedDocuments(Sequence[RankedDocument]):
     Attributes:
         order: (n,) places of the candidates, the best first.
         distances, scores: (n,) in this order; the scores are rounded when a document is made.
-        indices: of the candidates, by their places.
         reasons: of all candidates.
     """
 
     order: NDArray[np.int64]
     distances: NDArray[np.float64]
     scores: NDArray[np.float64]
-    indices: Sequence[int]
     reasons: Reasons
 
     def __len__(self) -> int:
@@ -133,7 +130,7 @@ class RankedDocuments(Sequence[RankedDocument]):
         place, distance = int(self.order[rank]), float(self.distances[rank])
         score = rounded(float(self.scores[rank]))
         is_without = math.isinf(distance)
-        return RankedDocument(self.indices[place], rank + 1, distance, score, is_without, self.reasons, place)
+        return RankedDocument(place, rank + 1, distance, score, is_without, self.reasons)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and tuple(self) == tuple(other)

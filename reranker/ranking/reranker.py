@@ -119,7 +119,6 @@ class Reranker:
         candidates: Sequence[tuple[BagOfWords, str]],
         method: str = "auto",
         parameters: Parameters = Parameters(),
-        first_stage_ranks: NDArray[np.int64] | None = None,
         *,
         first_stage_scores: NDArray[np.float64] | None = None,
         translated: NDArray[np.bool_] | None = None,
@@ -128,8 +127,7 @@ class Reranker:
         first_stage_share: float | None = None,
         top_n: int | None = None,
     ) -> Reranking:
-        """Re-ranks bags of words, each with its language; ties keep the first-stage order, which is the given one
-        unless ranks (n_candidates,) say otherwise.
+        """Re-ranks bags of words, each with its language; ties keep the given order, that of the first stage.
 
         Args:
             first_stage_scores: (n_candidates,), higher is better, NaN where the first stage says nothing of a
@@ -149,13 +147,6 @@ class Reranker:
         if top_n is not None and top_n < 1:
             raise WrongParameter(f"top_n is {top_n}; give 1 or more, or leave it out for all")
         started = time.perf_counter()
-        indices: Sequence[int] = range(len(candidates))
-        if first_stage_ranks is not None:
-            by_rank = np.argsort(first_stage_ranks, kind="stable")
-            indices = by_rank.tolist()
-            candidates = [candidates[place] for place in indices]
-            first_stage_scores, translated = _at(first_stage_scores, by_rank), _at(translated, by_rank)
-            exact = _at(exact, by_rank)
         if first_stage_scores is not None and len(candidates):
             start_encoding(query, method)
         if method == CORRECTED_METHOD:
@@ -167,7 +158,7 @@ class Reranker:
             problem = weighed_problem(query.checked, bags, vectors)
             corrections = Corrections.make(len(candidates))
         coverage = partial(find_coverage, query, candidates, self.idf.languages.get(query.language))
-        ordering = Ordering(problem, corrections, indices, check_method(method), parameters, self.n_threads)
+        ordering = Ordering(problem, corrections, check_method(method), parameters, self.n_threads)
         if method == CORRECTED_METHOD and first_stage_scores is not None and len(candidates):
             n_translated = 0 if translated is None else int(np.count_nonzero(translated))
             learns = is_worth_it(query.n_words, len(candidates) - n_translated, query.encoding is not None)
@@ -257,7 +248,3 @@ class Reranker:
                     f"{len(codes)} languages came for {len(documents)} documents; give one for all or one for each"
                 )
         return list(zip(self.embeddings.bags(documents, codes), codes, strict=True))
-
-
-def _at(values: NDArray[_Number] | None, places: NDArray[np.int64]) -> NDArray[_Number] | None:
-    return None if values is None else values[places]

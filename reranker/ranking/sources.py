@@ -5,7 +5,7 @@ Nothing is computed before it is asked for, of one candidate: a ranking only not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -44,16 +44,14 @@ class Sources:
         neighbours_by: the scores (n,) that neighbours speak by; None where they do not count.
     """
 
-    def __init__(self, problem: Problem, evidence: Evidence, indices: Sequence[int]) -> None:
+    def __init__(self, problem: Problem, evidence: Evidence) -> None:
         """
         Args:
             problem: the query and the candidates.
             evidence: of the candidates.
-            indices: by which each candidate is named (`RankedDocument.index`).
         """
         self._problem = problem
         self._evidence = evidence
-        self._indices = indices
         self.encoded: Vector | None = None
         self.moved_query: WeightedBag | None = None
         self.moved_by: NDArray[np.float64] | None = None
@@ -63,12 +61,12 @@ class Sources:
         """Of the candidate at a place, with the embeddings that it was ranked by.
 
         Args:
-            name: the id of a candidate, from its index.
+            name: the id of a candidate, from its place.
         """
 
         def named(places: NDArray[np.int64], parts: NDArray[np.float64]) -> list[DocumentShare]:
             largest = [k for k in np.argsort(-parts, kind="stable")[:N_DOCUMENTS].tolist() if parts[k] > 0]
-            return [DocumentShare(name(self._indices[places[k]]), float(parts[k] / parts.sum())) for k in largest]
+            return [DocumentShare(name(int(places[k])), float(parts[k] / parts.sum())) for k in largest]
 
         feedback = neighbours = None
         if self._gained is not None:

@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
-
 from reranker.answers import ExplainAnswer, Hit, SearchAnswer
 from reranker.base.errors import BadInput, NotFound
 from reranker.embeddings import Embeddings
@@ -197,7 +195,6 @@ class Searcher:
             [(candidate.bag, candidate.language) for candidate in window.candidates],
             request.method,
             request.parameters,
-            np.array([candidate.first_stage_rank for candidate in window.candidates], dtype=np.int64),
             first_stage_scores=None if lexical is None else lexical.values,
             translated=None if lexical is None else lexical.translated,
             exact=window.exact_titles(query.text),

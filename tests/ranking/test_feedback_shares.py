@@ -25,9 +25,9 @@ def test_a_question_that_feedback_makes_longer_keeps_the_shares_of_a_question(gi
 
     query, documents, first_stage = bag(5), WeightedBags.join([bag(20) for _ in range(30)]), rng.random(30)
     corrections = Corrections.make(30)
-    problem, indices = checked_problem(query, documents, table), range(30)
+    problem = checked_problem(query, documents, table)
     shares = Parameters(shares=given)
-    ordering = Ordering(problem, corrections, indices, "auto", shares, 1)
+    ordering = Ordering(problem, corrections, "auto", shares, 1)
     found = ordering.by_evidence(first_stage, with_feedback=True, with_neighbours=False)
 
     parameters = Parameters(shares=given or OF_QUESTIONS)

@@ -45,24 +45,14 @@ def test_documents_without_a_known_word_are_last_in_the_given_order(reranker):
     assert all(0 < document.score <= 1 for document in found.documents)
 
 
-def test_documents_without_a_known_word_are_last_in_first_stage_order(reranker):
-    embeddings = reranker.embeddings
-    bags = [(embeddings.bag(text, "en"), "en") for text in ("zzz", "cat", "yyy", "bread")]
-    query = reranker.query("chat", "fr")
-    found = reranker.rerank_bags(query, bags, first_stage_ranks=np.array([4, 3, 1, 2]))
-    assert order(found) == [1, 3, 2, 0]
-    assert [document.without_known_word for document in found.documents] == [False, False, True, True]
-
-
 @pytest.mark.parametrize("method", ["nbow", "rwmd", "emd", "sinkhorn", "relaxed", "auto"])
 @pytest.mark.parametrize("top_n", [1, 3, 7, 9, 50])
 def test_the_best_few_are_the_first_of_all(reranker, method, top_n):
     words = ["bread water", "zzz", "dog", "cat", "cat dog", "car", "cat", "water", ""]
-    ranks = np.array([9, 1, 8, 7, 6, 5, 4, 3, 2])
     bags = [(reranker.embeddings.bag(text, "en"), "en") for text in words]
     query = reranker.query("chat eau", "fr")
-    everything = reranker.rerank_bags(query, bags, method, first_stage_ranks=ranks)
-    found = reranker.rerank_bags(query, bags, method, first_stage_ranks=ranks, top_n=top_n)
+    everything = reranker.rerank_bags(query, bags, method)
+    found = reranker.rerank_bags(query, bags, method, top_n=top_n)
     assert found.documents == everything.documents[:top_n]
     assert (found.method, found.precision) == (everything.method, everything.precision)
     assert len(reranker.rerank("chat", words, language="fr", method=method, top_n=top_n).documents) == min(top_n, 9)
@@ -169,14 +159,6 @@ def test_repeated_words_weigh_more(reranker):
     assert found.documents[0].distance == pytest.approx(TRANSLATION_COST, abs=1e-5)
 
 
-def test_first_stage_ranks_break_ties_where_they_are_given(reranker):
-    embeddings = reranker.embeddings
-    bags = [(embeddings.bag("cat", "en"), "en"), (embeddings.bag("cat", "en"), "en")]
-    query = reranker.query("chat", "fr")
-    found = reranker.rerank_bags(query, bags, first_stage_ranks=np.array([7, 3]))
-    assert order(found) == [1, 0]
-
-
 def test_one_language_too_few_is_refused(reranker):
     with pytest.raises(BadInput, match="1 languages came for 2 documents"):
         reranker.rerank("chat", ["cat", "dog"], language="fr", document_languages=["en"])
@@ -270,20 +252,12 @@ def test_of_a_ranking_the_documents_of_a_page_are_made_as_they_are_asked_for(rer
         found[4]
 
 
-def test_unknown_words_go_with_their_candidates_whatever_the_first_stage_ranks_are(reranker):
-    bags = [(reranker.embeddings.bag(text, "en"), "en") for text in ("dog xyzzy", "dog", "dog")]
-    query = reranker.query("chat xyzzy", "fr")
-    found = reranker.rerank_bags(query, bags, first_stage_ranks=np.array([3, 2, 1]))
-    assert order(found) == [0, 2, 1]
-    assert [one.correction.lacking_words for one in found.documents] == [(), ("xyzzy",), ("xyzzy",)]
-
-
 def test_where_one_bag_does_not_tell_its_unknown_words_none_counts(reranker):
     bags = [(reranker.embeddings.bag(text, "en"), "en") for text in ("dog xyzzy", "dog", "dog")]
     old = replace(bags[1][0], unknown_hashes=None)
     query = reranker.query("chat xyzzy", "fr")
-    found = reranker.rerank_bags(query, [bags[0], (old, "en"), bags[2]], first_stage_ranks=np.array([3, 2, 1]))
-    assert order(found) == [2, 1, 0]
+    found = reranker.rerank_bags(query, [bags[1], (old, "en"), bags[0]])
+    assert order(found) == [0, 1, 2]
     assert [one.order_distance for one in found.documents] == [one.distance for one in found.documents]
 
 
@@ -303,14 +277,6 @@ def test_first_stage_scores_are_added_to_what_auto_says_of_the_words(reranker):
     )
     assert order(found) == [1, 2, 0]
     assert all(score_of(each.parts) == each.score for each in found.documents)
-
-
-def test_first_stage_scores_go_with_their_candidates_whatever_the_ranks(reranker):
-    query, bags = reranker.query("cat", "en"), reranker.read_documents(FAR_AND_NEAR, "en")
-    scores, ranks = np.array([30.0, 10.0, 20.0]), np.array([3, 1, 2])
-    plain = reranker.rerank_bags(query, bags, first_stage_scores=scores)
-    ranked = reranker.rerank_bags(query, bags, "auto", Parameters(), ranks, first_stage_scores=scores)
-    assert {each.index: each.score for each in ranked.documents} == {each.index: each.score for each in plain.documents}
 
 
 @pytest.mark.parametrize("method", ["nbow", "rwmd", "emd", "sinkhorn", "relaxed"])

@@ -237,12 +237,10 @@ def test_documents_are_named_as_the_caller_names_them(tmp_path):
     texts = ["cat dog", "cat dog", *["water bread car"] * 20]
     candidates = reranker.read_documents(texts, "en")
     scores = np.linspace(1, 0.1, len(texts))
-    ranks = np.arange(len(texts))[::-1]  # the candidates are looked at in another order than they are given in
     found = reranker.rerank_bags(
         reranker.query("cat dog water bread", "en"),
         candidates,
         "auto",
-        first_stage_ranks=ranks,
         first_stage_scores=scores,
     )
     first = next(document for document in found.documents if document.index == 0)
