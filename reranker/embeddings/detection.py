@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +11,7 @@ from numpy.typing import NDArray
 from reranker.base.errors import WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.embeddings.text_reader import FirstWords
-from reranker.native.text import NONE, STOP_WORD
-from reranker.text.normalization import normalization_of
-from reranker.text.tokens import is_stop_word, letter_tokens
+from reranker.native.text import NONE
 
 _MAX_TOKENS = 100
 # Most of a hundred words have ten letters and fewer; the rest of a long text is not even decoded.
@@ -55,81 +52,26 @@ def _guesses(texts: Sequence[str], embeddings: Embeddings, preferred: Sequence[s
     beginnings = [text[:_MAX_LETTERS] for text in texts]
     read = embeddings.reader.first_words(beginnings, _MAX_TOKENS)
     most = read.n_known.max(axis=1, initial=0)
-    is_one = read.is_covered & (most > 0) & (np.count_nonzero(read.n_known == most[:, np.newaxis], axis=1) == 1)
+    is_one = (most > 0) & (np.count_nonzero(read.n_known == most[:, np.newaxis], axis=1) == 1)
     found = [(languages[place], False) for place in read.n_known.argmax(axis=1).tolist()]
     for place in np.flatnonzero(~is_one).tolist():
-        words = (
-            _CompiledWords(read, place, languages)
-            if read.is_covered[place]
-            else _PythonWords(beginnings[place], embeddings)
-        )
-        found[place] = _break_tie(words, embeddings, preferred)
+        found[place] = _break_tie(read, place, embeddings, preferred)
     return found
 
 
-class _FirstWords(Protocol):
-    """The first words of a text by the rules of each language."""
-
-    def tokens(self, language: str, n: int) -> Sequence[str]:
-        """The first of them."""
-        ...
-
-    def term_ids(self, language: str) -> NDArray[np.int32]:
-        """The term id of each, or `STOP_WORD` or `NONE`."""
-        ...
-
-
-class _CompiledWords:
-    """Read in C.
-
-    Args:
-        text: its place.
-    """
-
-    def __init__(self, read: FirstWords, text: int, languages: Sequence[str]) -> None:
-        self._read = read
-        self._text = text
-        self._languages = languages
-
-    def tokens(self, language: str, n: int) -> Sequence[str]:
-        return self._read.tokens_of(self._text, self._languages.index(language), n)
-
-    def term_ids(self, language: str) -> NDArray[np.int32]:
-        return self._read.term_ids(self._text, self._languages.index(language))
-
-
-class _PythonWords:
-    """Read in Python, which defines them."""
-
-    def __init__(self, text: str, embeddings: Embeddings) -> None:
-        self._find = embeddings.vocabulary.find
-        self._tokens = {
-            rules: letter_tokens(text, rules, _MAX_TOKENS, with_stop_words=True)
-            for rules in dict.fromkeys(map(normalization_of, embeddings.languages))
-        }
-
-    def tokens(self, language: str, n: int) -> Sequence[str]:
-        return self._tokens[normalization_of(language)][:n]
-
-    def term_ids(self, language: str) -> NDArray[np.int32]:
-        tokens = self.tokens(language, _MAX_TOKENS)
-        found = [STOP_WORD if is_stop_word(token, language) else self._find(language, token) for token in tokens]
-        return np.array(found, np.int32)
-
-
-def _break_tie(words: _FirstWords, embeddings: Embeddings, preferred: Sequence[str]) -> tuple[str, bool]:
+def _break_tie(read: FirstWords, text: int, embeddings: Embeddings, preferred: Sequence[str]) -> tuple[str, bool]:
     """As `guess_and_tie`."""
-    term_ids = {language: words.term_ids(language) for language in embeddings.languages}
+    term_ids = {language: read.term_ids(text, place) for place, language in enumerate(embeddings.languages)}
     n_known = {language: int(np.count_nonzero(found != NONE)) for language, found in term_ids.items()}
     if not any(n_known.values()):
         n_known = {
-            language: sum(len(terms) > 0 for terms in _stand_ins(words, language, found, embeddings))
+            language: sum(len(terms) > 0 for terms in _stand_ins(read, text, language, found, embeddings))
             for language, found in term_ids.items()
         }
     best = _most(n_known)
     if len(best) > 1:
         n_split = {
-            language: sum(len(terms) > 1 for terms in _stand_ins(words, language, term_ids[language], embeddings))
+            language: sum(len(terms) > 1 for terms in _stand_ins(read, text, language, term_ids[language], embeddings))
             for language in best
         }
         best = _most(n_split)
@@ -147,7 +89,7 @@ def _most(numbers: Mapping[str, int]) -> list[str]:
 
 
 def _stand_ins(
-    words: _FirstWords, language: str, term_ids: NDArray[np.int32], embeddings: Embeddings
+    read: FirstWords, text: int, language: str, term_ids: NDArray[np.int32], embeddings: Embeddings
 ) -> Iterator[tuple[int, ...]]:
     """The terms that stand for each of the first words that is no term of the language itself.
 
@@ -155,7 +97,8 @@ def _stand_ins(
         term_ids: of the words in the language.
     """
     unknown = np.flatnonzero(term_ids[:_MAX_INFLECTED_TOKENS] < 0).tolist()
-    first = words.tokens(language, _MAX_INFLECTED_TOKENS) if unknown else ()
+    place = embeddings.languages.index(language)
+    first = read.tokens_of(text, place, _MAX_INFLECTED_TOKENS) if unknown else ()
     return (embeddings.stand_ins(language, first[place]) for place in unknown)
 
 

@@ -1,4 +1,4 @@
-"""Reads the words of texts with their places: in C, and in Python where C does not cover a text."""
+"""Reads the words of texts with their places."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from reranker.embeddings.store import Embeddings
 from reranker.native.text import ASKED, NONE
-from reranker.text.bags import unknown_hash
-from reranker.text.token_places import token_places
 
 _SURROGATES = "surrogatepass"  # half a pair comes in from JSON
 
@@ -33,7 +31,6 @@ class PlacedWords:
     def __init__(self, texts: Sequence[str], languages: Sequence[str], most_words: int, embeddings: Embeddings) -> None:
         self._texts = texts
         self._read = read = embeddings.reader.read(texts, languages, embeddings.asked, most_words, with_places=True)
-        self._others: list[str] = []  # of the texts that Python reads; they come behind the words of the others
         terms = read.words["term"]
         own = dict(zip(np.flatnonzero(terms <= ASKED).tolist(), map(int, terms[terms <= ASKED]), strict=True))
         groups = {word: read.groups[ASKED - term] for word, term in own.items()}
@@ -42,41 +39,15 @@ class PlacedWords:
         self.offsets: NDArray[np.int64] = read.offsets
         self.tokens: NDArray[np.int32] = read.tokens[: self.offsets[-1]]
         self._places = read.places
-        if not all(read.is_covered):
-            groups |= self._read_others(languages, most_words, embeddings)
         for word, group in groups.items():
             self.term_ids[word] = group[0] if len(group) == 1 else NONE
         self.groups = {word: group for word, group in groups.items() if len(group) > 1}
-
-    def _read_others(
-        self, languages: Sequence[str], most_words: int, embeddings: Embeddings
-    ) -> dict[int, tuple[int, ...]]:
-        """Reads the texts that C does not cover. Returns the terms of their words."""
-        first = len(self.term_ids)
-        numbers: dict[tuple[str, str], int] = {}
-        tokens, places = np.split(self.tokens, self.offsets[1:-1]), np.split(self._places, self.offsets[1:])
-        for number, (text, language) in enumerate(zip(self._texts, languages, strict=True)):
-            if not self._read.is_covered[number]:
-                found = token_places(text, language, most_words)
-                of_text = [numbers.setdefault((language, token), first + len(numbers)) for token, _, _ in found]
-                tokens[number] = np.array(of_text, np.int32)
-                places[number] = np.array([place for _, *place in found], np.int32).reshape(-1, 2)
-        self.tokens, self._places = np.concatenate(tokens), np.concatenate(places)
-        self.offsets = np.cumsum([0, *map(len, tokens)])
-        self._others = [token for _, token in numbers]
-        self.term_ids = np.concatenate([self.term_ids, np.full(len(numbers), NONE, np.int32)])
-        hashes = np.fromiter(map(unknown_hash, self._others), np.uint32, len(numbers))
-        self.hashes = np.concatenate([self.hashes, hashes])
-        return {word: embeddings.stand_ins(*key) for key, word in numbers.items()}
 
     def __len__(self) -> int:
         return len(self.term_ids)
 
     def text(self, word: int) -> str:
         """A word, normalised."""
-        n_read = len(self._read.words)
-        if word >= n_read:
-            return self._others[word - n_read]
         start, n_bytes = self._read.words["start"].item(word), self._read.words["n_bytes"].item(word)
         return str(self._read.letters.data[start : start + n_bytes], "utf-8")
 
@@ -84,11 +55,10 @@ class PlacedWords:
         """Those without an embedding of their own that begin as one of some words, by the first two bytes."""
         beginnings = {word.encode("utf-8", _SURROGATES)[:2].ljust(2) for word in words}
         lacking = np.flatnonzero(self.term_ids < 0)
-        read = lacking[: np.searchsorted(lacking, len(self._read.words))]
-        starts, letters = self._read.words["start"][read], self._read.letters
+        starts, letters = self._read.words["start"][lacking], self._read.letters
         first = letters[starts].astype(np.uint16) << 8 | letters[starts + 1]
-        found = read[np.isin(first, [int.from_bytes(each, "big") for each in beginnings])]
-        return [*found.tolist(), *lacking[len(read) :].tolist()]
+        found: list[int] = lacking[np.isin(first, [int.from_bytes(each, "big") for each in beginnings])].tolist()
+        return found
 
     def places(self, text: int, tokens: NDArray[np.int64]) -> list[tuple[int, int]]:
         """Start and end of some tokens of a text, in characters.
@@ -97,7 +67,7 @@ class PlacedWords:
             tokens: their places in `tokens`, ascending.
         """
         places: list[tuple[int, int]] = [(start, end) for start, end in self._places[tokens].tolist()]
-        return _in_characters(self._texts[text], places) if self._read.is_covered[text] else places
+        return _in_characters(self._texts[text], places)
 
 
 def _in_characters(text: str, places: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import filterfalse
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ from reranker.text.bags import BagOfWords, WeightedBag, WeightedBags, unknown_ha
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from reranker.text.normalization import normalize_term
 from reranker.text.segmentation import check_can_split
-from reranker.text.tokens import LONGEST_CACHED_TOKEN, has_digit, tokenize
+from reranker.text.tokens import LONGEST_CACHED_TOKEN, has_digit
 
 # Some 150 bytes an entry, so at most 30 MB a language. Running text has fewer common terms.
 _MAX_CACHED_TERMS = 200_000
@@ -184,27 +183,14 @@ class Embeddings:
 
     def bags(self, texts: Sequence[str], languages: Sequence[str]) -> list[BagOfWords]:
         """The bag of each text's words (`reranker.text.tokens.tokenize`), which are of the language at its place."""
-        read = self.reader.bags(texts, languages, self.asked)
-        return [
-            self.bag_of_tokens(tokenize(text, language), language) if bag is None else bag
-            for text, language, bag in zip(texts, languages, read, strict=True)
-        ]
+        return self.reader.bags(texts, languages, self.asked)
 
     def bags_and_first_words(
         self, texts: Sequence[str], languages: Sequence[str], n_words: int
     ) -> list[tuple[BagOfWords, BagOfWords]]:
         """The bag of each text, as `bags` gives it, and one of its first words alone, without numbers."""
         read = self.reader.read(texts, languages, self.asked)
-        found = zip(texts, languages, read.bags(), read.bags(n_words), strict=True)
-        return [
-            self._bag_and_first_words(text, language, n_words) if bag is None or first is None else (bag, first)
-            for text, language, bag, first in found
-        ]
-
-    def _bag_and_first_words(self, text: str, language: str, n_words: int) -> tuple[BagOfWords, BagOfWords]:
-        tokens = tokenize(text, language)
-        first = list(filterfalse(has_digit, tokens))[:n_words]
-        return self.bag_of_tokens(tokens, language), self.bag_of_tokens(first, language)
+        return list(zip(read.bags(), read.bags(n_words), strict=True))
 
     def bag(self, text: str, language: str) -> BagOfWords:
         """The bag of one text."""

@@ -1,7 +1,7 @@
 """Reads many texts at once in C: their bags of words, and how many words of each a language knows.
 
 The result is that of the Python functions: `reranker.text.tokens` says what a token is, and `StandIns` which terms
-stand for it. C covers what is not rare; the other texts are None here, and these functions read them.
+stand for it. C covers what is not rare; of the other pieces of texts it asks these functions.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import ctypes
 import threading
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import accumulate
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -21,8 +22,9 @@ from reranker.embeddings.vocabulary import Vocabulary, VocabularyBuilder, langua
 from reranker.native import text as native
 from reranker.native.library import address
 from reranker.text.bags import MAX_UNKNOWN_HASHES, BagOfWords
-from reranker.text.normalization import REPLACED, normalization_of
-from reranker.text.tokens import BARE_STOP_WORDS, MAX_TOKENS, stop_words
+from reranker.text.normalization import REPLACED, UNDETERMINED, normalization_of
+from reranker.text.token_places import token_places
+from reranker.text.tokens import BARE_STOP_WORDS, MAX_TOKENS, letter_tokens, stop_words, tokenize
 
 _FLAGS = {
     "az": native.UNDOTTED_I,
@@ -31,10 +33,13 @@ _FLAGS = {
     "tr": native.UNDOTTED_I,
     "uk": native.LETTER_APOSTROPHE,
 }
+# Of each kind of flags a language that replaces no letters.
+_WITH_FLAGS = {0: UNDETERMINED} | {flags: code for code, flags in _FLAGS.items()}
 _SURROGATES = "surrogatepass"  # half a pair comes in from JSON
 
 StandInFinder = Callable[[str, str], tuple[int, ...]]
 """From a language and a token to the terms that stand for it."""
+_PieceTokens = tuple[list[str], list[tuple[int, int]] | None]
 
 
 class TextReader:
@@ -49,8 +54,8 @@ class TextReader:
 
     def bags(
         self, texts: Sequence[str], languages: Sequence[str], find: StandInFinder, first_words: int = 0
-    ) -> list[BagOfWords | None]:
-        """The bag of each text (`tokens.tokenize`); None where Python is to read it.
+    ) -> list[BagOfWords]:
+        """The bag of each text (`tokens.tokenize`).
 
         Args:
             find: `Embeddings.asked`, asked once for a word.
@@ -77,23 +82,32 @@ class TextReader:
         most = min(given.n_bytes, 2 * most_words * len(texts))
         words = _WordBuffers(most + all_languages.n_stop_words, given.n_bytes)
         numbers = np.array([all_languages.numbers[language] for language in languages], np.int32)
-        is_covered = np.empty(len(texts), np.uint8)
         offsets, tokens = np.empty(len(texts) + 1, np.int64), np.empty(most, np.int32)
         places = np.empty((most if with_places else 0, 2), np.int32)
-        reader = self._reader(all_languages)
+
+        def tokens_of(piece: str, number: int) -> _PieceTokens:
+            language = all_languages.codes[number]
+            if not with_places:
+                return tokenize(piece, language, most_words), None
+            found = token_places(piece, language, most_words)
+            ends = list(accumulate(map(_n_bytes, piece), initial=0))
+            return [token for token, _, _ in found], [(ends[start], ends[end]) for _, start, end in found]
+
+        pieces = _Pieces(tokens_of)
+        reader = self._reader(all_languages, pieces)
         n_asked = native.read_texts(
             ctypes.byref(reader),
             ctypes.byref(given.struct),
             address(numbers),
             most_words,
             ctypes.byref(words.struct),
-            address(is_covered),
             address(offsets),
             address(tokens),
             address(places) if with_places else None,
         )
+        pieces.raise_error()
         groups = words.asked(n_asked, all_languages.codes, find)
-        return ReadTexts(words.found, offsets, tokens, is_covered.tolist(), groups, places, words.letters)
+        return ReadTexts(words.found, offsets, tokens, groups, places, words.letters)
 
     def first_words(self, texts: Sequence[str], most: int) -> FirstWords:
         """The first words (`tokens.letter_tokens`) of each text in all languages of the store.
@@ -107,8 +121,14 @@ class TextReader:
         words = _WordBuffers(n_rules * min(given.n_bytes, most * n_texts), n_rules * given.n_bytes)
         terms = np.empty((words.most, n_languages), np.int32)
         tokens, n_tokens = np.empty((n_rules, n_texts, most), np.int32), np.empty((n_rules, n_texts), np.int32)
-        is_covered, n_known = np.empty(n_texts, np.uint8), np.zeros((n_texts, n_languages), np.int32)
-        reader = self._reader(self._languages)
+        n_known = np.zeros((n_texts, n_languages), np.int32)
+
+        def tokens_of(piece: str, number: int) -> _PieceTokens:
+            language = _WITH_FLAGS[self._languages.structs[number].rules]
+            return letter_tokens(piece, language, most, with_stop_words=True), None
+
+        pieces = _Pieces(tokens_of)
+        reader = self._reader(self._languages, pieces)
         native.find_first_words(
             ctypes.byref(reader),
             ctypes.byref(given.struct),
@@ -117,10 +137,10 @@ class TextReader:
             address(terms),
             address(tokens),
             address(n_tokens),
-            address(is_covered),
             address(n_known),
         )
-        return FirstWords(n_known, is_covered.astype(np.bool_), self._languages.rules, terms, tokens, n_tokens, words)
+        pieces.raise_error()
+        return FirstWords(n_known, self._languages.rules, terms, tokens, n_tokens, words)
 
     def _with(self, languages: Sequence[str]) -> _Languages:
         """All languages that were read so far, and these."""
@@ -131,10 +151,44 @@ class TextReader:
                 self._languages = _Languages(self._vocabulary, self._stand_ins, tuple(codes))
         return self._languages
 
-    def _reader(self, languages: _Languages) -> native.ReaderStruct:
+    def _reader(self, languages: _Languages, pieces: _Pieces) -> native.ReaderStruct:
         spellings = native.SpellingsStruct() if self._spellings is None else self._spellings.struct
         n_places = len(self._vocabulary.languages)
-        return native.ReaderStruct(self._vocabulary.struct, spellings, ctypes.addressof(languages.structs), n_places)
+        languages_at = ctypes.addressof(languages.structs)
+        return native.ReaderStruct(
+            self._vocabulary.struct, spellings, languages_at, n_places, native.ReadPiece(pieces.read)
+        )
+
+
+class _Pieces:
+    """Reads pieces of texts for C.
+
+    Args:
+        tokens_of: from a piece and the number of its language to its tokens, and to their places in UTF-8 if they are
+            asked for.
+    """
+
+    def __init__(self, tokens_of: Callable[[str, int], _PieceTokens]) -> None:
+        self._tokens_of = tokens_of
+        self._errors: list[BaseException] = []
+        self._kept: tuple[Any, ...] = ()
+
+    def read(self, start: int, n_bytes: int, number: int, found: Any) -> None:
+        """As `native.ReadPiece`."""
+        try:
+            tokens, places = self._tokens_of(str(ctypes.string_at(start, n_bytes), "utf-8", _SURROGATES), number)
+            texts, ends = _Texts.of(tokens), np.array(places or (), np.int32)
+            self._kept = texts, ends
+            found[0] = native.PieceStruct(
+                len(tokens), texts.struct.bytes, texts.struct.offsets, address(ends) if places else None
+            )
+        except BaseException as error:  # C cannot pass it on
+            self._errors.append(error)
+
+    def raise_error(self) -> None:
+        """Raises the first error of reading a piece."""
+        if self._errors:
+            raise self._errors[0]
 
 
 class ReadTexts(NamedTuple):
@@ -143,7 +197,6 @@ class ReadTexts(NamedTuple):
     Attributes:
         words: the distinct ones (`native.WORD`).
         offsets, tokens: the words of text i in reading order are `tokens[offsets[i]:offsets[i + 1]]`.
-        is_covered: whether each text was read.
         groups: what stands for the words that Python was asked for.
         places: (n_tokens, 2) where each token begins and ends in the UTF-8 of its text, if it was asked for.
         letters: in which the UTF-8 of each word lies.
@@ -152,14 +205,13 @@ class ReadTexts(NamedTuple):
     words: NDArray[Any]
     offsets: NDArray[np.int64]
     tokens: NDArray[np.int32]
-    is_covered: Sequence[int]
     groups: Sequence[tuple[int, ...]]
     places: NDArray[np.int32]
     letters: NDArray[np.uint8]
 
-    def bags(self, first_words: int = 0) -> list[BagOfWords | None]:
+    def bags(self, first_words: int = 0) -> list[BagOfWords]:
         """As `TextReader.bags`."""
-        n_texts, n_tokens = len(self.is_covered), int(self.offsets[-1])
+        n_texts, n_tokens = len(self.offsets) - 1, int(self.offsets[-1])
         group_offsets = np.zeros(len(self.groups) + 1, np.int64)
         lengths = [len(group) for group in self.groups]
         np.cumsum(lengths, out=group_offsets[1:])
@@ -192,10 +244,10 @@ class ReadTexts(NamedTuple):
             counts[: ends[-1]].copy(),
             hashes[: hash_ends[-1]].copy(),
         )
-        numbers_of = zip(ends, ends[1:], hash_ends, hash_ends[1:], n_unknown.tolist(), self.is_covered, strict=False)
+        numbers_of = zip(ends, ends[1:], hash_ends, hash_ends[1:], n_unknown.tolist(), strict=False)
         return [
-            BagOfWords(term_ids[start:end], counts[start:end], n, hashes[first:last]) if covered else None
-            for start, end, first, last, n, covered in numbers_of
+            BagOfWords(term_ids[start:end], counts[start:end], n, hashes[first:last])
+            for start, end, first, last, n in numbers_of
         ]
 
 
@@ -204,12 +256,10 @@ class FirstWords(NamedTuple):
 
     Attributes:
         n_known: (n_texts, n_languages) int32, how many each language knows, stop words among them.
-        is_covered: (n_texts,) whether they were read; Python is to read the other texts.
         rules, terms, tokens, n_tokens, words: as `find_first_words` fills them.
     """
 
     n_known: NDArray[np.int32]
-    is_covered: NDArray[np.bool_]
     rules: Sequence[int]
     terms: NDArray[np.int32]
     tokens: NDArray[np.int32]
@@ -349,3 +399,7 @@ def _stop_words(language: str) -> Vocabulary:
 def _replaced(rules: str) -> NDArray[Any]:
     letters = [(ord(letter), *map(ord, f"{found:\0<2}")) for letter, found in REPLACED.get(rules, {}).items()]
     return np.array(letters, native.REPLACED)
+
+
+def _n_bytes(letter: str) -> int:
+    return len(letter.encode("utf-8", _SURROGATES))

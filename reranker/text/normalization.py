@@ -36,7 +36,7 @@ _APOSTROPHE = re.compile(r"(?<=[^\W\d_])['\u2019](?=[^\W\d_])")
 _CATALAN_DOT = re.compile("l\u00b7(?=l)")
 
 # Where the rules of scripts have something to do.
-_SPECIAL = re.compile("[\u0591-\u06ed\u200c\u200d\uff10-\uff9f]")
+_SPECIAL = re.compile("[\u0591-\u06ed\u200c\u200d]")
 _JOINER = re.compile("(?<=[\u0900-\u0dff])[\u200c\u200d]+")
 _WIDE_OR_NARROW = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\uff66-\uff9f]+")
 
@@ -72,18 +72,18 @@ def normalize_term(term: str, language: str = UNDETERMINED) -> str:
     if not term.isascii():
         term = _UNASSIGNED.sub(_NO_LETTER, term)
     before, after = _BEFORE.get(language), _AFTER.get(language)
-    lower = (term if before is None else before(term)).lower()
+    term = term if before is None else before(term)
+    if _WIDE_OR_NARROW.search(term) is not None:
+        term = _WIDE_OR_NARROW.sub(lambda match: unicodedata.normalize("NFKC", match.group()), term)
+    lower = term.lower()
     if lower.isascii() and after is None:
         return lower
     text = unicodedata.normalize("NFC", lower).replace("ς", "σ").replace(f"i{_DOT}", "i")
     if after is not None:
         text = after(text)
     if language in REPLACED or _SPECIAL.search(text):
-        text = _JOINER.sub("", text.translate(_REPLACED_OR_REMOVED.get(language, REMOVED)))
-    if _WIDE_OR_NARROW.search(text) is None:
-        return text
-    text = _WIDE_OR_NARROW.sub(lambda match: unicodedata.normalize("NFKC", match.group()), text)
-    return unicodedata.normalize("NFC", text)
+        return _JOINER.sub("", text.translate(_REPLACED_OR_REMOVED.get(language, REMOVED)))
+    return text
 
 
 def normalization_of(language: str) -> str:

@@ -12,7 +12,7 @@ from reranker.text.tokens import MAX_TOKENS, found_with_starts, has_digit, is_st
 # What is normalised by itself: a character with its marks and joiners, and a run of Hangul, whose letters compose
 # syllables and stay in one token.
 _CLUSTER = regex.compile(r"(?s:\p{Hangul}++|.)[\p{M}\u200c\u200d\uff9e\uff9f]*+")
-_CATALAN_CLUSTER = regex.compile(rf"(?:[lL]·)++[lL]\p{{M}}*+|{_CLUSTER.pattern}")
+_CATALAN_CLUSTER = regex.compile(rf"(?:[lLｌＬ]·)++[lLｌＬ]\p{{M}}*+|{_CLUSTER.pattern}")
 
 
 def token_places(text: str, language: str, max_tokens: int | None = MAX_TOKENS) -> list[tuple[str, int, int]]:

@@ -51,6 +51,7 @@ _DIGIT = re.compile(r"\d")
 # What makes a digit an emoji: the variation selector and the key around it.
 _KEYCAP = re.compile("[\ufe0f\u20e3]")
 _BLANK = re.compile(r"\s")
+_ACCENTS = re.compile("[\u0300-\u036f]")
 
 
 BARE_STOP_WORDS = ("el",)
@@ -90,7 +91,7 @@ def _stop_form(token: str, language: str) -> str:
 @lru_cache(1_000)
 def _without_marks(letter: str) -> str:
     # One by one, as `normalize` asks for more memory every 20 letters: where that copies, a long token takes minutes.
-    return "".join(one for one in unicodedata.normalize("NFD", letter) if not unicodedata.combining(one))
+    return _ACCENTS.sub("", unicodedata.normalize("NFD", letter))
 
 
 def is_stop_word(token: str, language: str) -> bool:

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import sys
 import unicodedata
-from itertools import chain
+from itertools import chain, pairwise
 from threading import Thread
 from unittest.mock import patch
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.embeddings.samples import sample_texts
-from reranker.embeddings import Embeddings
+from reranker.embeddings import Embeddings, text_reader
 from reranker.embeddings.detection import guess_languages
 from reranker.embeddings.text_reader import TextReader
 from reranker.embeddings.unknown import UNKNOWN_WORDS_RULES, StandIns
+from reranker.native.text import NONE, STOP_WORD
 from reranker.text import unassigned, unicode_tables
 from reranker.text.bags import unknown_hash
+from reranker.text.normalization import normalize_term
 from reranker.text.token_places import token_places
-from reranker.text.tokens import BARE_STOP_WORDS, has_digit, stop_words, tokenize
+from reranker.text.tokens import BARE_STOP_WORDS, has_digit, is_stop_word, letter_tokens, stop_words, tokenize
 from tests.support.tiny import write_words
 
 WORDS = {
@@ -36,7 +37,7 @@ OTHERWISE = ["und", "λόγος", "straße", "ещё", "علي"]
 # Languages with rules of their own, with stop words that are compared otherwise, and without anything.
 LANGUAGES = ["en", "de", "el", "ru", "fa", "ar", "tr", "uk", "ca", "hi", "he", "und"]
 # Letters of the scripts that have rules, their marks, and what stands between letters.
-ODD = "aIiİıßẞЁёЙΣςσάΐl·L'’ʼéçᾀ字カー\u0e44 Ａ９ｶﾞ.,-8٣०²½ⅷ각\u1100\u11a8🙂ŀĿकक़ष"
+ODD = "aIiİıßẞЁёЙΣςσάΐl·L'’ʼéçᾀ字カー\u0e44 Ａ９Ｌｶﾞ.,-8٣०²½ⅷ각\u1100\u11a8🙂ŀĿकक़ष"
 ODD += (
     "\u0301\u0307\u0323\u0327\u0345\u093c\u094d\u09c7\u09be\u200c\u200d\ufe0f\u20e3\ufeff\ud800\0\u0378\ua7cb\U0001df00"
 )
@@ -50,21 +51,20 @@ def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
     return write_words(tmp_path_factory.mktemp("words") / "embeddings", WORDS)
 
 
-def tokens_of(embeddings: Embeddings, given: list[str], languages: list[str]) -> list[list[int] | None]:
+def tokens_of(embeddings: Embeddings, given: list[str], languages: list[str]) -> list[list[int]]:
     """The hashes of the tokens of each text in reading order."""
     read = embeddings.reader.read(given, languages, embeddings.asked)
     hashes = read.words["hash"][read.tokens[: read.offsets[-1]]].tolist()
-    spans = zip(read.offsets.tolist(), read.offsets[1:].tolist(), read.is_covered, strict=False)
-    return [hashes[start:end] if covered else None for start, end, covered in spans]
+    return [hashes[start:end] for start, end in pairwise(read.offsets.tolist())]
 
 
 def differences(embeddings: Embeddings, given: list[str], language: str) -> list[str]:
-    """The texts that C reads otherwise than Python, and nothing for those that it leaves to Python."""
+    """The texts that are read otherwise than by the definition."""
     found = tokens_of(embeddings, given, [language] * len(given))
     return [
         text
         for text, hashes in zip(given, found, strict=True)
-        if hashes is not None and hashes != list(map(unknown_hash, tokenize(text, language)))
+        if hashes != list(map(unknown_hash, tokenize(text, language)))
     ]
 
 
@@ -76,7 +76,9 @@ def test_tokens_are_those_of_the_definition(embeddings, language, given):
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_each_character_of_unicode_is_read_as_by_the_definition(embeddings, language):
-    every = map(chr, range(sys.maxunicode + 1 if language == "und" else 0x3000))
+    # Of most of the others the tables say nothing: some of them stand for all.
+    others = chain(range(0x3000, 0xF900, 7), range(0xF900, 0x10000), range(0x10000, sys.maxunicode + 1, 31))
+    every = map(chr, chain(range(0x3000), others if language == "und" else ()))
     given = [f"{one} a{one}b{one}1{one}2{one} l{one}l i{one}\u0301 {one}\u0307" for one in every]
     given = [text if language == "und" else text[: text.index("2")] for text in given]
     assert differences(embeddings, given, language) == []
@@ -113,9 +115,9 @@ def test_the_letters_of_living_alphabets_are_read_in_c(embeddings):
         "ko": "한국어 8장에서",
         "vi": "Tiếng Việt",
     }
-    found = tokens_of(embeddings, list(covered.values()), list(covered))
     expected = [list(map(unknown_hash, tokenize(text, language))) for language, text in covered.items()]
-    assert found == expected
+    with patch.object(text_reader, "tokenize", side_effect=AssertionError("asked for a piece")):
+        assert tokens_of(embeddings, list(covered.values()), list(covered)) == expected
 
 
 def in_characters(text: str, places: list[list[int]]) -> list[str]:
@@ -133,17 +135,37 @@ def test_the_places_of_tokens_are_those_of_the_definition(embeddings, language, 
     read = embeddings.reader.read(given, [language] * len(given), embeddings.asked, with_places=True)
     ends = read.offsets.tolist()
     for number, text in enumerate(given):
-        if read.is_covered[number]:
-            found = in_characters(text, read.places[ends[number] : ends[number + 1]].tolist())
-            expected = [text[start:end] for _, start, end in token_places(text, language)]
-            assert [one.rstrip(REMOVED_LETTERS) for one in found] == [one.rstrip(REMOVED_LETTERS) for one in expected]
+        found = in_characters(text, read.places[ends[number] : ends[number + 1]].tolist())
+        expected = [text[start:end] for _, start, end in token_places(text, language)]
+        assert [one.rstrip(REMOVED_LETTERS) for one in found] == [one.rstrip(REMOVED_LETTERS) for one in expected]
 
 
-def test_other_scripts_and_what_nfc_changes_are_left_to_python(embeddings):
-    left = ["字", "カ", "ไทย", "e\u0301", "a\u0323\u0307", "i\u0307", "ａ", "\u1100\u1161", "б" + "\u0301" * 40]
-    assert tokens_of(embeddings, left, ["und"] * len(left)) == [None] * len(left)
-    found = embeddings.bags(left, ["und"] * len(left))
-    assert [bag.n_unknown for bag in found] == [len(tokenize(text, "und")) for text in left]
+def test_of_other_scripts_and_what_nfc_changes_pieces_between_blanks_are_left_to_python(embeddings):
+    left = ["字", "dカ", "ไทย", "e\u0301", "a\u0323\u0307", "i\u0307", "ａ", "3.字", "б" + "\u0301" * 40]
+    given = f" {'one ' * 50}".join(["", *left, "\nlast"])
+    with patch.object(text_reader, "tokenize", side_effect=tokenize) as asked:
+        assert differences(embeddings, [given], "und") == []
+    assert [call.args[0].strip() for call in asked.call_args_list] == left
+
+
+def test_a_text_of_another_script_takes_few_pieces(embeddings):
+    with patch.object(text_reader, "tokenize", side_effect=tokenize) as asked:
+        assert differences(embeddings, ["字 " * 1_900], "und") == []
+    assert asked.call_count < 15
+
+
+def test_an_error_of_reading_a_piece_is_raised(embeddings):
+    with patch.object(text_reader, "tokenize", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+        embeddings.bags(["cat 字", "dog"], ["en", "en"])
+
+
+@pytest.mark.parametrize("language", ["de", "tr", "und"])
+def test_a_normalised_letter_takes_at_most_twice_its_bytes(language):
+    # So much room have the tokens of a text.
+    for letter in map(chr, range(0x20000)):
+        n_bytes = len(letter.encode("utf-8", "surrogatepass"))
+        normalized = normalize_term(letter, language)
+        assert not normalized.isalpha() or len(normalized.encode()) <= 2 * n_bytes
 
 
 def test_words_and_numbers_are_counted_up_to_their_limits(embeddings):
@@ -188,8 +210,7 @@ def test_the_first_words_are_those_without_numbers(embeddings, given, first):
     found = embeddings.reader.bags(given, ["en"] * len(given), embeddings.asked, first)
     for text, bag in zip(given, found, strict=True):
         words = [token for token in tokenize(text, "en") if not has_digit(token)][:first]
-        if bag is not None:
-            assert bag.term_ids.tolist() == embeddings.bag_of_tokens(words, "en").term_ids.tolist()
+        assert bag.term_ids.tolist() == embeddings.bag_of_tokens(words, "en").term_ids.tolist()
 
 
 @pytest.fixture(scope="module")
@@ -226,12 +247,19 @@ def test_words_of_64_letters_have_a_nearest_spelling_and_longer_ones_none(tmp_pa
         max_size=5,
     )
 )
-def test_languages_are_those_of_the_definition(embeddings, given):
-    read = embeddings.reader.first_words(given, 100)
-    nothing = read._replace(is_covered=np.zeros(len(given), np.bool_))
-    with patch.object(embeddings.reader, "first_words", return_value=nothing):
-        counted_by_python = guess_languages(given, embeddings)
-    assert guess_languages(given, embeddings) == counted_by_python
+def test_the_first_words_of_each_language_are_those_of_the_definition(embeddings, given):
+    read = embeddings.reader.first_words(given, 5)
+    for number, text in enumerate(given):
+        for place, language in enumerate(embeddings.languages):
+            tokens = letter_tokens(text, language, 5, with_stop_words=True)
+            expected = [
+                STOP_WORD if is_stop_word(token, language) else embeddings.vocabulary.find(language, token)
+                for token in tokens
+            ]
+            assert read.term_ids(number, place).tolist() == expected
+            assert read.n_known[number, place] == len(expected) - expected.count(NONE)
+            if language in ("en", "el"):  # which replace no letters
+                assert read.tokens_of(number, place, 5) == tokens
 
 
 def test_a_language_knows_a_word_that_is_written_otherwise(embeddings):

@@ -3,7 +3,7 @@
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reranker.text.languages import known_languages
@@ -80,3 +80,11 @@ def test_languages_share_their_normalisation_if_and_only_if_they_have_no_rules_o
 def test_a_term_is_shown_as_people_write_it(term, language, written):
     assert as_written(term, language) == written
     assert normalize_term(written, language) == term
+
+
+@pytest.mark.parametrize("language", ["und", "tr", "de", "ru", "uk", "ca", "ar", "fa"])
+@given(parts=st.lists(st.text(st.one_of(st.sampled_from(LETTERS), st.characters()), max_size=8), max_size=4))
+@example(parts=["Ａ", "ё\u0300"])
+def test_nothing_before_a_blank_changes_what_is_behind_it(language, parts):
+    # By this a text may be read piece by piece.
+    assert normalize_term(" ".join(parts), language) == " ".join(normalize_term(part, language) for part in parts)

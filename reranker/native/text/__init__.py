@@ -83,6 +83,16 @@ class LanguageStruct(ctypes.Structure):
     )
 
 
+class PieceStruct(ctypes.Structure):
+    """As of `tokens.h`."""
+
+    _fields_ = (("n_tokens", _Integer), ("bytes", _Address), ("offsets", _Address), ("places", _Address))
+
+
+ReadPiece = ctypes.CFUNCTYPE(None, _Address, _Integer, _Integer, ctypes.POINTER(PieceStruct))
+"""As of `tokens.h`."""
+
+
 class ReaderStruct(ctypes.Structure):
     """As of `read_texts.c`."""
 
@@ -91,6 +101,7 @@ class ReaderStruct(ctypes.Structure):
         ("spellings", SpellingsStruct),
         ("languages", _Address),
         ("n_places", _Integer),
+        ("read_piece", ReadPiece),
     )
 
 
@@ -161,8 +172,8 @@ class ChoiceStruct(ctypes.Structure):
     )
 
 
-read_texts = declare("read_texts", "pppqppppp", "q")
-find_first_words = declare("find_first_words", "ppqpppppp")
+read_texts = declare("read_texts", "pppqpppp", "q")
+find_first_words = declare("find_first_words", "ppqppppp")
 count_bags = declare("count_bags", "pqppqppqppp")
 mark_tokens = declare("mark_tokens", "pqppppqppp", "q")
 nearest_spelling = declare("nearest_spelling", "ppqqpq", "q")

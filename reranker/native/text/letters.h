@@ -1,7 +1,7 @@
 /* Letters of a text in UTF-8, as reranker/text/normalization.py makes them: lower case, NFC, and the rules of scripts.
  *
- * Nothing is composed or put in order here. A text with a character that NFC would change, or of a script that these
- * tables leave out, is not covered: Python reads it. */
+ * Nothing is composed or put in order here. A character that NFC would change, or of a script that these tables leave
+ * out, is not covered: Python reads the piece of the text that holds it. */
 #ifndef LETTERS_H
 #define LETTERS_H
 #include <stdbool.h>
@@ -146,8 +146,10 @@ static inline bool has_any(const char *texts, int64_t n_text_bytes, const uint8_
 
 static inline bool is_l(const uint8_t *at) { return (*at | 0x20) == 'l'; }
 
-/* Whether a raised dot joins two l. */
-static inline bool is_joined_l(const struct span *text, const uint8_t *at, const uint8_t *after) {
-    return at > text->start && after < text->end && is_l(at - 1) && is_l(after);
+/* Whether a raised dot joins two l; -1 where the next one is not covered. */
+static inline int is_joined_l(const struct span *text, const uint8_t *at, const uint8_t *after) {
+    const uint8_t *next;
+    if (at == text->start || after == text->end || !is_l(at - 1)) return 0;
+    return letter_of(character_at(after, text->end, &next)).flags & UNCOVERED ? -1 : is_l(after);
 }
 #endif

@@ -36,6 +36,7 @@ struct reader {
     struct spellings spellings;
     const struct language *languages; /* those of the vocabulary come first */
     int64_t n_places;
+    read_piece *read_piece; /* by the number of a language */
 };
 
 struct texts {
@@ -44,9 +45,11 @@ struct texts {
     int64_t n_texts;
 };
 
-static struct scanner scanner_of(const struct texts *texts, int64_t text, const struct language *language) {
+static struct scanner scanner_of(const struct reader *reader, const struct texts *texts, int64_t text,
+                                 int32_t language, const struct rules *rules) {
     const struct span span = {texts->bytes + texts->offsets[text], texts->bytes + texts->offsets[text + 1]};
-    return (struct scanner){.text = span, .at = span.start, .rules = &language->rules};
+    return (struct scanner){
+        .text = span, .at = span.start, .rules = rules, .read_piece = reader->read_piece, .language = language};
 }
 
 static struct key key_of(const struct language *language, const uint8_t *token, int64_t n) {
@@ -122,26 +125,23 @@ static void look_up_terms(const struct reader *reader, struct words *words, stru
  *
  * languages (n_texts,): the number of each text's language.
  * words: none yet; its letters have room for four times the bytes of the texts, and 16.
- * is_covered (n_texts,): 0 where Python is to read the text, which then has no tokens here.
  * token_offsets (n_texts + 1,): where the tokens of each text begin among `tokens`: places of words, in reading order.
  * ends (2 * n_tokens,): where each token begins and ends in its text, in bytes; NULL where nobody asks.
  *
  * Returns the number of words that Python is asked for. */
 EXPORT int64_t read_texts(const struct reader *reader, const struct texts *texts, const int32_t *languages,
-                          int64_t most, struct words *words, uint8_t *is_covered, int64_t *token_offsets,
-                          int32_t *tokens, int32_t *ends) {
+                          int64_t most, struct words *words, int64_t *token_offsets, int32_t *tokens, int32_t *ends) {
     int64_t n_tokens = 0, n_asked = 0;
     struct look_ups waiting = {.n = 0};
     for (int64_t text = 0; text < texts->n_texts; text++) {
         const struct language *language = &reader->languages[languages[text]];
-        struct scanner scanner = scanner_of(texts, text, language);
+        struct scanner scanner = scanner_of(reader, texts, text, languages[text], &language->rules);
         int64_t n_words = 0, n_numbers = 0;
-        enum token kind = NO_TOKEN;
         token_offsets[text] = n_tokens;
         while (n_words < most) {
             scanner.token = words->letters + words->n_letters;
-            kind = next_token(&scanner);
-            if (kind == NO_TOKEN || kind == NOT_COVERED) break;
+            const enum token kind = next_token(&scanner);
+            if (kind == NO_TOKEN) break;
             if (kind == NUMBER && n_numbers == most) continue;
             int is_new;
             const int64_t place = find_word(words, languages[text], scanner.n_bytes, &is_new);
@@ -163,15 +163,13 @@ EXPORT int64_t read_texts(const struct reader *reader, const struct texts *texts
             }
             if (word->term == STOP_WORD) continue;
             if (ends != NULL) {
-                ends[2 * n_tokens] = (int32_t)(scanner.start - scanner.text.start);
-                ends[2 * n_tokens + 1] = (int32_t)(scanner.at - scanner.text.start);
+                ends[2 * n_tokens] = (int32_t)(scanner.place.start - scanner.text.start);
+                ends[2 * n_tokens + 1] = (int32_t)(scanner.place.end - scanner.text.start);
             }
             tokens[n_tokens++] = (int32_t)place;
             n_words += kind == WORD;
             n_numbers += kind == NUMBER;
         }
-        is_covered[text] = kind != NOT_COVERED;
-        if (kind == NOT_COVERED) n_tokens = token_offsets[text];
     }
     look_up_terms(reader, words, &waiting, &n_asked);
     token_offsets[texts->n_texts] = n_tokens;
@@ -218,25 +216,20 @@ static void find_in_languages(const struct reader *reader, struct words *words, 
  * the languages with its flags are set.
  * tokens (n_rules, n_texts, most): the words of the texts by each kind of flags, in the order of their first languages;
  * n_tokens (n_rules, n_texts): how many.
- * is_covered (n_texts,): 0 where Python is to count.
  * n_known (n_texts, n_places): 0 at first. */
 EXPORT void find_first_words(const struct reader *reader, const struct texts *texts, int64_t most, struct words *words,
-                             int32_t *terms, int32_t *tokens, int32_t *n_tokens, uint8_t *is_covered,
-                             int32_t *n_known) {
-    memset(is_covered, 1, (size_t)texts->n_texts);
+                             int32_t *terms, int32_t *tokens, int32_t *n_tokens, int32_t *n_known) {
     for (int32_t rules = 0; rules < reader->n_places; rules++) {
         if (reader->languages[rules].same_rules != rules) continue;
-        const struct language plain = {.rules = {.flags = reader->languages[rules].rules.flags}};
+        const struct rules plain = {.flags = reader->languages[rules].rules.flags};
         const int64_t first_new = words->n_words;
         for (int64_t text = 0; text < texts->n_texts; text++) {
-            struct scanner scanner = scanner_of(texts, text, &plain);
+            struct scanner scanner = scanner_of(reader, texts, text, rules, &plain);
             scanner.letters_only = true;
             n_tokens[text] = 0;
             while (n_tokens[text] < most) {
                 scanner.token = words->letters + words->n_letters;
-                const enum token kind = next_token(&scanner);
-                if (kind == NOT_COVERED) is_covered[text] = 0;
-                if (kind != WORD) break;
+                if (next_token(&scanner) == NO_TOKEN) break;
                 int is_new;
                 const int64_t place = find_word(words, rules, scanner.n_bytes, &is_new);
                 struct word *word = &words->words[place];

@@ -74,17 +74,22 @@ static enum folded fold(struct scanner *s, const uint8_t *after, uint32_t code, 
         if (found < 0) return UNREADABLE;
         if (found) *letter = letter_of(0x2bc);
     }
-    if (rules & JOINED_L && code == 0xb7 && is_joined_l(&s->text, s->at, after)) {
-        s->n_bytes--; /* the l before it */
-        append(s, 0x140);
-        return LEFT_OUT;
+    if (rules & JOINED_L && code == 0xb7) {
+        const int found = is_joined_l(&s->text, s->at, after);
+        if (found < 0) return UNREADABLE;
+        if (found) {
+            s->n_bytes--; /* the l before it */
+            append(s, 0x140);
+            return LEFT_OUT;
+        }
     }
     const struct replaced *other = replacement_of(s->rules, letter->code);
     if (other != NULL) letter->code = (uint32_t)other->first, *second = (uint32_t)other->second;
     return FOLDED;
 }
 
-enum token next_token(struct scanner *s) {
+/* The next token; NOT_COVERED with `at` at a character that Python is to read. */
+static enum token next_covered_token(struct scanner *s) {
     enum token kind = NO_TOKEN;
     bool has_hangul = false, has_keycap = false, after_digit = false;
     s->n_bytes = 0;
@@ -92,7 +97,7 @@ enum token next_token(struct scanner *s) {
         if (kind != NUMBER) {
             if (!(s->rules->flags & UNDOTTED_I)) {
                 const int64_t n = write_plain_letters(s->at, s->text.end, s->token + s->n_bytes);
-                if (n > 0 && kind == NO_TOKEN) s->start = s->at;
+                if (n > 0 && kind == NO_TOKEN) s->place.start = s->at;
                 if (n > 0) kind = WORD;
                 s->at += n;
                 s->n_bytes += n;
@@ -115,7 +120,7 @@ enum token next_token(struct scanner *s) {
             continue;
         }
         const bool is_keycap = code == KEYCAP || code == EMOJI_STYLE;
-        if (kind == NO_TOKEN) s->start = s->at;
+        if (kind == NO_TOKEN) s->place.start = s->at;
         if (letter.flags & LETTER) {
             if (kind == NUMBER && is_hangul(code)) return NUMBER;
             if (kind == NO_TOKEN) kind = WORD;
@@ -147,6 +152,46 @@ enum token next_token(struct scanner *s) {
     return kind;
 }
 
+/* Python reads from the last token on to the first blank behind a character: no token, and nothing that NFC changes,
+ * goes over it. Where it reads a good part of a text, a piece is as long as those before it: few calls read the rest. */
+enum { A_GOOD_PART = 8 };
+
+static void read_other_piece(struct scanner *s, const uint8_t *start) {
+    const uint8_t *end = s->at;
+    const int64_t least = s->n_piece_bytes * A_GOOD_PART > start - s->text.start ? s->n_piece_bytes : 0;
+    while (end < s->text.end && ((*end != ' ' && *end != '\n') || end - start < least)) end++;
+    s->n_piece_bytes += end - start;
+    s->piece_start = start;
+    s->at = end;
+    s->n_read = s->piece.n_tokens = 0;
+    s->read_piece(start, end - start, s->language, &s->piece);
+}
+
+static enum token next_of_piece(struct scanner *s) {
+    const struct piece *piece = &s->piece;
+    const int64_t number = s->n_read++, first = piece->offsets[number];
+    if (piece->places != NULL) {
+        s->place.start = s->piece_start + piece->places[2 * number];
+        s->place.end = s->piece_start + piece->places[2 * number + 1];
+    }
+    s->n_bytes = piece->offsets[number + 1] - first;
+    memcpy(s->token, piece->bytes + first, (size_t)s->n_bytes);
+    for (int64_t k = 0; k < s->n_bytes; k++)
+        if (s->token[k] >= '0' && s->token[k] <= '9') return NUMBER;
+    return WORD;
+}
+
+enum token next_token(struct scanner *s) {
+    while (s->n_read == s->piece.n_tokens) {
+        const uint8_t *start = s->at;
+        const enum token kind = next_covered_token(s);
+        s->place.end = s->at;
+        if (kind != NOT_COVERED) return kind;
+        read_other_piece(s, start);
+    }
+    return next_of_piece(s);
+}
+
 int64_t write_replaced(const struct rules *rules, const uint8_t *token, int64_t n, uint8_t *to) {
     const uint8_t *at = token, *end = token + n, *after;
     uint8_t *written = to;
@@ -166,7 +211,7 @@ int64_t write_bare(const uint8_t *token, int64_t n, uint8_t *to) {
     uint8_t *written = to;
     for (; at < end; at = after) {
         const uint32_t code = character_at(at, end, &after);
-        if (letter_of(code).combining) continue;
+        if (code >= 0x300 && code <= 0x36f) continue;
         size_t first = 0, n_left = sizeof accented / sizeof *accented;
         while (n_left) {
             const size_t half = n_left / 2;
