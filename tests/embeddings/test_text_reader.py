@@ -282,8 +282,8 @@ def test_threads_share_a_reader_while_languages_are_added(embeddings):
 
     def read(number: int) -> None:
         for language in [*LANGUAGES[number:], *LANGUAGES[:number], "sv", "fi", "fr", "it"]:
-            (bag,) = reader.bags(["cat zzqqx 12"], [language], embeddings.asked)
-            if bag.n_unknown + bag.counts.sum() != 3:
+            (bag,) = reader.bags(["cat zzqqx 12 字"], [language], embeddings.asked)
+            if bag.n_unknown + bag.counts.sum() != 4:
                 wrong.append(language)
 
     threads = [Thread(target=read, args=(number,)) for number in range(4)]
