@@ -73,25 +73,26 @@ class Reranker:
         """Opens an embedding store; idf comes from the texts it was trained on, where it was."""
         return cls(Embeddings.open(Path(path)), n_threads=n_threads, preferred_languages=preferred_languages)
 
-    def query(self, text: str, language: str | None = None, preferred_languages: Sequence[str] | None = None) -> Query:
+    def query(self, text: str, language: str | None = None) -> Query:
         """Reads a query; without a language the one that knows most of its words is taken.
-
-        Args:
-            preferred_languages: in place of the re-ranker's own.
 
         Raises:
             EmptyQuery: no letter or digit in the text.
             UnknownWords: no word of it has an embedding.
             UnknownLanguage: the language is not a code.
         """
-        query = self.query_with_unknown_words(text, language, preferred_languages)
+        query = self.query_with_unknown_words(text, language)
         check_known_words(query, self.embeddings, has_language=language is not None)
         return query
 
     def query_with_unknown_words(
         self, text: str, language: str | None = None, preferred_languages: Sequence[str] | None = None
     ) -> Query:
-        """The same, but a query of unknown words alone is read too: it weighs nothing."""
+        """The same, but a query of unknown words alone is read too: it weighs nothing.
+
+        Args:
+            preferred_languages: in place of the re-ranker's own.
+        """
         preferred = self.preferred_languages if preferred_languages is None else preferred_languages
         return read_query(text, language, self.embeddings, self.idf, preferred)
 
@@ -103,7 +104,7 @@ class Reranker:
         it.
 
         Args:
-            language, preferred_languages: as `query` takes them.
+            language, preferred_languages: as `query_with_unknown_words` takes them.
         """
         if language is None and query.is_tie:
             preferred = self.preferred_languages if preferred_languages is None else preferred_languages

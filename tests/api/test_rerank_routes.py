@@ -312,7 +312,6 @@ def test_the_setting_decides_where_the_words_of_a_query_do_not_tell_its_language
         service = make_app(Settings(query_language=code), None).extensions[EXTENSION]
         assert service.reranker.query("cat chat").language == code[:2]
         assert service.reranker.query("cat chat", "fr").language == "fr"  # the request comes first
-        assert service.reranker.query("cat chat", preferred_languages=["en"]).language == "en"
     with pytest.raises(WrongParameter, match=r"query_language is 'de', and the embeddings hold en, fr"):
         make_app(Settings(query_language="de"), None)
 

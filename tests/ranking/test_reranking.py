@@ -326,7 +326,7 @@ def test_a_query_that_is_weighed_again_is_as_the_other_reranker_reads_it(reranke
         reranker.embeddings, IdfTable({"en": DocumentFrequencies.count(bags)}), preferred_languages=("fr",)
     )
     again = other.weigh_again(reranker.query(text, language), language, preferred)
-    read = other.query(text, language, preferred)
+    read = other.query_with_unknown_words(text, language, preferred)
     assert (again.text, again.language, again.tokens) == (read.text, read.language, read.tokens)
     assert (again.unknown_words, again.unknown_share) == (read.unknown_words, read.unknown_share)
     assert again.weighted.term_ids.tolist() == read.weighted.term_ids.tolist()
@@ -335,7 +335,7 @@ def test_a_query_that_is_weighed_again_is_as_the_other_reranker_reads_it(reranke
 
 def test_a_query_keeps_its_language_if_the_preferred_one_knows_no_word_of_it(reranker):
     # Both languages have a stop word in it, so that they tie; `waters` is near `water` alone.
-    query = reranker.query("the est waters", None, ("en",))
+    query = reranker.query_with_unknown_words("the est waters", None, ("en",))
     assert (query.language, query.is_tie) == ("en", True)
     assert reranker.query_with_unknown_words(query.text, None, ("fr",)).language == "fr"
     again = reranker.weigh_again(query, None, ("fr",))
