@@ -20,7 +20,6 @@ from sinkrank.demo import load_parallel_texts
 from sinkrank.demo.trained import train_on
 from tests.support.calls import hits, make_index, post
 from tests.support.engines.sources import Engine
-from tests.support.service import serving
 
 pytestmark = [pytest.mark.any_engine, pytest.mark.engine]
 
@@ -62,12 +61,6 @@ def app(engine: Engine, trained: Embeddings, tmp_path: Path) -> Iterator[Flask]:
     app = create_app(Settings(home=tmp_path, threads=1, store=engine.url, proxy_budget_ms=60_000), store, trained)
     yield app
     store.close()
-
-
-@pytest.fixture
-def url(app: Flask) -> Iterator[str]:
-    with serving(app) as url:
-        yield url
 
 
 def multi_match(text: str, **more: Any) -> dict[str, Any]:
