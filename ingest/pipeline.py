@@ -174,8 +174,6 @@ class _Run:
                 self._promote(target)  # it replaces nothing
             if counted is not None and counted.frequencies:
                 self.store.save_idf(target, known)
-            if is_continued:
-                self.store.refresh(target)
         encoder = RowEncoder(known, None if target is None else self.store.preparer(target))
         sample = HubnessSampleBuilder(self.embeddings.version)
         writing = Writing(

@@ -143,7 +143,7 @@ class Writing:
         if self._earlier is None:
             return [False] * len(encoded_rows)
         doc_ids = [encoded.doc_id for encoded in encoded_rows if encoded.reason is None and encoded.doc_id is not None]
-        found = self._earlier.documents(doc_ids)
+        found = self._earlier.stored(doc_ids)
         return [encoded.reason is None and encoded.doc_id in found for encoded in encoded_rows]
 
     def _settle_document(self, result: WriteResult) -> None:

@@ -94,6 +94,7 @@ def searches(index: IndexReader) -> list[Callable[[], Any]]:
     """What a search may ask of the documents of an open index."""
     return [
         lambda: index.documents(["1"]),
+        lambda: index.stored(["1"]),
         lambda: index.random_documents(1),
         lambda: index.bm25("cat", 10, ALL),
         lambda: index.knn(query(1, 0, 0, 0), 10, ALL),

@@ -161,6 +161,19 @@ def test_the_index_has_term_vectors_of_unstemmed_words(
     assert set(vectors["title.en.words"]["terms"]) == {"title"}
 
 
+def test_to_ask_which_documents_are_stored_is_no_search(
+    store: WritableStore, client: opensearchpy.OpenSearch, index: str
+) -> None:
+    fill(store, index, make_document("1"))
+
+    def n_searches() -> int:
+        return int(client.indices.stats(index=index, metric="search")["_all"]["total"]["search"]["query_total"])
+
+    before = n_searches()
+    assert store.open(index).stored(["1", "2"]) == {"1"}
+    assert n_searches() == before
+
+
 def test_a_depth_beyond_the_result_window_is_bad_input(store: WritableStore, index: str) -> None:
     fill(store, index, make_document("1"))
     assert len(store.open(index).knn(query(1, 0, 0, 0), 10_000, ALL)) == 1

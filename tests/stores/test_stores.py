@@ -199,6 +199,13 @@ def test_documents_are_given_by_id_as_they_were_written_without_missing_ones(sto
     assert list(store.open(index).documents(["1", "3", "4"])) == ["3"]
 
 
+def test_which_documents_are_stored_is_known_before_searches_see_them(store: WritableStore, index: str) -> None:
+    fill(store, index, make_document("1"), make_document("ä/ö, *"))
+    assert [result.error for result in write_documents(store, index, [make_document("3")])] == [None]
+    assert store.open(index).stored(["1", "2", "ä/ö, *", "3", ".."]) == {"1", "ä/ö, *", "3"}
+    assert store.open(index).stored([]) == set()
+
+
 def test_random_documents_come_from_all_of_the_index_and_are_the_same_again(read_only: ReadOnly) -> None:
     written = [make_document(str(n), f"cat {n}", "en" if n % 2 else "el", title=f"Cat {n}") for n in range(300)]
     store, index = read_only.store, read_only.holding(*written)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Protocol
 
 import numpy as np
@@ -72,6 +72,18 @@ class IndexReader(Protocol):
     def documents(self, doc_ids: Sequence[str], rights: Rights = SERVICE) -> dict[str, Document]:
         """Returns documents by id, as searches see them now, without missing ones: a document may be deleted after a
         search found it.
+
+        Args:
+            doc_ids: at most 10,000.
+
+        Raises:
+            BadInput: there are more.
+        """
+        ...
+
+    def stored(self, doc_ids: Sequence[str]) -> Set[str]:
+        """Returns the ids of which the index has a document, also one that searches do not see yet. This is no search:
+        an engine makes what was written visible every second while an index is searched, in many small segments.
 
         Args:
             doc_ids: at most 10,000.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,6 +124,9 @@ class EmbeddedIndex:
         check_number_of_ids(doc_ids)
         with self._file.reading() as connection:
             return documents_by_id(connection, self._index(connection).index_id, doc_ids)
+
+    def stored(self, doc_ids: Sequence[str]) -> Set[str]:
+        return self.documents(doc_ids).keys()
 
     def fetch(self, doc_id: str, rights: Rights = SERVICE) -> EncodedDocument:
         with self._file.reading() as connection:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
 from typing import Any
 
@@ -122,6 +122,16 @@ class EngineIndex:
         with engine_errors(self._address, self._requested):
             answer = self._client.search(index=self.name, body=documents_body(doc_ids), headers=rights.headers)
         return {hit["_id"]: read_document(hit) for hit in answer["hits"]["hits"]}
+
+    def stored(self, doc_ids: Sequence[str]) -> Set[str]:
+        check_number_of_ids(doc_ids)
+        if not doc_ids:
+            return set()
+        with engine_errors(self._address, self._requested):
+            answer = self._client.mget(index=self.name, body={"ids": list(doc_ids)}, params={"_source": "false"})
+        if any(one.get("error", {}).get("type") == "index_not_found_exception" for one in answer["docs"]):
+            raise no_such_index(self._address, self._requested)
+        return {one["_id"] for one in answer["docs"] if one.get("found")}
 
     def fetch(self, doc_id: str, rights: Rights = SERVICE) -> EncodedDocument:
         with engine_errors(self._address, self._requested):
