@@ -18,7 +18,7 @@ from reranker.proxy.window import Misfit, Window
 from reranker.ranking.ranked import Reranking
 from reranker.ranking.relevance import cut
 from reranker.text.exact_text import exact_key
-from reranker.upstream.calls import Fallback
+from reranker.upstream.calls import Fallback, out_of_time
 
 # The reason where no hit has a word with an embedding.
 NO_TEXT = "no_text_in_hits"
@@ -92,7 +92,8 @@ class WindowRanker:
                 weighed = prepared.get(window.search)
                 done.append(None if found is None else self.order(window, found, weighed))
 
-        failed = Outcome("fallback", "rerank_failed", "no result")
+        late = out_of_time()  # the work has ended without an order
+        failed = Outcome("fallback", late.reason, str(late))
         try:
             slot.run(work, calls.deadline)
         except Fallback as fallback:
