@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from reranker.base.errors import SinkrankError, StoreUnavailable
 from reranker.embeddings import Embeddings
 from reranker.embeddings.detection import preferred_languages
+from reranker.embeddings.hubness import HubnessSample
 from reranker.ranking.reranker import Observer, Reranker
 from reranker.stores.base.description import check_versions
 from reranker.stores.base.names import check_index_name
@@ -28,6 +29,8 @@ class OpenedIndex:
         reranker: with the index's idf; languages that the index has no documents of take the idf of the embeddings'
             training texts.
         languages: those that the index has documents in.
+        made_from: version of the index's idf, hubness sample and preferred languages. What is made of them stays while
+            they do: cached documents keep their weights, and with them the reranker that has weighed them.
     """
 
     read_at: float
@@ -35,7 +38,7 @@ class OpenedIndex:
     reranker: Reranker
     languages: frozenset[str]
     translator: Translator
-    idf_version: str
+    made_from: tuple[str, HubnessSample, tuple[str, ...]]
 
 
 class OpenedIndices:
@@ -92,11 +95,10 @@ class OpenedIndices:
         own_idf = reader.idf()
         hubness = reader.hubness_sample()
         languages = reader.languages()
-        idf = IdfTable({**embeddings.idf.languages, **own_idf.languages})
         preferred = preferred_languages(embeddings, self._query_language, languages)
+        made_from = own_idf.version, hubness, preferred
+        if before is not None and before.made_from == made_from:
+            return replace(before, read_at=now, reader=reader, languages=frozenset(languages))
+        idf = IdfTable({**embeddings.idf.languages, **own_idf.languages})
         reranker = Reranker(embeddings, idf, self._n_threads, hubness, self._observer, preferred)
-        if before is not None and before.idf_version == own_idf.version:
-            translator = before.translator  # with the words that it has translated
-        else:
-            translator = Translator(embeddings, own_idf)
-        return OpenedIndex(now, reader, reranker, frozenset(languages), translator, own_idf.version)
+        return OpenedIndex(now, reader, reranker, frozenset(languages), Translator(embeddings, own_idf), made_from)

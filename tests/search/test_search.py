@@ -3,10 +3,11 @@
 from contextlib import closing
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable, VersionMismatch
-from reranker.embeddings.hubness import HubnessSampleBuilder
+from reranker.embeddings.hubness import HubnessSample, HubnessSampleBuilder
 from reranker.search.searcher import Searcher, SearchRequest
 from reranker.stores import open_store
 from reranker.stores.base.description import IndexDescription
@@ -362,13 +363,39 @@ def test_the_only_index_is_chosen_where_none_is_named(searcher):
     assert searcher.choose_index("other") == "other"
 
 
-def test_the_idf_of_an_index_is_read_again_after_a_while(store, embeddings):
-    now = [0.0]
-    searcher = Searcher(store, embeddings, clock=lambda: now[0])
-    before = searcher.open("pets").reranker.idf
-    assert searcher.open("pets").reranker.idf is before
+class Recounted(Wrapped):
+    """A store, or an index of it, with these document frequencies and this sample in place of its own."""
+
+    def __init__(self, wrapped, given):
+        super().__init__(wrapped)
+        self.given = given
+
+    def open(self, index):
+        return Recounted(self._wrapped.open(index), self.given)
+
+    def idf(self):
+        return self.given.get("idf") or self._wrapped.idf()
+
+    def hubness_sample(self):
+        return self.given.get("sample") or self._wrapped.hubness_sample()
+
+
+def test_an_index_is_read_again_after_a_while_and_what_is_made_of_it_stays_until_it_changes(store, embeddings):
+    now, given = [0.0], {}
+    searcher = Searcher(Recounted(store, given), embeddings, clock=lambda: now[0])
+    before = searcher.open("pets")
+    assert searcher.open("pets") is before
     now[0] = 31.0
-    assert searcher.open("pets").reranker.idf is not before
+    again = searcher.open("pets")
+    assert again.read_at == 31.0
+    assert (again.reranker, again.translator) == (before.reranker, before.translator)
+    recounted = IdfTable({"en": DocumentFrequencies(9, np.array([0], np.int32), np.array([4], np.int32))})
+    for seconds, change in ((62.0, {"idf": recounted}), (93.0, {"sample": HubnessSample(embeddings.version)})):
+        now[0] = seconds
+        given |= change
+        changed = searcher.open("pets")
+        assert changed.reranker is not before.reranker
+        before = changed
 
 
 class Failing(Wrapped):
