@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.proxy import JSON, serving
 from benchmarks.scale import resources
-from benchmarks.scale.kinds import Asked, Kind, Request, kinds
+from benchmarks.scale.kinds import Asked, Kind, Request, kinds, plain_name
 from benchmarks.scale.searching import outcome_of
 
 # What the clients ask for, in turn.
@@ -55,11 +55,12 @@ def load(
 
     Args:
         queries: enough for all clients; each is asked once.
-        kill: whether the first node that the service knows is killed after half the time, and so for one number of
-            clients only.
+        kill: whether a node with copies of the indices is killed after half the time, and so for one number of clients
+            only. The service knows it as the first.
     """
-    # Sinkrank asks the first address first, so that the killed node is the one that it uses.
-    store = "opensearch://" + ",".join(node["url"].removeprefix("http://") for node in reversed(nodes))
+    victim = _with_most_copies(nodes, index) if kill else nodes[0]
+    known = sorted(nodes, key=lambda node: node != victim)
+    store = "opensearch://" + ",".join(node["url"].removeprefix("http://") for node in known)
     requests = _requests(index, queries)
     rows = []
     for n_clients in clients:
@@ -67,10 +68,17 @@ def load(
             address = f"{server.http.host}:{server.http.port}"
             ask_all(address, islice(requests, _N_NOT_TIMED))  # connections and compilers warm up
             watched = _Watched(nodes, resources.process_tree(server.pid))
-            answers = _ask(address, requests, n_clients, seconds, watched, nodes[-1]["pid"] if kill else None)
+            answers = _ask(address, requests, n_clients, seconds, watched, victim["pid"] if kill else None)
         rows.append({"clients": n_clients, "seconds": seconds, **_figures(answers, seconds, kill), **watched.figures()})
         print(json.dumps(rows[-1], indent=1), flush=True)
     return rows
+
+
+def _with_most_copies(nodes: Sequence[dict[str, Any]], index: str) -> dict[str, Any]:
+    """Of the nodes but the first, which tells the figures."""
+    shards = resources.ask(nodes[0]["url"], f"/_cat/shards/{index},{plain_name(index)}?format=json")
+    names = [shard["node"] for shard in shards]
+    return nodes[max(range(1, len(nodes)), key=lambda number: names.count(f"node-{number}"))]
 
 
 def _requests(index: str, queries: Iterable[Asked]) -> Iterator[tuple[str, Request]]:
