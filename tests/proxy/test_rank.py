@@ -13,12 +13,12 @@ def test_a_window_whose_texts_are_read_when_the_time_is_over_is_out_of_time():
     class Slow:
         """Texts that take two seconds to read."""
 
-        def collect(self, windows, calls, look_up):
+        def collect(self, windows, caller, look_up):
             now[0] = 2.0
             return ["a bag"] * len(windows)
 
-    request = SimpleNamespace(calls=SimpleNamespace(deadline=Deadline(1.0, lambda: now[0])))
+    calls = SimpleNamespace(deadline=Deadline(1.0, lambda: now[0]), incoming=SimpleNamespace(caller=None))
     window = Window(SimpleNamespace(page=SimpleNamespace(offset=0)), None, None, SimpleNamespace(hits=[]))
     slot = SimpleNamespace(run=lambda work, deadline: work())
-    (ranked,) = WindowRanker(None, Slow()).rank(request, [window], {}, slot)
+    (ranked,) = WindowRanker(None, Slow()).rank(SimpleNamespace(calls=calls), [window], {}, slot)
     assert (ranked.outcome.status, ranked.outcome.reason) == ("fallback", "out_of_time")
