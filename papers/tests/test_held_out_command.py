@@ -72,7 +72,7 @@ def test_embeddings_that_are_named_are_evaluated_as_they_are(home, tmp_path):
         (("--methods", "sinkhron"), "sinkhorn"),
         (("--methods", ","), "methods are none"),
         (("--limit", "-1"), "--limit"),
-        (("--unknown-words", "some"), "skip, nearest, same"),
+        (("--unknown-words", "some"), "skip, parts, paper"),
         (("--candidates", "--systems", "tf-idf"), "leave out --candidates"),
         (("--systems", "tfidf"), "did you mean 'tf-idf'"),
     ],
