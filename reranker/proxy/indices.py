@@ -80,15 +80,13 @@ class Indices:
             with self._lock:
                 last = self._last.get(search.indices)
             with suppress(Exception):  # whatever it is, the ranking meets it again
-                query = search.query
-                if last is not None:
-                    reranker, languages = last
-                    query = reranker.weigh_again(query, search.language, languages)
+                weighed = None if last is None else self._weighed_by(*last, search)
+                query = search.query if weighed is None else weighed.query
                 if not search.page.is_behind:
                     start_encoding(query, search.method)  # once the request is sent: its thread takes the interpreter
-                _ = query.checked, query.stems  # with its weights: they are cached
-                if last is not None:
-                    prepared[search] = Weighed(reranker, languages, query)
+                if weighed is not None:
+                    _ = query.checked, query.stems  # with its weights: they are cached
+                    prepared[search] = weighed
         return prepared
 
     def weighed(self, search: Search, indices: Collection[str], prepared: Weighed | None = None) -> Weighed:
@@ -115,6 +113,10 @@ class Indices:
             return prepared
         with self._lock:
             self._last[search.indices] = reranker, languages
+        return self._weighed_by(reranker, languages, search)
+
+    @staticmethod
+    def _weighed_by(reranker: Reranker, languages: tuple[str, ...] | None, search: Search) -> Weighed:
         return Weighed(reranker, languages, reranker.weigh_again(search.query, search.language, languages))
 
     def _learned_reranker(self, idf: IdfTable, indices: frozenset[str], fields: tuple[str, ...]) -> Reranker:
