@@ -92,14 +92,14 @@ class WindowRanker:
                 weighed = prepared.get(window.search)
                 done.append(None if found is None else self.order(window, found, weighed))
 
-        late = out_of_time()  # the work has ended without an order
-        failed = Outcome("fallback", late.reason, str(late))
+        failure = out_of_time()  # if the work ends without an order
         try:
             slot.run(work, calls.deadline)
         except Fallback as fallback:
-            failed = Outcome("fallback", fallback.reason, str(fallback))
+            failure = fallback
         except Exception as error:  # whatever it is, a search is worth more than its re-ranking
-            failed = Outcome("fallback", "rerank_failed", f"{type(error).__name__}: {error}")
+            failure = Fallback("rerank_failed", f"{type(error).__name__}: {error}")
+        failed = Outcome("fallback", failure.reason, str(failure))
         finished = list(done)  # what outlasts its time goes on in its thread, and adds to `done`
         misfits = [window.search for window, ranked in zip(to_rank, finished, strict=False) if ranked is None]
         if misfits:
