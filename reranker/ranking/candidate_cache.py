@@ -69,14 +69,14 @@ class CandidateCache:
             for place, (one, (_, language)) in enumerate(zip(cached, candidates, strict=True))
             if one is None or one.by is not self._by or one.language != language
         ]
-        if 2 * len(missing) > len(cached):
-            missing = list(range(len(cached)))  # to compute the rest again takes less than to lay all end to end
-        if missing:
-            new = [candidates[place] for place in missing]
-            bags, means = self._weigh(new, query, n_threads)
-            for place, one in zip(missing, self._keep(new, bags, means), strict=True):
-                cached[place] = one
-        if not missing or len(missing) < len(cached):
+        if 2 * len(missing) > len(cached):  # to compute the rest again takes less than to lay all end to end
+            bags, means = self._weigh(candidates, query, n_threads)
+            cached = self._keep(candidates, bags, means)
+        else:
+            if missing:
+                new = [candidates[place] for place in missing]
+                for place, one in zip(missing, self._keep(new, *self._weigh(new, query, n_threads)), strict=True):
+                    cached[place] = one
             bags, means = self._joined(cached)
         problem = weighed_problem(query, bags, vectors)
         if not cached:

@@ -62,19 +62,12 @@ def test_bags_that_come_again_are_ranked_as_before_and_computed_once(embeddings,
     assert made == [7, 7]
 
 
-def test_where_most_are_cached_only_new_bags_are_computed(embeddings, made):
+@pytest.mark.parametrize(("n_cached", "n_computed"), [(4, 3), (3, 7)])
+def test_new_bags_alone_are_computed_unless_most_are_new(embeddings, made, n_cached, n_computed):
     reranker, bags = reranker_of(embeddings), bags_of(embeddings)
-    ranked(reranker, bags[:4])
+    ranked(reranker, bags[:n_cached])
     found = values(ranked(reranker, bags))
-    assert made == [4, 3]
-    assert found == values(ranked(reranker, bags_of(embeddings)))
-
-
-def test_where_most_bags_are_new_all_are_computed(embeddings, made):
-    reranker, bags = reranker_of(embeddings), bags_of(embeddings)
-    ranked(reranker, bags[:3])
-    found = values(ranked(reranker, bags))
-    assert made == [3, 7]
+    assert made == [n_cached, n_computed]
     assert found == values(ranked(reranker, bags_of(embeddings)))
 
 
