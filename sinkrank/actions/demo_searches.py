@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich import box
 from rich.console import Console
@@ -94,16 +94,18 @@ def figures(searcher: Searcher, index: str) -> str:
 
 def hits_of(searcher: Searcher, index: str, search: DemoSearch, *, by_bm25: bool = False) -> Sequence[Hit]:
     """The hits in BM25's order or in the default order; none if the query has no known word."""
-    filters = Filters(languages=(search.document_language,))
-    request = SearchRequest(search.text, index, search.language, filters, depth=_DEPTH, size=_DEPTH)
+    request = _request(index, search)
     if by_bm25:
-        request = SearchRequest(
-            search.text, index, search.language, filters, "bm25", depth=_DEPTH, method="none", size=_DEPTH
-        )
+        request = replace(request, first_stage="bm25", method="none")
     try:
         return searcher.search(request).hits
     except UnknownWords:
         return []
+
+
+def _request(index: str, search: DemoSearch) -> SearchRequest:
+    filters = Filters(languages=(search.document_language,))
+    return SearchRequest(search.text, index, search.language, filters, depth=_DEPTH, size=_DEPTH)
 
 
 def _page(hit: Hit) -> str:
@@ -142,8 +144,7 @@ def _print_title(console: Console, search: DemoSearch, note: str = "") -> None:
 
 def _print_words(searcher: Searcher, index: str, search: DemoSearch, hit: Hit, console: Console) -> None:
     """Other words of the hit first, since BM25 knows the query's own."""
-    filters = Filters(languages=(search.document_language,))
-    explained = searcher.explain(SearchRequest(search.text, index, search.language, filters, depth=_DEPTH), hit.id)
+    explained = searcher.explain(_request(index, search), hit.id)
     near = [
         pair
         for pair in telling_pairs(explained.words, len(explained.words) * len(explained.document_words))

@@ -34,8 +34,6 @@ from sinkrank.demo.trained import check_replaceable, open_made, source_of, train
 N_PASSAGES = 3_000
 """As many fit into the demo's time on two cores. They gain nearly as much as 6,000 (papers/results/order.md)."""
 
-# Of the mapped vector beside the trained one; not tuned (papers/results/embeddings.md).
-_MAPPED_WEIGHT = 1.0
 _LANGUAGES = ("en",)
 
 
@@ -80,7 +78,7 @@ def prepare_on(
 
 
 def _source(corpus: Corpus) -> dict[str, Any]:
-    made = {"encoder": MINILM.version, "n_passages": N_PASSAGES, "mapped_weight": _MAPPED_WEIGHT}
+    made = {"encoder": MINILM.version, "n_passages": N_PASSAGES}
     return source_of(corpus) | {"prepared": made}
 
 
@@ -118,7 +116,7 @@ def _side_by_side(trained: Embeddings, mapped: Embeddings, output: Path, source:
             found = np.array([trained.vocabulary.find(language, term) for term in terms])
             first = np.where((found >= 0)[:, None], trained.vectors[found], np.float32(0))
             frequencies = mapped.document_frequencies
-            rows = np.hstack([first, _MAPPED_WEIGHT * mapped.vectors[term_ids]])
+            rows = np.hstack([first, mapped.vectors[term_ids]])
             writer.append(language, terms, rows, None if frequencies is None else frequencies[term_ids])
         writer.commit(mapped.meta["n_documents"])
 
