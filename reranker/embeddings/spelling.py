@@ -26,9 +26,6 @@ from reranker.text.tokens import LONGEST_CACHED_TOKEN
 
 SPELLINGS = "spellings.npy"
 
-# In shorter words one edit changes too much. In the LibreOffice embeddings the mean cosine between a frequent word and
-# its nearest spelling is 0.22 to 0.34 at three letters and 0.32 to 0.63 at four (papers/results/embeddings.md).
-MIN_LETTERS = 4
 # Longer tokens are not words, and the work grows with the length.
 MAX_LETTERS = LONGEST_CACHED_TOKEN
 

@@ -12,11 +12,12 @@ from rapidfuzz.distance import Levenshtein
 
 from reranker.base.errors import BadEmbeddings, BadInput
 from reranker.embeddings import UNKNOWN_WORDS_RULES, Embeddings
-from reranker.embeddings.spelling import MAX_LETTERS, MIN_LETTERS, SPELLINGS, Spellings, spelling_entries
+from reranker.embeddings.spelling import MAX_LETTERS, SPELLINGS, Spellings, spelling_entries
 from reranker.embeddings.vocabulary import LANGUAGES as PLACES
 from reranker.embeddings.vocabulary import SLOTS, TERM_BYTES, TERM_OFFSETS, Vocabulary, VocabularyBuilder
 from tests.support.tiny import write_words
 
+MIN_LETTERS = 4  # docs/methods.md
 WORDS = {
     "en": ["printer", "painter", "pointed", "house", "mouse", "horse", "cat", "at", "transition", "table"],
     "fr": ["imprimante", "maison", "transition", "chat", "garçon", "table"],
