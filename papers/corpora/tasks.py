@@ -17,8 +17,8 @@ from types import MappingProxyType
 
 from ir_measures import Qrel
 
+from papers.base.language_pairs import language_pair
 from reranker.base.errors import BadInput
-from reranker.text.languages import language_pair
 from reranker.text.token_places import token_places
 from reranker.text.tokens import has_digit, letter_tokens, tokenize
 from sinkrank.demo.pages import Corpus, Page, by_language

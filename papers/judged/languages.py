@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from papers.base.language_pairs import language_pair
 from papers.judged.beir import Collection
 from reranker.base.errors import BadInput, UnknownLanguage
 from reranker.embeddings import Embeddings
 from reranker.text.language_detection import UNKNOWN_LANGUAGE, detect_language
-from reranker.text.languages import language_code, language_pair
+from reranker.text.languages import language_code
 
 # Number of letters in a chunk. The language is detected for each chunk, and the most frequent one is taken.
 _CHUNK_LETTERS = 2_000

@@ -6,7 +6,7 @@ from functools import cache
 
 from rapidfuzz import process
 
-from reranker.base.errors import UnknownLanguage, WrongParameter
+from reranker.base.errors import UnknownLanguage
 from reranker.text.segmentation import UNSPACED_LANGUAGES
 from reranker.text.stems import STEMMERS
 
@@ -36,19 +36,3 @@ def language_code(name: str) -> str:
         f"{name!r} is not a language code; give an ISO 639-1 code of two letters such as "
         f"{', '.join(repr(code) for code in nearest)}"
     )
-
-
-def language_pair(text: str) -> tuple[str, str]:
-    """The two codes of a direction: `fi-en`, from Finnish to English.
-
-    Raises:
-        WrongParameter: not two different languages joined by a hyphen.
-        UnknownLanguage: one of them is not a known code.
-    """
-    parts = text.strip().split("-")
-    if len(parts) != 2:
-        raise WrongParameter(f"{text!r} is not a direction; give two languages such as fi-en (from Finnish to English)")
-    language, target = language_code(parts[0]), language_code(parts[1])
-    if language == target:
-        raise WrongParameter(f"direction {text!r} has the same language twice; give two that differ, such as fi-en")
-    return language, target

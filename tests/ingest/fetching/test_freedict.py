@@ -14,7 +14,7 @@ from ingest.embeddings.dictionaries import Dictionary, Translations, read_entrie
 from ingest.embeddings.freedict import LICENCES, fetch, package_of
 from ingest.fetching.debian import CorpusUnavailable
 from reranker.base.errors import BadInput
-from reranker.text.languages import language_pair
+from reranker.text.languages import language_code
 
 FI_EN = "fi-en"
 
@@ -207,4 +207,8 @@ def test_a_dictionary_has_its_package_and_its_licence(pair: str, package: str, l
 
 def test_each_dictionary_is_of_two_languages_that_sinkrank_knows() -> None:
     assert len(LICENCES) == 190  # of Debian 12's 203 packages
-    assert all(language_pair(pair) == tuple(pair.split("-")) and package_of(pair) for pair in LICENCES)
+    for pair in LICENCES:
+        language, target = pair.split("-")
+        assert (language_code(language), language_code(target)) == (language, target)
+        assert language != target
+        assert package_of(pair)
