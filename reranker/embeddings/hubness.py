@@ -164,7 +164,7 @@ class Hubness:
 
     def _embed(self, language: str, queries: Iterable[str]) -> QuerySample | None:
         # Ingest draws samples in processes that never measure by them, and the transport takes long to import.
-        from reranker.transport import mean_embeddings
+        from reranker.transport.nbow import mean_embeddings
         from reranker.transport.query_sample import QuerySample
 
         weighted = self._idf.weigh_all([(unpack(packed), language) for packed in queries])

@@ -17,7 +17,7 @@ from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import Hubness
 from reranker.text.bags import BagOfWords, WeightedBag, WeightedBags, end_to_end
 from reranker.text.idf import IdfTable
-from reranker.transport.nbow import means_at
+from reranker.transport.nbow import mean_embeddings
 from reranker.transport.problem import Problem, distinct_terms, weighed_problem
 
 
@@ -70,12 +70,12 @@ class CandidateCache:
             if one is None or one.by is not self._by or one.language != language
         ]
         if 2 * len(missing) > len(cached):  # to compute the rest again takes less than to lay all end to end
-            bags, means = self._weigh(candidates, query, n_threads)
+            bags, means = self._weigh(candidates, n_threads)
             cached = self._keep(candidates, bags, means)
         else:
             if missing:
                 new = [candidates[place] for place in missing]
-                for place, one in zip(missing, self._keep(new, *self._weigh(new, query, n_threads)), strict=True):
+                for place, one in zip(missing, self._keep(new, *self._weigh(new, n_threads)), strict=True):
                     cached[place] = one
             bags, means = self._joined(cached)
         problem = weighed_problem(query, bags, vectors)
@@ -85,12 +85,12 @@ class CandidateCache:
         return problem, self._hubness_of(language, cached, means)
 
     def _weigh(
-        self, candidates: Sequence[tuple[BagOfWords, str]], query: WeightedBag, n_threads: int
+        self, candidates: Sequence[tuple[BagOfWords, str]], n_threads: int
     ) -> tuple[WeightedBags, NDArray[np.float32]]:
         """The candidates' weights and means."""
         vectors = self._embeddings.vectors
         bags = self._idf.weigh_all(candidates, partial(distinct_terms, n_terms=len(vectors)))
-        return bags, means_at(Problem(query, bags, vectors), np.arange(len(bags)), n_threads)
+        return bags, mean_embeddings(bags, vectors, n_threads)
 
     def _keep(
         self, candidates: Sequence[tuple[BagOfWords, str]], bags: WeightedBags, means: NDArray[np.float32]

@@ -20,8 +20,8 @@ from reranker.ranking.sources import Sources
 from reranker.transport import Distances, Parameters
 from reranker.transport.methods import part_shares, solve_problem
 from reranker.transport.nbow import candidate_means
-from reranker.transport.nearest import nearest_of
 from reranker.transport.problem import Problem
+from reranker.transport.pruning import nearest_by_emd
 
 # Of sums of some ten numbers up to 1.
 _DECIMALS = 12
@@ -59,16 +59,20 @@ class Ordering:
         Args:
             coverage: of the query by the candidates, for their relevance; None where nobody asks for that.
         """
-        moves = self._corrections
-        found = nearest_of(self._problem, top_n, self._method, self._parameters, self._n_threads, offsets=moves.offset)
-        values = found.distances.values
-        scores = 1.0 / (1.0 + order_distance(values, moves.unknown_share, moves.offset[found.order]))
-        n = len(self._bags)
+        moves, n = self._corrections, len(self._bags)
+        n_solved = n - self._n_empty
+        if self._method == "emd" and top_n < n_solved:  # else bounds would spare none
+            found, n_solved = nearest_by_emd(self._problem, self._parameters, top_n, self._n_threads)
+        else:
+            found = self._solve(self._problem)
+        order = np.argsort(found.values + moves.offset, kind="stable")[:top_n]
+        values = found.values[order]
+        scores = 1.0 / (1.0 + order_distance(values, moves.unknown_share, moves.offset[order]))
         by_place, scores_by_place = np.full(n, np.inf), np.zeros(n)
-        by_place[found.order], scores_by_place[found.order] = values, scores
+        by_place[order], scores_by_place[order] = values, scores
         relevance = self._relevance(coverage, None, by_place, scores_by_place)
-        documents = RankedDocuments(found.order, values, scores, Reasons(moves, relevance=relevance))
-        return self._reranking(documents, found.distances, found.n_solved)
+        documents = RankedDocuments(order, values, scores, Reasons(moves, relevance=relevance))
+        return self._reranking(documents, found, n_solved)
 
     def by_evidence(
         self,
@@ -147,14 +151,14 @@ class Ordering:
         self, documents: RankedDocuments, found: Distances, n_solved: int, moved: Distances | None = None
     ) -> Reranking:
         """Args: found, moved: the distances from the query, and from the moved query."""
-        last = found if moved is None else moved
-        n_iterations = found.n_iterations.sum() + (0 if moved is None else moved.n_iterations.sum())
+        last, places = found if moved is None else moved, documents.order
+        n_iterations = sum(int(each.n_iterations[places].sum()) for each in (found, moved) if each is not None)
         return Reranking(
             documents,
             last.method,
             cast(Precision, last.precision),
-            int(np.count_nonzero(last.converged)),
-            int(n_iterations),
+            int(np.count_nonzero(last.converged[places])),
+            n_iterations,
             n_solved,
             len(self._bags),
             self._n_empty,

@@ -145,7 +145,8 @@ class Reranking:
         precision: the arithmetic used: float32, float64 or log.
         n_converged: of `documents`, those whose iteration met its tolerance.
         n_iterations: of `documents` together.
-        n_solved: candidates whose transport was solved to the end (`transport.Nearest`).
+        n_solved: candidates whose transport was solved to the end: all with a known word, unless bounds spared some
+            (`emd`).
         n_candidates: all that came, of which `documents` are the best `top_n`.
         n_without_known_word: of these, those without a known word.
         has_feedback: the query was moved towards its best candidates for a second solve.

@@ -1,8 +1,6 @@
 """Distances between bags of words by optimal transport: arithmetic only, without files, HTTP or search engines."""
 
 from reranker.transport.methods import METHODS, check_method, distances
-from reranker.transport.nbow import mean_embeddings
-from reranker.transport.nearest import Nearest, nearest_documents
 from reranker.transport.parameters import Parameters
 from reranker.transport.plan import transport
 from reranker.transport.results import Distances, Transport
@@ -12,13 +10,10 @@ __all__ = [
     "METHODS",
     "AutoShares",
     "Distances",
-    "Nearest",
     "Parameters",
     "Transport",
     "auto_shares",
     "check_method",
     "distances",
-    "mean_embeddings",
-    "nearest_documents",
     "transport",
 ]

@@ -18,7 +18,7 @@ EPSILON = 0.025
 N_ITERATIONS = 20
 
 
-def dual_bounds(costs: CandidateCosts, places: Places, ground_cost: str = "euclidean") -> Vector:
+def dual_bounds(costs: CandidateCosts, places: Places) -> Vector:
     """A lower bound of `emd` of each candidate at some places, (k,); -inf where none is found.
 
     For any f and g with f_i + g_j <= C_ij, a plan P with the weights a and b pays <P, C> >= <f, a> + <g, b> (weak
@@ -28,13 +28,13 @@ def dual_bounds(costs: CandidateCosts, places: Places, ground_cost: str = "eucli
     """
     found = np.full(len(places), -np.inf)
     for part, own, where in costs.parts_of(places):
-        found[where] = _bounds_of_part(costs, part, own, ground_cost)
+        found[where] = _bounds_of_part(costs, part, own)
     return found
 
 
-def _bounds_of_part(costs: CandidateCosts, part: Part, places: Places, ground_cost: str) -> Vector:
+def _bounds_of_part(costs: CandidateCosts, part: Part, places: Places) -> Vector:
     found = np.full(len(places), -np.inf)
-    cost = costs.table(part, ground_cost).astype(np.float64, copy=False)
+    cost = costs.table(part).astype(np.float64, copy=False)
     a, b = costs.problem.query.weights, part.bags.weights
 
     def work(first: int, last: int) -> None:

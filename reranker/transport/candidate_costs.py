@@ -28,7 +28,7 @@ class Part:
 
     Attributes:
         terms: (k,) the distinct terms of their words; `index`: each word's place among these.
-        cost: (k, width) table, of `ground_cost`. None: to be computed.
+        cost: (k, width) table. None: to be computed.
     """
 
     first: int
@@ -37,25 +37,27 @@ class Part:
     terms: NDArray[np.int32]
     index: NDArray[np.int32]
     cost: NDArray[np.floating] | None = None
-    ground_cost: str = ""
 
 
 class CandidateCosts:
     """The costs of a problem, computed when they are first needed and once for all that is solved from them.
 
-    Those of one ground cost (`Parameters.cost`) are kept at a time. Where the table of all candidates together is
-    larger than `TABLE_BYTES`, the candidates are split into parts, and the table of one part is kept. Not to be shared
-    by threads.
+    Where the table of all candidates together is larger than `TABLE_BYTES`, the candidates are split into parts, and
+    the table of one part is kept. Not to be shared by threads.
     """
 
-    def __init__(self, problem: Problem, precision: str = "float32", n_threads: int = 1) -> None:
+    def __init__(
+        self, problem: Problem, precision: str = "float32", n_threads: int = 1, ground_cost: str = "euclidean"
+    ) -> None:
         """
         Args:
             precision: of the tables: "float32", good for an epsilon of `parameters.FLOAT32_FROM_EPSILON` or more, or
                 "float64".
             n_threads: the most threads that may work; they give the same values bit for bit.
+            ground_cost: one of `parameters.COSTS`.
         """
         self.problem = problem
+        self._ground_cost = ground_cost
         self.precision = precision
         self.n_threads = n_threads
         self.dtype: np.dtype[np.floating] = np.dtype(precision)
@@ -80,15 +82,12 @@ class CandidateCosts:
                     other.cost = None
             yield part, places[where] - part.first, where
 
-    def table(self, part: Part, ground_cost: str) -> NDArray[np.floating]:
-        """The table of a part; that of another ground cost is dropped first, so that there are never two."""
-        if part.cost is not None and part.ground_cost == ground_cost:
-            return part.cost
-        part.cost, part.ground_cost = None, ground_cost
-        problem = self.problem
-        found = cost_table(problem.query, part.terms, problem.embeddings, self.dtype, self.n_threads, ground_cost)
-        part.cost = found
-        return found
+    def table(self, part: Part) -> NDArray[np.floating]:
+        """The table of a part."""
+        if part.cost is None:
+            query, embeddings = self.problem.query, self.problem.embeddings
+            part.cost = cost_table(query, part.terms, embeddings, self.dtype, self.n_threads, self._ground_cost)
+        return part.cost
 
 
 def pieces(offsets: NDArray[np.int64], places: Places, n_threads: int) -> list[tuple[int, int]]:

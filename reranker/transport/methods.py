@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from reranker.base.errors import BadInput, WrongParameter
 from reranker.base.suggestions import did_you_mean
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import reference
 from reranker.transport.parameters import Parameters
 from reranker.transport.problem import Problem, checked_problem
 from reranker.transport.results import Distances
 from reranker.transport.shares import auto_shares
-from reranker.transport.solve import solve as solve_compiled
+from reranker.transport.solve import solve
 
 METHODS: tuple[str, ...] = ("nbow", "rwmd", "emd", "sinkhorn", "relaxed", "auto")
 
@@ -25,8 +24,6 @@ METHODS: tuple[str, ...] = ("nbow", "rwmd", "emd", "sinkhorn", "relaxed", "auto"
 AUTO_COST = "cosine"
 
 _DEFAULTS = Parameters()
-
-_Solve = Callable[[Problem, Sequence[tuple[str, Parameters]], int, Sequence[float]], list[Distances]]
 
 
 def distances(
@@ -36,8 +33,6 @@ def distances(
     method: str = "sinkhorn",
     parameters: Parameters = _DEFAULTS,
     n_threads: int = 1,
-    *,
-    implementation: str = "compiled",
 ) -> Distances:
     """Distances of one query to many documents, by optimal transport between their words.
 
@@ -48,7 +43,6 @@ def distances(
         method: one of `METHODS`.
         parameters: of `sinkhorn`, `relaxed` and `auto`.
         n_threads: the most threads that may work; they give the same values bit for bit.
-        implementation: "compiled", or "reference" (NumPy alone, slow; the other is tested against it).
 
     Raises:
         BadInput: the query is empty, the method unknown, or weights, term ids or embeddings break their contract.
@@ -58,11 +52,10 @@ def distances(
     >>> distances(bags[0], WeightedBags.join(bags), table, "emd").values.round(4)
     array([0.    , 1.4142])
     """
-    solve = _implementation(implementation)
     if n_threads < 1:
         raise BadInput(f"n_threads is {n_threads}; give 1 or more")
     problem = checked_problem(query, candidates, embeddings)
-    return solve_problem(problem, check_method(method), parameters, n_threads, solve)
+    return solve_problem(problem, check_method(method), parameters, n_threads)
 
 
 def solve_problem(
@@ -70,13 +63,11 @@ def solve_problem(
     method: str,
     parameters: Parameters,
     n_threads: int = 1,
-    solve: _Solve = solve_compiled,
     shares: Sequence[float] | None = None,
 ) -> Distances:
     """`distances` of what was checked before.
 
     Args:
-        solve: the implementation.
         shares: what `part_shares` gives; None: for as many words as the query of the problem has.
     """
     parameters = parameters.for_query(len(problem.query))
@@ -135,11 +126,3 @@ def check_method(method: str) -> str:
         hint = did_you_mean(method, METHODS)
         raise WrongParameter(f"method is '{method}'; {hint}{' ' if hint else ''}give one of {', '.join(METHODS)}")
     return method
-
-
-def _implementation(name: str) -> _Solve:
-    if name == "reference":
-        return reference.solve
-    if name != "compiled":
-        raise BadInput(f"implementation is '{name}'; give 'compiled' or 'reference'")
-    return solve_compiled

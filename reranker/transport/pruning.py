@@ -1,8 +1,7 @@
 """Finds the candidates of the k least exact distances, and solves few others: lower bounds tell which need none.
 
 A candidate is left out only where its bound is above the k-th least distance found. So all that are not solved are
-farther than the k nearest, and those that tie with the k-th are solved. Offsets (n_candidates,) are added to distances
-and bounds wherever these are compared; rounding keeps the order of sums with the same offset.
+farther than the k nearest, and those that tie with the k-th are solved.
 """
 
 from __future__ import annotations
@@ -29,11 +28,10 @@ Vector = NDArray[np.float64]
 
 
 class _Least:
-    """The distances found so far, and the k-th least of them with their offsets."""
+    """The distances found so far, and the k-th least of them."""
 
-    def __init__(self, offsets: Vector, k: int) -> None:
-        self._k, self._offsets = k, offsets
-        n_candidates = len(offsets)
+    def __init__(self, n_candidates: int, k: int) -> None:
+        self._k = k
         values, converged, errors, n_iterations = (np.full(n_candidates, of) for of in (np.inf, True, 0.0, np.int32(0)))
         self.distances = Distances(values, "", converged, errors, "", n_iterations)
         self.solved = np.zeros(n_candidates, dtype=np.bool_)
@@ -50,30 +48,27 @@ class _Least:
 
     @property
     def limit(self) -> float:
-        """The k-th least distance with its offset; +inf while fewer are found."""
-        return float(np.partition(self.distances.values + self._offsets, self._k - 1)[self._k - 1])
+        """The k-th least distance; +inf while fewer are found."""
+        return float(np.partition(self.distances.values, self._k - 1)[self._k - 1])
 
 
-def nearest_by_emd(
-    problem: Problem,
-    parameters: Parameters,
-    k: int,
-    offsets: Vector,
-    n_threads: int = 1,
-) -> tuple[Distances, int]:
+def nearest_by_emd(problem: Problem, parameters: Parameters, k: int, n_threads: int = 1) -> tuple[Distances, int]:
     """Distances by `emd`, +inf where not solved, and how many were solved.
+
+    Args:
+        k: at most the number of candidates.
 
     `rwmd` bounds all candidates (Kusner et al. 2015, 4), the dual those that it does not leave out, and in the order of
     that bound they are solved, one by one: each solve may lower the limit for the next.
     """
-    least = _Least(offsets, k)
-    costs = CandidateCosts(problem, "float64", n_threads)
-    bounds = np.full(len(offsets), np.inf)
+    n_candidates = len(problem.candidates)
+    least = _Least(n_candidates, k)
+    costs = CandidateCosts(problem, "float64", n_threads, parameters.ground_cost)
+    bounds = np.full(n_candidates, np.inf)
 
     def tighten(places: Places) -> None:
         left = places[_within(bounds[places], least.limit)]
-        dual = dual_bounds(costs, left, parameters.ground_cost)
-        bounds[left] = np.maximum(bounds[left], dual - EXACT_MARGIN + offsets[left])
+        bounds[left] = np.maximum(bounds[left], dual_bounds(costs, left) - EXACT_MARGIN)
 
     def solve(places: Places, n_most: int) -> None:
         left = places[_within(bounds[places], least.limit) & ~least.solved[places]]
@@ -84,12 +79,12 @@ def nearest_by_emd(
 
     for places in costs.parts():
         (nearest_words,) = solve_from(costs, [("rwmd", parameters)], places)
-        bounds[places] = nearest_words.values - EXACT_MARGIN + offsets[places]
+        bounds[places] = nearest_words.values - EXACT_MARGIN
         first, rest = np.split(places[np.argsort(bounds[places], kind="stable")], [TIGHTENED_FIRST * k])
         tighten(first)
         solve(first, k)  # they give a limit
         tighten(rest)
-    solve(np.arange(len(offsets)), len(offsets))
+    solve(np.arange(n_candidates), n_candidates)
     return least.distances, int(np.count_nonzero(least.solved))
 
 
@@ -97,7 +92,7 @@ def _solved(costs: CandidateCosts, place: int, parameters: Parameters) -> Distan
     """The exact distance of one candidate, from the table of all where there is only one."""
     if len(costs.parts()) == 1:
         return solve_from(costs, [("emd", parameters)], np.array([place]))[0]
-    alone = CandidateCosts(costs.problem.part([place]), "float64")
+    alone = CandidateCosts(costs.problem.part([place]), "float64", ground_cost=parameters.ground_cost)
     return solve_from(alone, [("emd", parameters)])[0]
 
 

@@ -1,8 +1,7 @@
-"""Solves a checked problem by slow, obvious NumPy in double precision: what the compiled code is tested against."""
+"""Computes plans by slow, obvious NumPy in double precision: for explanations, and what the compiled code is tested
+against."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +10,6 @@ from reranker.base.extras import extra
 from reranker.text.bags import WeightedBag
 from reranker.transport.cost import gathered, ground_cost
 from reranker.transport.parameters import CONVERGED_BELOW, FLOAT64_FROM_EPSILON, Parameters
-from reranker.transport.problem import Problem
-from reranker.transport.results import Distances
 
 # An over-relaxed solve goes further after a change less than this part of the one before. Where mass can hardly move
 # changes stay the same but for the last digit, which must not choose: it differs from machine to machine.
@@ -23,30 +20,6 @@ VANISHING_NORM = 1e-6
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
-
-
-def solve(
-    problem: Problem,
-    components: Sequence[tuple[str, Parameters]],
-    n_threads: int = 1,
-    shares: Sequence[float] | None = None,
-) -> list[Distances]:
-    """As `reranker.transport.solve.solve`; `n_threads` and `shares` have no effect."""
-    return [_distances(problem, method, parameters) for method, parameters in components]
-
-
-def _distances(problem: Problem, method: str, parameters: Parameters) -> Distances:
-    """One candidate after the other."""
-    candidates = problem.candidates
-    values = np.full(len(candidates), np.inf)
-    errors = np.zeros(len(candidates))
-    for place in range(len(candidates)):
-        document = candidates[place]
-        if len(document):
-            plan, cost, errors[place] = plan_and_cost(problem.query, document, problem.embeddings, method, parameters)
-            values[place] = max(float((plan * cost).sum()), 0.0)  # rounding can leave -1e-17
-    converged, not_counted = errors < parameters.converged_below(), np.zeros(len(values), np.int32)
-    return Distances(values, method, converged, errors, precision(method, parameters), not_counted)
 
 
 def precision(method: str, parameters: Parameters) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,6 @@ class Distances:
             runs out of range (it should not, where costs are at most 2) is done again in the log domain.
         n_iterations: (n_candidates,) int32, of `sinkhorn` and `relaxed` (of `auto` those of its `sinkhorn`); 0 for the
             other methods, and where they are not counted (`reference`).
-
-    Raises:
-        ValueError: arrays of different lengths.
     """
 
     values: NDArray[np.float64]
@@ -35,30 +32,6 @@ class Distances:
     marginal_error: NDArray[np.float64]
     precision: str
     n_iterations: NDArray[np.int32]
-
-    def __post_init__(self) -> None:
-        shape = self.values.shape
-        if not shape == self.converged.shape == self.marginal_error.shape == self.n_iterations.shape:
-            shapes = {name: getattr(self, name).shape for name in ("converged", "marginal_error", "n_iterations")}
-            wrong = {name: other for name, other in shapes.items() if other != shape}
-            raise ValueError(f"distances of shape {shape} came with {wrong}; give one of each a candidate")
-
-
-def closed_form(values: NDArray[np.float64], method: str, precision: str) -> Distances:
-    """Distances without iterations or an error."""
-    n = len(values)
-    return Distances(values, method, np.ones(n, np.bool_), np.zeros(n), precision, np.zeros(n, np.int32))
-
-
-def at_places(found: Distances, places: NDArray[np.int64]) -> Distances:
-    """The distances at some places, in their order."""
-    return replace(
-        found,
-        values=found.values[places],
-        converged=found.converged[places],
-        marginal_error=found.marginal_error[places],
-        n_iterations=found.n_iterations[places],
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,7 +19,7 @@ from reranker.transport.cost import CLOSE_COST
 from reranker.transport.cost_table import width
 from reranker.transport.parameters import FLOAT64_FROM_EPSILON, Parameters, scaling_precision
 from reranker.transport.problem import Problem, check_terms
-from reranker.transport.results import Distances, closed_form
+from reranker.transport.results import Distances
 from reranker.transport.threads import run, together, worthwhile
 
 # Of `sinkhorn` until rounding leaves nothing to gain: what a solve is taken to need when threads are counted.
@@ -65,11 +65,8 @@ def solve(
     if mixed is not None:
         return [mixed]
     method, parameters = components[-1]
-    if method == "nbow":
-        values = np.full(len(problem.candidates), np.inf)
-        nbow.fill(problem, None, n_threads, values)
-        return [closed_form(values, method, "float32")]
-    return solve_from(CandidateCosts(problem, table_precision(method, parameters), n_threads), components)
+    precision = table_precision(method, parameters)
+    return solve_from(CandidateCosts(problem, precision, n_threads, parameters.ground_cost), components)
 
 
 def solve_from(
@@ -78,17 +75,18 @@ def solve_from(
     """The distances of the candidates at some places (None: all), part after part: no cost is computed twice.
 
     Args:
-        components: `rwmd`, `emd`, `sinkhorn`, `relaxed`, or `nbow`, which needs no costs.
+        components: `rwmd`, `emd`, `sinkhorn`, `relaxed`, all of the ground cost that `costs` are of; or `nbow`, which
+            needs no costs and is of all candidates.
         in_log_domain: whatever epsilon is.
     """
-    problem, n_threads, asked = costs.problem, costs.n_threads, places
+    problem, n_threads = costs.problem, costs.n_threads
     places = np.arange(len(problem.candidates)) if places is None else np.asarray(places, dtype=np.int64)
     arithmetic = "log" if in_log_domain else costs.precision
     values, errors, iterations = _nothing_found(len(components), len(places))
     by_cost = []
     for rows in _solved_together(components, arithmetic):
         if components[rows.start][0] == "nbow":
-            nbow.fill(problem, asked, n_threads, values[rows.start])
+            nbow.fill(problem, n_threads, values[rows.start])
         else:
             by_cost.append(rows)
     for part, own, where in costs.parts_of(places) if by_cost else ():
@@ -186,9 +184,7 @@ def _solved_together(components: Sequence[Component], arithmetic: str) -> list[s
 def _shares_kernel(one: Component, other: Component, arithmetic: str) -> bool:
     if not all(method in _SCALED and _arithmetic(arithmetic, method, found) != "log" for method, found in (one, other)):
         return False
-    first, second = (
-        (each.epsilon, each.ground_cost, each.over_relaxed, each.stop_below(arithmetic)) for _, each in (one, other)
-    )
+    first, second = ((each.epsilon, each.over_relaxed, each.stop_below(arithmetic)) for _, each in (one, other))
     return first == second
 
 
@@ -197,7 +193,7 @@ def _solve_part(
 ) -> _Found:
     """What `_solved_together` puts together; the arrays are (len(components), len(places))."""
     method, parameters = components[0]
-    cost = costs.table(part, parameters.ground_cost)
+    cost = costs.table(part)
     if method == "rwmd":
         return _nearest_words(costs, part, places, cost)
     if method == "emd":
@@ -298,7 +294,7 @@ def _solve_lost(
     for row, each in enumerate(components):
         lost = np.flatnonzero(np.isnan(values[row]))
         if len(lost):
-            costs = CandidateCosts(problem.part(places[lost]), "float64", n_threads)
+            costs = CandidateCosts(problem.part(places[lost]), "float64", n_threads, each[1].ground_cost)
             (again,) = solve_from(costs, [each], in_log_domain=True)
             values[row, lost], errors[row, lost] = again.values, again.marginal_error
             iterations[row, lost] = again.n_iterations

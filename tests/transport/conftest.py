@@ -7,7 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from reranker.text.bags import WeightedBag
+from reranker import transport
+from reranker.text.bags import WeightedBag, WeightedBags
+from reranker.transport import Distances, Parameters, reference
+from reranker.transport.methods import part_shares, parts
+from reranker.transport.problem import checked_problem
 
 # Chord lengths: 60° is 1, 90° is sqrt 2, 180° is 2. Terms 5 and 6 are one vector under two ids.
 ANGLES = (0, 60, 90, 180, 240, 300, 300)
@@ -27,6 +31,33 @@ def table() -> np.ndarray:
 
 
 IMPLEMENTATIONS = ("reference", "compiled")
+
+
+def distances(
+    query: WeightedBag,
+    candidates: WeightedBags,
+    table: np.ndarray,
+    method: str = "sinkhorn",
+    parameters: Parameters = Parameters(),
+    n_threads: int = 1,
+    *,
+    implementation: str = "compiled",
+) -> Distances:
+    """`transport.distances`, or the same by `transport.reference`, one candidate after the other."""
+    if implementation == "compiled":
+        return transport.distances(query, candidates, table, method, parameters, n_threads)
+    problem = checked_problem(query, candidates, table)
+    parameters = parameters.for_query(len(problem.query))
+    components = parts(method, parameters)
+    values, errors = np.full(len(candidates), np.inf), np.zeros(len(candidates))
+    for place in np.flatnonzero(np.diff(problem.candidates.offsets)).tolist():
+        values[place] = 0.0
+        for share, each in zip(part_shares(method, parameters, len(problem.query)), components, strict=True):
+            document = problem.candidates[place]
+            plan, cost, errors[place] = reference.plan_and_cost(problem.query, document, table, *each)
+            values[place] += share * max(float((plan * cost).sum()), 0.0)  # rounding can leave -1e-17
+    converged, not_counted = errors < parameters.converged_below(), np.zeros(len(values), np.int32)
+    return Distances(values, method, converged, errors, reference.precision(*components[-1]), not_counted)
 
 
 @pytest.fixture(params=IMPLEMENTATIONS)

@@ -12,11 +12,9 @@ import pytest
 
 from reranker.native import transport as loops
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import METHODS, Parameters, candidate_costs, distances
-from reranker.transport.methods import solve_problem
-from reranker.transport.problem import checked_problem
+from reranker.transport import METHODS, Parameters, candidate_costs
 from reranker.transport.threads import run
-from tests.transport.conftest import bag
+from tests.transport.conftest import bag, distances
 
 EVERY_KERNEL = [
     ("nbow", 0.1),
@@ -63,19 +61,6 @@ def test_little_memory_gives_the_same_values(table, random_bag, documents, metho
     monkeypatch.setattr(candidate_costs, "TABLE_BYTES", table_bytes)
     parts = distances(query, documents, table, method, parameters, n_threads=2)
     np.testing.assert_allclose(parts.values, whole.values, atol=1e-6)
-
-
-def test_what_is_known_of_the_candidates_serves_the_next_query_and_changes_no_distance(table, random_bag, documents):
-    first, second = random_bag(5), random_bag(40)
-    problem = checked_problem(first, documents, table)
-    solve_problem(problem, "auto", Parameters())
-    known = problem.of_candidates
-    assert known.means is not None
-    assert known.distinct is not None
-    means, distinct = known.means, known.distinct
-    again = solve_problem(problem.with_moved_query(second), "auto", Parameters())
-    assert (known.means is means, known.distinct is distinct) == (True, True)
-    np.testing.assert_array_equal(again.values, distances(second, documents, table, "auto").values)
 
 
 def test_distinct_terms_are_those_of_numpy(documents):

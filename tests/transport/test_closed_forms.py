@@ -5,8 +5,8 @@ import ot
 import pytest
 
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import METHODS, distances
-from tests.transport.conftest import bag, exact_cost
+from reranker.transport import METHODS
+from tests.transport.conftest import bag, distances, exact_cost
 
 CHORD_30 = 2 * np.sin(np.radians(15))
 

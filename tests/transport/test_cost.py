@@ -3,10 +3,10 @@ import pytest
 
 from reranker.base.errors import BadEmbeddings
 from reranker.text.bags import WeightedBags
-from reranker.transport import Parameters, distances
+from reranker.transport import Parameters
 from reranker.transport.cost import ground_cost
 from reranker.transport.cost_table import cost_table
-from tests.transport.conftest import bag, exact_cost
+from tests.transport.conftest import bag, distances, exact_cost
 
 
 def test_the_cost_is_the_chord_between_two_vectors(circle):

@@ -6,9 +6,9 @@ import pytest
 from reranker.base.errors import BadEmbeddings
 from reranker.native.transport import HAS_FIXED_POINT
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import Parameters, distances, fixed_point
+from reranker.transport import Parameters, fixed_point
 from reranker.transport.cost_table import cost_table
-from tests.transport.conftest import bag, exact_cost
+from tests.transport.conftest import bag, distances, exact_cost
 
 LONG = fixed_point.LEAST_WORDS
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import Parameters, distances, nearest_documents
+from reranker.transport import Parameters, distances
 
 SOLVED = [("sinkhorn", 0.1), ("relaxed", 0.1), ("sinkhorn", 0.02), ("relaxed", 0.001)]
 
@@ -44,10 +44,3 @@ def test_auto_tells_those_of_its_sinkhorn(table, random_bag, documents):
     query = random_bag(12)
     alone = distances(query, documents, table, "sinkhorn", Parameters(cost="cosine"))
     assert (distances(query, documents, table, "auto").n_iterations == alone.n_iterations).all()
-
-
-def test_the_nearest_tell_theirs(table, random_bag):
-    documents = WeightedBags.join([random_bag(2 + k % 40) for k in range(94)])
-    query, parameters = random_bag(12), Parameters(n_iterations=9, stop_at=0.0)
-    found = nearest_documents(query, documents, table, 5, "sinkhorn", parameters)
-    assert found.distances.n_iterations.tolist() == [9] * 5

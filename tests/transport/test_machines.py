@@ -14,8 +14,10 @@ import pytest
 
 from reranker.native.library import LEVEL, LEVELS
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import Parameters, distances, nearest_documents
-from tests.transport.conftest import bag
+from reranker.transport import Parameters
+from reranker.transport.problem import checked_problem
+from reranker.transport.pruning import nearest_by_emd
+from tests.transport.conftest import bag, distances
 
 pytestmark = pytest.mark.slow
 
@@ -64,11 +66,12 @@ def _compare() -> dict[str, object]:
             n_compared += 1
             if not error < TOLERANCES[found.precision]:  # false for NaN too
                 wrong.append(f"{n_words} words, {method}, {parameters}: off by {error}")
-        nearest = nearest_documents(query, documents, rows, 2, "emd")
+        nearest, _ = nearest_by_emd(checked_problem(query, documents, rows), Parameters(), 2)
+        order = np.argsort(nearest.values)[:2].tolist()
         exact = distances(query, documents, rows, "emd", implementation="reference").values
         n_compared += 1
-        if nearest.order.tolist() != np.argsort(exact)[:2].tolist():
-            wrong.append(f"{n_words} words: nearest by emd {nearest.order}, distances {exact}")
+        if order != np.argsort(exact)[:2].tolist():
+            wrong.append(f"{n_words} words: nearest by emd {order}, distances {exact}")
     return {"wrong": wrong, "n_compared": n_compared, "level": LEVEL}
 
 

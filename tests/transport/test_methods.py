@@ -9,11 +9,9 @@ from reranker.transport import (
     AutoShares,
     Parameters,
     check_method,
-    distances,
-    mean_embeddings,
     transport,
 )
-from tests.transport.conftest import bag, exact_cost
+from tests.transport.conftest import bag, distances, exact_cost
 
 
 @pytest.fixture
@@ -180,10 +178,6 @@ class TestBadBags:
         with pytest.raises(BadInput, match="n_threads is 0"):
             distances(*pair, circle, n_threads=0)
 
-    def test_an_unknown_implementation_is_refused(self, circle, pair):
-        with pytest.raises(BadInput, match="implementation"):
-            distances(*pair, circle, implementation="gpu")
-
 
 class TestBadEmbeddings:
     @pytest.mark.parametrize("method", [method for method in METHODS if method != "auto"])
@@ -215,8 +209,6 @@ class TestBadEmbeddings:
     def test_rows_that_do_not_lie_one_after_the_other_are_refused(self, circle, pair, laid):
         with pytest.raises(BadInput, match=r"row after row.*numpy\.ascontiguousarray"):
             distances(*pair, laid(circle))
-        with pytest.raises(BadInput, match=r"row after row.*numpy\.ascontiguousarray"):
-            mean_embeddings(pair[1], laid(circle))
 
 
 @pytest.mark.parametrize("shares", [AutoShares(0.0, 0.5, 0.5), AutoShares(0.5, 0.5, 0.0), AutoShares(0.0, 1.0, 0.0)])

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from reranker.base.errors import BadEmbeddings, BadInput, WrongParameter
+from reranker.base.errors import BadEmbeddings
 from reranker.text.bags import WeightedBags
-from reranker.transport import distances, mean_embeddings, transport
-from tests.transport.conftest import bag
+from reranker.transport import transport
+from reranker.transport.nbow import mean_embeddings
+from tests.transport.conftest import bag, distances
 
 LENGTHS = [*range(1, 12), 40, 399, 0, 7]
 
@@ -66,10 +67,3 @@ def test_an_embedding_that_is_not_finite_is_named(table, documents, value):
     broken[documents.term_ids[3], 19] = value
     with pytest.raises(BadEmbeddings, match=f"term {documents.term_ids[3]} is not finite"):
         mean_embeddings(documents, broken)
-
-
-def test_bags_that_break_their_contract_are_refused(table):
-    with pytest.raises(BadInput, match="term id 400"):
-        mean_embeddings(WeightedBags.join([bag([400], [1.0])]), table)
-    with pytest.raises(WrongParameter, match="n_threads is 0"):
-        mean_embeddings(WeightedBags.join([bag([4], [1.0])]), table, 0)

@@ -6,8 +6,8 @@ import pytest
 
 from reranker.base.errors import BadInput
 from reranker.text.bags import WeightedBags
-from reranker.transport import Parameters, distances, transport
-from tests.transport.conftest import bag, exact_cost
+from reranker.transport import Parameters, transport
+from tests.transport.conftest import bag, distances, exact_cost
 from tests.transport.test_sinkhorn import pot_distance
 
 FAST = Parameters(stop_at=1e-3, over_relaxed=True)
@@ -111,24 +111,6 @@ def test_a_long_query_is_explained_as_it_is_ranked(table, random_bag, documents,
     np.testing.assert_allclose(explained, ranked, atol=2e-5)
 
 
-def iterations_needed(query, document, table, over_relaxed):
-    """The fewest iterations after which the marginal error is below 1e-6."""
-    documents = WeightedBags.join([document])
-    for n_iterations in range(1, 2000):
-        parameters = Parameters(0.03, n_iterations, stop_at=0, over_relaxed=over_relaxed)
-        found = distances(query, documents, table, "sinkhorn", parameters, implementation="reference")
-        if found.marginal_error[0] < 1e-6:
-            return n_iterations
-    raise AssertionError("no convergence")
-
-
-def test_over_relaxed_updates_need_fewer_iterations(table, random_bag):
-    query, document = random_bag(20), random_bag(25)
-    plain, over_relaxed = (iterations_needed(query, document, table, way) for way in (False, True))
-    assert plain > 60
-    assert over_relaxed < 0.6 * plain
-
-
 @pytest.mark.parametrize("epsilon", [0.1, 0.02, 0.002])
 @pytest.mark.parametrize("method", ["sinkhorn", "relaxed"])
 @pytest.mark.parametrize("n_iterations", [1, 2, 3, 4, 20])
@@ -157,15 +139,6 @@ def test_with_stop_at_zero_every_iteration_is_done(table, random_bag, implementa
     )
     assert late.values[0] == pytest.approx(expected, rel=1e-9)
     assert late.marginal_error[0] < 1e-11 < early.marginal_error[0]
-
-
-def test_tiny_weights_do_not_leave_the_range(circle, implementation):
-    query, document = bag([0, 1], [1 - 1e-30, 1e-30]), bag([3, 5], [1 - 1e-30, 1e-30])
-    documents = WeightedBags.join([document, query])
-    for epsilon in (0.1, 0.03, 0.003, 0.001):
-        parameters = Parameters(epsilon, over_relaxed=True)
-        found = distances(query, documents, circle, "sinkhorn", parameters, implementation=implementation)
-        np.testing.assert_allclose(found.values, [2.0, 0.0], atol=1e-5)
 
 
 @pytest.mark.parametrize("stop_at", [-1e-9, 1.1, np.nan, np.inf])

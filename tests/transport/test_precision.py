@@ -6,9 +6,9 @@ import pytest
 from scipy.special import logsumexp
 
 from reranker.text.bags import WeightedBags
-from reranker.transport import Parameters, distances
+from reranker.transport import Parameters
 from reranker.transport.parameters import scaling_precision
-from tests.transport.conftest import IMPLEMENTATIONS, bag, exact_cost
+from tests.transport.conftest import IMPLEMENTATIONS, bag, distances, exact_cost
 from tests.transport.test_sinkhorn import pot_distance
 
 
@@ -78,14 +78,3 @@ def test_tiny_weights_between_opposite_words_are_within_range(circle, epsilon, i
     documents = WeightedBags.join([document, query])
     found = distances(query, documents, circle, "sinkhorn", Parameters(epsilon), implementation=implementation)
     np.testing.assert_allclose(found.values, [2.0, 0.0], atol=1e-5)
-
-
-@pytest.mark.parametrize("epsilon", [0.02, 0.015, 0.001])
-def test_float32_that_runs_out_of_range_is_noticed_and_done_again_in_the_log_domain(circle, epsilon, monkeypatch):
-    """exp(-2 / 0.02) has one digit in float32, exp(-2 / 0.015) none. One word at 0°, so there is but one plan."""
-    monkeypatch.setattr("reranker.transport.parameters.FLOAT32_FROM_EPSILON", 0.0005)
-    documents = WeightedBags.join([bag([1, 3], [0.3, 0.7]), bag([3], [1.0]), bag([0], [1.0])])
-    found = distances(bag([0], [1.0]), documents, circle, "sinkhorn", Parameters(epsilon, 5))
-    assert found.precision == "float32"
-    np.testing.assert_allclose(found.values, [0.3 * 1 + 0.7 * 2, 2.0, 0.0], rtol=1e-6)
-    assert found.converged.all()

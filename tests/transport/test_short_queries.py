@@ -2,15 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import Parameters, distances, solve
-from reranker.transport.candidate_costs import CandidateCosts
-from reranker.transport.problem import checked_problem
+from reranker.transport import Parameters
 from reranker.transport.solve import MOST_SHORT_WORDS as MOST
-from reranker.transport.solve import solve_from, table_precision
+from tests.transport.conftest import distances
 
 # Below, at and above one register and one block of float32 and of float64.
 LENGTHS = (1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 65, 118)
@@ -52,30 +48,6 @@ def test_documents_of_any_length_have_the_distances_of_the_reference(n_words, me
     np.testing.assert_allclose(found.marginal_error, expected.marginal_error, atol=max(tolerance, 1e-5))
 
 
-@given(
-    n_words=st.integers(1, MOST),
-    lengths=st.lists(st.integers(0, 70), min_size=1, max_size=6),
-    epsilon=st.sampled_from([0.03, 0.1, 0.5]),
-    over_relaxed=st.booleans(),
-    precision=st.sampled_from(["float32", "float64"]),
-    seed=st.integers(0, 1000),
-)
-@settings(max_examples=80, deadline=None)
-def test_the_loops_for_short_and_for_longer_queries_agree(n_words, lengths, epsilon, over_relaxed, precision, seed):
-    rows = unit_rows(100, 20)
-    bags = [some_of(100, m, seed) if m else WeightedBag(np.zeros(0, np.int32), np.zeros(0)) for m in lengths]
-    problem = checked_problem(some_of(100, n_words, seed + 1), WeightedBags.join(bags), rows)
-    wanted = [("sinkhorn", Parameters(epsilon, 30, stop_at=0.0, over_relaxed=over_relaxed))]
-    with pytest.MonkeyPatch.context() as patch:
-        (short,) = solve_from(CandidateCosts(problem, precision), wanted)
-        patch.setattr(solve, "MOST_SHORT_WORDS", 0)
-        (longer,) = solve_from(CandidateCosts(problem, precision), wanted)
-    tolerance = 1e-5 if precision == "float32" else 1e-11
-    np.testing.assert_allclose(short.values, longer.values, atol=tolerance)
-    np.testing.assert_allclose(short.marginal_error, longer.marginal_error, atol=tolerance)
-    np.testing.assert_array_equal(short.n_iterations, longer.n_iterations)
-
-
 @pytest.mark.parametrize("n_words", [1, 5, MOST])
 def test_a_sum_that_float32_cannot_hold_is_solved_in_the_log_domain(n_words):
     """A weight of 1e-37 beside weights of 1: scalings leave the range of float32."""
@@ -97,22 +69,3 @@ def test_company_changes_no_distance_of_a_short_query():
     together = distances(query, WeightedBags.join(bags), rows, "auto", n_threads=2).values
     alone = [float(distances(query, WeightedBags.join([one]), rows, "auto").values[0]) for one in bags]
     np.testing.assert_array_equal(together, alone)
-
-
-@pytest.mark.parametrize("n_words", [5, MOST + 1])
-@pytest.mark.parametrize("epsilon", [0.1, 0.01, 0.001])
-def test_methods_that_share_a_kernel_are_solved_as_each_alone(n_words, epsilon):
-    rows = unit_rows(100, 20)
-    problem = checked_problem(some_of(100, n_words, 3), WeightedBags.join([some_of(100, m, m) for m in (7, 40)]), rows)
-    settled = Parameters(epsilon)
-    wanted = [
-        ("relaxed", Parameters(epsilon, 1, tau=0.0)),
-        ("sinkhorn", settled),
-        ("relaxed", settled),
-        ("rwmd", settled),
-    ]
-    costs = CandidateCosts(problem, table_precision("sinkhorn", settled))
-    for each, found in zip(wanted, solve_from(costs, wanted), strict=True):
-        (alone,) = solve_from(costs, [each])
-        for name in ("values", "marginal_error", "n_iterations"):
-            np.testing.assert_array_equal(getattr(found, name), getattr(alone, name))

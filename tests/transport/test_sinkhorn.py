@@ -5,8 +5,8 @@ import ot
 import pytest
 
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import Parameters, distances
-from tests.transport.conftest import bag, exact_cost
+from reranker.transport import Parameters
+from tests.transport.conftest import bag, distances, exact_cost
 
 
 def pot_distance(query, document, table, epsilon=0.1, n_iterations=50, method="sinkhorn"):

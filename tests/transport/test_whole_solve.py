@@ -64,17 +64,6 @@ def test_candidates_without_a_word_are_at_infinity(table, random_bag, documents,
     assert found.values.tolist() == [np.inf] * len(documents), why
 
 
-@pytest.mark.parametrize(("n_terms", "n_threads", "whole"), [(3, 1, 1), (3, 2, 1), (300, 1, 1), (300, 8, 0)])
-def test_what_threads_share_is_not_one_call(random_bag, n_whole, n_terms, n_threads, whole):
-    rows = np.random.default_rng(3).normal(size=(2_000, 300)).astype(np.float32)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    ids = np.arange(n_terms * 6, dtype=np.int32)
-    documents = WeightedBags.join([WeightedBag(part, np.full(n_terms, 1 / n_terms)) for part in ids.reshape(6, -1)])
-    query = WeightedBag(np.arange(40, dtype=np.int32), np.full(40, 1 / 40))
-    distances(query, documents, rows, "auto", n_threads=n_threads)
-    assert sum(n_whole) == whole
-
-
 def test_float64_and_an_unsound_row_are_told(table, random_bag, documents, n_whole):
     query = WeightedBag(np.array([0, 1], np.int32), np.array([0.5, 0.5]))
     distances(query, documents, table, "auto", Parameters(epsilon=0.02))  # in float64
