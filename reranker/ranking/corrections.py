@@ -50,17 +50,10 @@ class Correction(NamedTuple):
     def added_by_hubness(self) -> float:
         return HUBNESS_WEIGHT * (self.hubness or 0.0)
 
-    @property
-    def offset(self) -> float:
-        """What added to the distance brings candidates of one query into order."""
-        return (self.added_by_lacking_words + self.added_by_hubness) / (1.0 - self.unknown_share)
-
     def order_distance(self, distance: float) -> float:
         """What the order goes by: 0 or more, `inf` for a distance of `inf`."""
-        return order_distance(distance, self.unknown_share, self.offset)
-
-
-NO_CORRECTION = Correction()
+        offset = (self.added_by_lacking_words + self.added_by_hubness) / (1.0 - self.unknown_share)
+        return order_distance(distance, self.unknown_share, offset)
 
 
 @dataclass(slots=True, eq=False)  # a frozen one takes three times as long to make
@@ -68,7 +61,7 @@ class Corrections:
     """What moves each of n candidates of one query.
 
     Attributes:
-        offset: (n,) as of `Correction`.
+        offset: (n,) what added to the distances brings candidates of one query into order.
         unknown_share: of the query's tokens without an embedding.
         unknown: these tokens, each once; `lacking`: (n, n_unknown) which of them a candidate does not hold.
         hubness: (n,); None where it is not known.

@@ -9,13 +9,13 @@ its ranks too.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.answers import ScoreParts as ScoreParts
+from reranker.answers import ScoreParts
 from reranker.base.errors import WrongParameter
 from reranker.ranking.corrections import Corrections, order_distance
 from reranker.ranking.coverage import Coverage
@@ -146,7 +146,6 @@ class Evidence:
         self._translated_share = translated_share
         lacks_score = np.isnan(first_stage)
         self._has_score = ~lacks_score if lacks_score.any() else None
-        self._columns: NDArray[np.float64] | None = None
         self._cosines: NDArray[np.float64] | None = None
         nearness, self._slope = self._nearness(distances)
         # From 0 to 1, by the names of `Shares`.
@@ -181,15 +180,9 @@ class Evidence:
                 found += shares[kind] * values
         return found
 
-    def parts(self) -> list[ScoreParts]:
-        """The parts of each candidate's score."""
-        return [ScoreParts(*row) for row in self.columns().T.tolist()]
-
-    def columns(self) -> NDArray[np.float64]:
-        """(9, n): the values of `ScoreParts` in the order of its fields, once all evidence is added."""
-        if self._columns is None:
-            self._columns = self._made_columns()
-        return self._columns
+    def parts(self, place: int) -> ScoreParts:
+        """The parts of the score of the candidate at a place, once all evidence is added."""
+        return ScoreParts(*self._columns[:, place].tolist())
 
     def encoder_scaling(self, place: int) -> tuple[float, float]:
         """How a candidate's cosine becomes its part `encoder`, once there are cosines: by how much the part rises with
@@ -199,7 +192,9 @@ class Evidence:
         share = float(np.broadcast_to(self._shares()["encoder"], likeness.shape)[place])
         return share / spread if spread > 0 else share, share * float(likeness[place])
 
-    def _made_columns(self) -> NDArray[np.float64]:
+    @cached_property
+    def _columns(self) -> NDArray[np.float64]:
+        """(9, n): the values of `ScoreParts` in the order of its fields."""
         shares, columns = self._shares(), np.zeros((9, len(self._scaled["transport"])))
         falls = shares["transport"] * self._slope
         columns[0] = WINDOW_FLOOR

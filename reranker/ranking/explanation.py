@@ -46,7 +46,6 @@ def explain(
     embeddings: Embeddings,
     method: str = "auto",
     parameters: Parameters = Parameters(),
-    pairs_per_word: int = PAIRS_PER_WORD,
     document: Document | None = None,
 ) -> Explanation:
     """Takes the distance between a query and a document apart.
@@ -67,7 +66,7 @@ def explain(
     words = []
     for row, term_id in enumerate(query.term_ids.tolist()):
         word, language = _written(term_id, embeddings), embeddings.term(term_id)[0]
-        words.append(_word(word, language, row, solved, float(typical_cost[row]), names, pairs_per_word))
+        words.append(_word(word, language, row, solved, float(typical_cost[row]), names))
     return Explanation(
         solved.method,
         cast(ExplainedPrecision, solved.precision),
@@ -103,7 +102,6 @@ def _word(
     solved: Transport,
     typical_cost: float,
     document_words: Sequence[str],
-    n_pairs: int,
 ) -> WordTransport:
     """Where the mass of the query word in this row of the plan went.
 
@@ -112,7 +110,7 @@ def _word(
     """
     plan, cost = solved.plan[row], solved.cost[row]
     moved = plan * cost
-    largest = [int(j) for j in np.argsort(-plan, kind="stable")[:n_pairs] if plan[j] > 0]
+    largest = [int(j) for j in np.argsort(-plan, kind="stable")[:PAIRS_PER_WORD] if plan[j] > 0]
     pairs = [
         WordPair(
             query_word=word,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from reranker.answers import ScoreParts, ScoreSources
 from reranker.answers.search import Precision
 from reranker.embeddings import Embeddings
-from reranker.ranking.corrections import NO_CORRECTION, Correction, Corrections
+from reranker.ranking.corrections import Correction, Corrections
 from reranker.ranking.evidence import Evidence
 from reranker.ranking.relevance import Relevance
 from reranker.ranking.scores import rounded
@@ -58,25 +58,23 @@ class RankedDocument:
     distance: float
     score: float
     without_known_word: bool
-    reasons: Reasons | None = field(default=None, compare=False, repr=False)
+    reasons: Reasons = field(compare=False, repr=False)
 
     @property
     def correction(self) -> Correction:
         """What moves it besides its distance."""
-        return NO_CORRECTION if self.reasons is None else self.reasons.corrections[self.index]
+        return self.reasons.corrections[self.index]
 
     @property
     def parts(self) -> ScoreParts | None:
         """What the score is the sum of; None where the order goes by the distance alone."""
-        if self.reasons is None or self.reasons.evidence is None:
-            return None
-        return ScoreParts(*self.reasons.evidence.columns()[:, self.index].tolist())
+        return None if self.reasons.evidence is None else self.reasons.evidence.parts(self.index)
 
     @property
     def relevance(self) -> float | None:
         """How likely it is to be what was meant, .01 to .99, to 3 decimals; None where nothing was fitted for that:
         other methods than `auto`, and other languages than the query's."""
-        if self.reasons is None or self.reasons.relevance is None:
+        if self.reasons.relevance is None:
             return None
         value = float(self.reasons.relevance.values[self.index])
         return None if math.isnan(value) else round(value, _RELEVANCE_DECIMALS)
@@ -88,7 +86,7 @@ class RankedDocument:
             embeddings: those that it was ranked by.
             name: the id of a candidate, from its `index`.
         """
-        if self.reasons is None or self.reasons.sources is None:
+        if self.reasons.sources is None:
             return None
         return self.reasons.sources.of(self.index, embeddings, name)
 

@@ -106,7 +106,7 @@ class Sources:
             words=[EncoderWord(*_word(int(bag.term_ids[k]), embeddings), float(parts[k])) for k in largest],
             other_words=float(parts.sum()) - named,
             window_offset=without_exact - float(parts.sum()),
-            exact_match=float(self._evidence.columns()[7, place]) - without_exact,
+            exact_match=float(self._evidence.parts(place).encoder) - without_exact,
         )
 
 

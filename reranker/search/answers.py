@@ -18,7 +18,7 @@ from reranker.answers import (
     WordTranslation,
 )
 from reranker.answers.search import FoundBy
-from reranker.ranking.corrections import NO_CORRECTION, Correction
+from reranker.ranking.corrections import Correction
 from reranker.ranking.explanation import Explanation, cost_meaning
 from reranker.ranking.query import Query
 from reranker.ranking.ranked import RankedDocument, Reranking
@@ -102,10 +102,10 @@ def explain_answer(
     document: Document,
     explained: Explanation,
     stands: Standing,
-    correction: Correction = NO_CORRECTION,
-    parts: ScoreParts | None = None,
-    sources: ScoreSources | None = None,
-    groups: Sequence[WordGroup] = (),
+    correction: Correction,
+    parts: ScoreParts | None,
+    sources: ScoreSources | None,
+    groups: Sequence[WordGroup],
 ) -> ExplainAnswer:
     """A score taken apart.
 

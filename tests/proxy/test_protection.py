@@ -23,7 +23,8 @@ from reranker.proxy.hit_texts import WindowBags
 from reranker.proxy.rank import RankedWindow
 from reranker.proxy.search import Outcome
 from reranker.proxy.window import Window
-from reranker.ranking.ranked import RankedDocument, Reranking
+from reranker.ranking.corrections import Corrections
+from reranker.ranking.ranked import RankedDocument, Reasons, Reranking
 from reranker.service.settings import Settings
 from reranker.upstream.calls import MAX_ANSWER_BYTES
 from tests.support.calls import outcomes
@@ -75,7 +76,10 @@ class Ranker:
         if self.fails:
             raise RuntimeError("broken\r\nX-Injected: 1")
         n = len(found.bags)
-        documents = tuple(RankedDocument(n - rank, rank, 0.0, (n - rank + 1) / 10, False) for rank in range(1, n + 1))
+        reasons = Reasons(Corrections.make(n))
+        documents = tuple(
+            RankedDocument(n - rank, rank, 0.0, (n - rank + 1) / 10, False, reasons) for rank in range(1, n + 1)
+        )
         ranking = Reranking(documents, "opposite", "exact", 0, 0, 0, n, 0)
         return RankedWindow(window, Outcome("applied"), window.search.page.offset, found, None, ranking)
 

@@ -36,10 +36,9 @@ def test_exact_transport_moves_each_word_to_its_translation(reranker):
 
 
 @pytest.mark.parametrize("method", ["nbow", "rwmd", "emd", "sinkhorn", "relaxed", "auto"])
-@pytest.mark.parametrize("pairs_per_word", [1, 3])
-def test_the_parts_sum_to_the_distance_that_ranks(reranker, method, pairs_per_word):
+def test_the_parts_sum_to_the_distance_that_ranks(reranker, method):
     text = "cat dog water bread car"
-    found = explained(reranker, "chat pain eau", text, method=method, pairs_per_word=pairs_per_word)
+    found = explained(reranker, "chat pain eau", text, method=method)
     ranked = reranker.rerank("chat pain eau", [text], language="fr", document_languages="en", method=method).documents[
         0
     ]

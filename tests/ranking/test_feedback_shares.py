@@ -35,5 +35,5 @@ def test_a_question_that_feedback_makes_longer_keeps_the_shares_of_a_question(gi
     moved = moved_query(query, documents, evidence.scores())
     assert len(moved) > 24
     evidence.add_feedback(distances(moved, documents, table, "auto", parameters).values)
-    expected = [score_of(parts) for parts in evidence.parts()]
+    expected = [score_of(evidence.parts(place)) for place in range(30)]
     assert {each.index: each.score for each in found.documents} == pytest.approx(dict(enumerate(expected)), abs=2e-6)

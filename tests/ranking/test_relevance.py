@@ -83,14 +83,6 @@ def test_relevance_is_the_logistic_function_of_their_weighted_sum(embeddings: Em
         assert one.relevance == pytest.approx(min(max(logistic, 0.01), 0.99), abs=5e-4)  # no hit is surer
 
 
-def test_more_evidence_is_never_less_relevance() -> None:
-    for weights in (WITH_ENCODER, WITHOUT_ENCODER):
-        assert min(weights.held, weights.behind, weights.lead) > 0
-        assert weights.distance < 0
-    assert WITH_ENCODER.cosine > 0
-    assert WITHOUT_ENCODER.cosine == 0
-
-
 def test_without_first_stage_scores_the_distance_tells_and_other_methods_tell_nothing(embeddings: Embeddings) -> None:
     found = ranked(embeddings, "cat", ["water", "cat"], None)
     assert [one.index for one in found.documents] == [1, 0]
