@@ -16,7 +16,7 @@ from reranker.text.bags import WeightedBag
 from reranker.text.idf import IdfTable
 from reranker.text.languages import language_code
 from reranker.text.tokens import MAX_QUERY_TOKENS, letter_tokens, tokenize
-from reranker.transport.problem import check_weighed_query
+from reranker.transport.problem import check_query
 
 # Of a word within a number: `utf8` is about utf, and no `h` is meant by h264.
 _LEAST_LETTERS = 3
@@ -56,9 +56,9 @@ class Query:
         """The same, once the embeddings of these words were looked at.
 
         Raises:
-            EmptyQuery, BadEmbeddings: as `check_weighed_query`.
+            EmptyQuery, BadEmbeddings: as `check_query`.
         """
-        check_weighed_query(self.weighted, self.embeddings.vectors)
+        check_query(self.weighted, self.embeddings.vectors)
         return self.weighted
 
     @cached_property

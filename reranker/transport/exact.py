@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
-from typing import Any
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,17 +62,5 @@ def _solved(b: Vector, a: Vector, cost: Matrix) -> tuple[float, float]:
 @cache
 def _solver() -> Solver:
     with extra("exact", "the method emd"):
-        import ot  # takes seconds, and no other method needs it
-    try:
-        from ot.lp.emd_wrap import emd_c
-    except ImportError:  # it is not among POT's public names
-        return partial(_public_solver, ot.emd)
+        from ot.lp.emd_wrap import emd_c  # takes seconds, and no other method needs it
     return emd_c  # type: ignore[no-any-return]
-
-
-def _public_solver(
-    emd: Callable[..., tuple[Matrix, dict[str, Any]]], b: Vector, a: Vector, cost: Matrix, n_iterations: int, _: int
-) -> tuple[Matrix, float, Vector, Vector, int]:
-    """What the solver beneath gives, by POT's own entry."""
-    plan, log = emd(b, a, cost, numItermax=n_iterations, log=True)
-    return plan, log["cost"], log["u"], log["v"], log["result_code"]

@@ -37,15 +37,15 @@ def distances(
     """Distances of one query to many documents, by optimal transport between their words.
 
     Args:
-        query: n words; weights of 0 are left out.
-        candidates: the documents; one with no word is at +inf.
+        query: n words, as an `IdfTable` weighs them.
+        candidates: the documents, weighed so too; one with no word is at +inf.
         embeddings: (n_terms, dim) float32, rows of norm 1; may be a memory map.
         method: one of `METHODS`.
         parameters: of `sinkhorn`, `relaxed` and `auto`.
         n_threads: the most threads that may work; they give the same values bit for bit.
 
     Raises:
-        BadInput: the query is empty, the method unknown, or weights, term ids or embeddings break their contract.
+        BadInput: the query is empty, the method unknown, or term ids or embeddings break their contract.
 
     >>> table = np.array([[1, 0], [0, 1]], dtype=np.float32)
     >>> bags = [WeightedBag(np.array([i], np.int32), np.ones(1)) for i in (0, 1)]
@@ -92,7 +92,7 @@ def part_shares(method: str, parameters: Parameters, n_query_words: int) -> tupl
     """What each of a method's `parts` has of its distance, in their order; they sum to 1.
 
     Args:
-        n_query_words: distinct words of the query that have a weight.
+        n_query_words: distinct words of the query.
     """
     if method != "auto":
         return (1.0,)

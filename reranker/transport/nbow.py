@@ -20,7 +20,7 @@ def mean_embeddings(bags: WeightedBags, embeddings: NDArray[np.float32], n_threa
     rows is 1 - their distance by `nbow`.
 
     Args:
-        bags: as an `IdfTable` weighs them, or as `checked_problem` leaves them.
+        bags: as an `IdfTable` weighs them.
         embeddings: (n_terms, dim) float32; may be a memory map.
         n_threads: the most threads that may work; they give the same values bit for bit.
 

@@ -98,7 +98,7 @@ class Parameters:
         return self.cost or "euclidean"
 
     def for_query(self, n_words: int) -> Parameters:
-        """With what is the default for a query of so many distinct words that have a weight."""
+        """With what is the default for a query of so many distinct words."""
         if n_words < OVER_RELAXED_FROM_WORDS or self.stop_at is not None or self.over_relaxed:
             return self
         return replace(self, stop_at=CONVERGED_BELOW, over_relaxed=True)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.text.bags import WeightedBag, WeightedBags
+from reranker.text.bags import WeightedBag
 from reranker.transport import reference
 from reranker.transport.methods import check_method, part_shares, parts
 from reranker.transport.parameters import Parameters
-from reranker.transport.problem import Problem, checked_problem
 from reranker.transport.results import Transport
 
 
@@ -24,32 +23,30 @@ def transport(
 
     `rwmd` gives the dearer of the two one-sided plans. `nbow` has no plan of its own: its plan is a b' and its cost is
     k (1 - <x_i, y_j>), with the k for which they sum to 1 - cosine of the means. The plan of `auto` is the weighted sum
-    of its parts' plans, and a pair's cost what all parts pay for it, divided by its mass. Words of weight 0 keep their
-    rows and columns, without mass.
+    of its parts' plans, and a pair's cost what all parts pay for it, divided by its mass.
+
+    Args:
+        query, document: as `distances` takes them; the query has a word.
 
     Raises:
         BadInput: as `distances`.
     """
-    n, m = len(query), len(document)
-    problem = checked_problem(query, WeightedBags.join([document]), embeddings)
     check_method(method)
-    parameters = (parameters or Parameters()).for_query(len(problem.query))
+    parameters = (parameters or Parameters()).for_query(len(query))
     last, settings = parts(method, parameters)[-1]
     precision = reference.precision(last, settings)
-    if not m:
-        return Transport(np.zeros((n, 0)), np.zeros((n, 0)), np.inf, method, precision)
-    used = np.ix_(np.asarray(query.weights) > 0, np.asarray(document.weights) > 0)
-    plan, cost = np.zeros((n, m)), np.zeros((n, m))
-    plan[used], cost[used] = _plan_and_cost(problem, method, parameters)
+    if not len(document):
+        return Transport(np.zeros((len(query), 0)), np.zeros((len(query), 0)), np.inf, method, precision)
+    plan, cost = _plan_and_cost(query, document, embeddings, method, parameters)
     return Transport(plan, cost, float((plan * cost).sum()), method, precision)
 
 
 def _plan_and_cost(
-    problem: Problem, method: str, parameters: Parameters
+    query: WeightedBag, document: WeightedBag, embeddings: NDArray[np.float32], method: str, parameters: Parameters
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The plan of all parts of a method together, and what it pays for a unit of mass."""
-    query, document, ways = problem.query, problem.candidates[0], parts(method, parameters)
-    found = [reference.plan_and_cost(query, document, problem.embeddings, part, settings) for part, settings in ways]
+    ways = parts(method, parameters)
+    found = [reference.plan_and_cost(query, document, embeddings, part, settings) for part, settings in ways]
     if len(ways) == 1:
         return found[0][0], found[0][1]
     plan, paid = np.zeros((len(query), len(document))), np.zeros((len(query), len(document)))

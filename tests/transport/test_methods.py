@@ -9,7 +9,6 @@ from reranker.transport import (
     AutoShares,
     Parameters,
     check_method,
-    transport,
 )
 from tests.transport.conftest import bag, distances, exact_cost
 
@@ -47,14 +46,6 @@ def test_auto_is_the_stated_rule_at_every_length(table, random_bag, implementati
         query, WeightedBags.join(documents), table, "sinkhorn", Parameters(cost="cosine"), implementation=implementation
     )
     np.testing.assert_allclose(found.marginal_error[:2], sinkhorn.marginal_error)
-
-
-def test_a_word_without_weight_does_not_make_a_query_longer(table, random_bag, implementation):
-    query, document = random_bag(13), WeightedBags.join([random_bag(40)])
-    weights = np.array([0.0, *query.weights[1:] / query.weights[1:].sum()])
-    with_zero, without = WeightedBag(query.term_ids, weights), WeightedBag(query.term_ids[1:], weights[1:])
-    found = [distances(each, document, table, "auto", implementation=implementation) for each in (with_zero, without)]
-    assert found[0].values == found[1].values
 
 
 def test_auto_takes_other_shares_where_they_are_given(table, random_bag, implementation):
@@ -132,29 +123,6 @@ class TestBadBags:
         nothing = WeightedBag(np.empty(0, np.int32), np.empty(0))
         with pytest.raises(EmptyQuery, match="no known word"):
             distances(nothing, pair[1], circle)
-        with pytest.raises(EmptyQuery):
-            transport(nothing, pair[0], circle)
-
-    def test_weights_that_do_not_sum_to_one_are_refused(self, circle, pair):
-        query, documents = pair
-        with pytest.raises(BadInput, match=r"query weights sum to 2, not 1; divide them by their sum"):
-            distances(bag([0, 1], [1.0, 1.0]), documents, circle)
-        bad = WeightedBags.join([query, bag([0], [0.9])])
-        with pytest.raises(BadInput, match=r"document weights of candidate 1 sum to 0.9, not 1"):
-            distances(query, bad, circle)
-
-    def test_a_sum_off_by_rounding_is_taken(self, circle, pair):
-        query, documents = pair
-        nearly = distances(bag([0, 1], [0.5, 0.5 + 5e-7]), documents, circle)
-        np.testing.assert_allclose(nearly.values, distances(query, documents, circle).values, atol=1e-6)
-
-    @pytest.mark.parametrize("weights", [[-0.5, 1.5], [np.nan, 1.0], [np.inf, 0.5]])
-    def test_weights_below_zero_or_not_finite_are_refused(self, circle, pair, weights):
-        query, documents = pair
-        with pytest.raises(BadInput, match=r"query weights hold .*; give finite weights"):
-            distances(bag([0, 1], weights), documents, circle)
-        with pytest.raises(BadInput, match="document weights hold"):
-            distances(query, WeightedBags.join([bag([0, 1], weights)]), circle)
 
     @pytest.mark.parametrize("term_id", [-1, 7])
     def test_term_ids_outside_the_embeddings_are_refused(self, circle, pair, term_id):
@@ -163,16 +131,6 @@ class TestBadBags:
             distances(bag([term_id], [1.0]), documents, circle)
         with pytest.raises(BadInput, match=f"term id {term_id} is outside the 7 embeddings"):
             distances(query, WeightedBags.join([bag([term_id], [1.0])]), circle)
-
-    def test_as_many_weights_as_term_ids_are_asked_for(self, circle, pair):
-        with pytest.raises(BadInput, match="one weight for each term id"):
-            distances(bag([0, 1], [1.0]), pair[1], circle)
-
-    @pytest.mark.parametrize("offsets", [[0, 3, 2, 3], [1, 3], [0, 2], []])
-    def test_offsets_that_do_not_ascend_over_all_words_are_refused(self, circle, pair, offsets):
-        bags = WeightedBags(np.zeros(3, np.int32), np.full(3, 1 / 3), np.array(offsets, np.int64))
-        with pytest.raises(BadInput, match="offsets"):
-            distances(pair[0], bags, circle)
 
     def test_no_threads_are_refused(self, circle, pair):
         with pytest.raises(BadInput, match="n_threads is 0"):

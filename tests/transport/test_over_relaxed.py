@@ -93,16 +93,6 @@ def test_queries_of_128_words_and_more_are_over_relaxed_unless_told_when_to_stop
     np.testing.assert_allclose(plain.values, over_relaxed.values, atol=1e-3)
 
 
-def test_words_without_weight_do_not_make_a_query_long(table, random_bag, documents):
-    short = random_bag(100)
-    others = np.setdiff1d(np.arange(400), short.term_ids)[:50]
-    padded = bag([*short.term_ids.tolist(), *others.tolist()], [*short.weights.tolist(), *[0.0] * 50])
-    one, other = (distances(query, documents, table, "auto").values for query in (short, padded))
-    np.testing.assert_array_equal(one, other)
-    transported = (transport(query, documents[6], table, "sinkhorn").distance for query in (short, padded))
-    assert next(transported) == pytest.approx(next(transported), rel=1e-12)
-
-
 @pytest.mark.parametrize("method", ["sinkhorn", "relaxed", "auto"])
 def test_a_long_query_is_explained_as_it_is_ranked(table, random_bag, documents, method):
     query = random_bag(150)

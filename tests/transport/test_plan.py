@@ -93,11 +93,6 @@ def test_the_plan_of_rwmd_is_the_dearer_side(circle):
     assert found.plan.tolist() == [[0.5], [0.5]]
 
 
-def test_words_of_no_weight_keep_their_places_without_mass(table):
-    found = transport(bag([4, 1, 2], [0.0, 0.5, 0.5]), bag([7, 9], [1.0, 0.0]), table)
-    np.testing.assert_allclose(found.plan, [[0, 0], [0.5, 0], [0.5, 0]])
-
-
 def test_a_document_without_words_is_at_infinity(table, random_bag):
     found = transport(random_bag(3), WeightedBag(np.empty(0, np.int32), np.empty(0)), table)
     assert found.plan.shape == found.cost.shape == (3, 0)

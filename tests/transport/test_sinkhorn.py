@@ -94,17 +94,6 @@ def test_documents_of_2000_words_are_solved(random_bag, table, implementation):
     np.testing.assert_allclose(found.values, [expected], rtol=1e-4)
 
 
-def test_words_of_no_weight_change_nothing(table, implementation):
-    with_zeros = bag([5, 1, 2, 9], [0.0, 0.4, 0.6, 0.0])
-    without = bag([1, 2], [0.4, 0.6])
-    documents = WeightedBags.join([bag([7, 3, 8], [0.5, 0.0, 0.5]), bag([7, 8], [0.5, 0.5])])
-    for method in ("nbow", "rwmd", "emd", "sinkhorn", "relaxed"):
-        first = distances(with_zeros, documents, table, method, implementation=implementation).values
-        second = distances(without, documents, table, method, implementation=implementation).values
-        np.testing.assert_array_equal(first, second)
-        assert first[0] == first[1]
-
-
 def test_a_candidate_without_words_is_at_infinity_and_the_others_keep_their_places(table, random_bag, implementation):
     query, document = random_bag(4), random_bag(6)
     nothing = WeightedBag(np.empty(0, np.int32), np.empty(0))
