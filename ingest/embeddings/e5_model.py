@@ -32,13 +32,11 @@ class Pieces:
     Attributes:
         ids: id of each piece, by its text.
         scores: log probability of each piece.
-        rewritten: normalised form of the letters that normalisation changes.
         begin, end, unknown: ids of the special pieces.
     """
 
     ids: Mapping[str, int]
     scores: Floats
-    rewritten: Mapping[str, str]
     begin: int
     end: int
     unknown: int
@@ -142,9 +140,7 @@ def _read_pieces(reader: _Reader) -> Pieces:
     texts = [blob[start:stop] for start, stop in pairwise(offsets)]
     ids = {text.decode(errors="replace"): number for number, text in reversed(list(enumerate(texts)))}
     n_rewritten, _ = reader.take("<iI")
-    rewritten: dict[str, str] = {}
-    for _ in range(n_rewritten):
-        (letter,) = reader.take("<I")
-        (n_letters,) = reader.take("<B")
-        rewritten[chr(letter)] = "".join(map(chr, reader.take(f"<{n_letters}I")))
-    return Pieces(ids, np.asarray(scores, np.float32), rewritten, begin, end, unknown)
+    for _ in range(n_rewritten):  # letters and what they become; NFKC does the same
+        _, n_letters = reader.take("<IB")
+        reader.take(f"<{n_letters}I")
+    return Pieces(ids, np.asarray(scores, np.float32), begin, end, unknown)

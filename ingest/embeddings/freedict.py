@@ -64,17 +64,6 @@ def package_of(pair: str) -> str:
     return f"dict-{_name(pair)}"
 
 
-def pairs_near(pair: str) -> str:
-    """The dictionaries with a language of the pair, for the error if the pair has none.
-
-    >>> pairs_near("fi-sk")
-    'fi-bg, fi-de, fi-el, fi-en, fi-fr, fi-id, fi-it, fi-ja, fi-la, fi-lt, fi-nl, fi-no, fi-pl, fi-pt, fi-sv'
-    """
-    language, _, target = pair.partition("-")
-    found = [each for each in LICENCES if each.startswith(f"{language}-") or each.endswith(f"-{target}")]
-    return ", ".join(found) or "none from or to these languages"
-
-
 def fetch(
     folder: Path,
     pair: str,

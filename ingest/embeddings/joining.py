@@ -1,7 +1,7 @@
-"""Joins several stores into one: concatenates each term's vectors and keeps the principal directions.
+"""Joins two stores into one: concatenates each term's vectors and keeps the principal directions.
 
 Meta-embeddings are made this way (Yin and Schütze 2016). If a store lacks a term, its vector there is estimated from
-the other stores, by ridge regression over the terms that both have.
+the other store, by ridge regression over the terms that both have.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from ingest.embeddings.spectral import unit_rows
 from ingest.embeddings.summary import EmbeddingsSummary
 from ingest.embeddings.word_frequencies import WordFrequencies
 from ingest.progress import Progress, no_progress
-from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings, EmbeddingsWriter
 
 _BLOCK_ROWS = 8_192
@@ -42,17 +41,17 @@ def join(
     """Writes a store with the terms of all stores and the dimensions of the largest.
 
     Args:
-        stores: one or more; with one, the terms are chosen and ordered, and cosines do not change.
+        stores: one, or two that have words of the collection in common; with one, the terms are chosen and ordered, and
+            cosines do not change.
         output: the folder to create.
         collection, max_others: which terms to take, and their order (`joint_vocabulary`).
 
     Raises:
-        BadInput: the output exists, or a store has no term in common with the others.
+        BadInput: the output exists.
     """
     started = time.monotonic()
     dim = max(store.dim for store in stores)
     vocabulary = joint_vocabulary(stores, collection, max_others)
-    _check_common(stores, vocabulary.ids)
     concatenated = _Concatenated(stores, vocabulary.ids)
     # The directions in which the collection's words differ, unless there are too few words.
     n_compared = vocabulary.n_own if vocabulary.n_own >= _WORDS_A_DIM * dim else len(vocabulary.terms)
@@ -68,18 +67,8 @@ def join(
     return EmbeddingsSummary.of(Embeddings.open(output), started)
 
 
-def _check_common(stores: Sequence[Embeddings], ids: Ids) -> None:
-    if len(stores) == 1:
-        return
-    for number, store in enumerate(stores):
-        others = np.delete(ids, number, axis=0)
-        if not ((ids[number] >= 0) & (others >= 0).any(axis=0)).any():
-            names = ", ".join(f"{each.path} ({', '.join(each.languages)})" for each in stores)
-            raise BadInput(f"{store.path} has no term in common with the others of {names}, so they cannot be joined")
-
-
 class _Concatenated:
-    """The concatenated vectors of the joint terms. Vectors that a store lacks are estimated from the others.
+    """The concatenated vectors of the joint terms. Vectors that a store lacks are estimated from the other.
 
     Args:
         ids: (n_stores, n_terms) term ids, or -1.
@@ -90,12 +79,7 @@ class _Concatenated:
         ends = list(accumulate(store.dim for store in stores))
         self._columns = [slice(end - store.dim, end) for store, end in zip(stores, ends, strict=True)]
         self._dim = ends[-1]
-        # One bit for each store that has the term.
-        self._patterns = ((ids >= 0) * (1 << np.arange(len(stores)))[:, None]).sum(axis=0)
-        every = (1 << len(stores)) - 1
-        self._expected = {
-            pattern: self._regression(pattern) for pattern in np.unique(self._patterns).tolist() if pattern != every
-        }
+        self._expected = {number: self._regression(number) for number in np.flatnonzero((ids < 0).any(axis=1)).tolist()}
 
     def blocks(self, progress: Progress, description: str, n_terms: int | None = None) -> Iterator[tuple[int, Rows]]:
         """Blocks of the first `n_terms` terms (None: all): the first place of each, and its rows (n, sum of the dims)
@@ -105,9 +89,8 @@ class _Concatenated:
             progress(start, n_terms, description)
             places = np.arange(start, min(start + _BLOCK_ROWS, n_terms))
             rows = self._rows(places)
-            patterns = self._patterns[places]
-            for pattern, expected in self._expected.items():
-                here = np.flatnonzero(patterns == pattern)
+            for number, expected in self._expected.items():
+                here = np.flatnonzero(self._ids[number, places] < 0)
                 if len(here):
                     rows[here] += rows[here] @ expected
             yield start, unit_rows(rows.astype(np.float32)).astype(np.float64)
@@ -128,22 +111,18 @@ class _Concatenated:
             rows[known, columns] = store.vectors[ids[known]]
         return rows
 
-    def _regression(self, pattern: int) -> Rows:
-        """(sum of the dims, sum of the dims) matrix: turns rows of terms that are in the stores of `pattern` into
-        estimates for the other stores. The estimate is zeros for a store that has no such term."""
-        expected = np.zeros((self._dim, self._dim))
-        held = [number for number in range(len(self._stores)) if pattern >> number & 1]
-        given = np.concatenate([np.arange(self._dim)[self._columns[number]] for number in held])
-        for number, columns in enumerate(self._columns):
-            if number in held:
-                continue
-            both = np.flatnonzero((self._patterns & (pattern | 1 << number)) == (pattern | 1 << number))
-            products = np.zeros((self._dim, self._dim))
-            for start in range(0, len(both), _BLOCK_ROWS):
-                rows = self._rows(both[start : start + _BLOCK_ROWS])
-                products += rows.T @ rows
-            if len(both):
-                expected[given, columns] = _ridge(products[np.ix_(given, given)], products[given, columns])
+    def _regression(self, number: int) -> Rows:
+        """(sum of the dims, sum of the dims) matrix: turns rows of the other store's terms into estimates for a
+        store."""
+        expected, products = np.zeros((self._dim, self._dim)), np.zeros((self._dim, self._dim))
+        given = np.arange(self._dim)[self._columns[1 - number]]
+        both = np.flatnonzero((self._ids >= 0).all(axis=0))
+        for start in range(0, len(both), _BLOCK_ROWS):
+            rows = self._rows(both[start : start + _BLOCK_ROWS])
+            products += rows.T @ rows
+        expected[given, self._columns[number]] = _ridge(
+            products[np.ix_(given, given)], products[given, self._columns[number]]
+        )
         return expected
 
 

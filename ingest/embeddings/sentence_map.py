@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.embeddings.copying import append_store
-from ingest.embeddings.spectral import unit_rows
 from ingest.embeddings.summary import EmbeddingsSummary
 from ingest.progress import Progress, no_progress
 from reranker.embeddings import Embeddings, EmbeddingsWriter
@@ -22,20 +21,6 @@ from reranker.embeddings.query_encoder import QueryEncoderFiles
 
 # 0.1 to 1 give the same quality (papers/results/order.md).
 _RIDGE = 0.3
-
-
-def sentence_map(means: NDArray[np.float32], centred: NDArray[np.float32]) -> NDArray[np.float64]:
-    """The map M that minimises ‖means · M − E‖² + 0.3 ‖M‖², where E is `centred` with rows of length 1.
-
-    Args:
-        means: (n, dim) nBOW embeddings of the passages, of length 1.
-        centred: (n, encoder_dim) the encoder's vectors of the same passages less their mean. (All vectors of a sentence
-            encoder lie in a narrow cone around it.)
-
-    Returns:
-        (dim, encoder_dim).
-    """
-    return ridge(means, unit_rows(centred))
 
 
 def ridge(rows: NDArray[np.float32], targets: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -57,7 +42,7 @@ def map_store(
     """Writes the mapped embeddings with the same terms.
 
     Args:
-        sentences: (dim, new dim), the result of `sentence_map`.
+        sentences: (dim, new dim), the result of `ridge`.
         source: where the embeddings come from, for `meta.json`.
         query_encoders: the encoder that the map was learned from, and others.
 

@@ -93,7 +93,10 @@ def judged_hits(folder: Path, embeddings: Path, language: str, first_stage: str,
     settings = Settings(embeddings=embeddings)
     answered, unanswered = [], []
     with opened(Wanted(str(folder), None, language, None, None), settings, no_progress) as found:
-        searcher = _Recorder(found.searcher.store, Embeddings.open(embeddings, with_query_encoders=with_encoder))
+        opened_embeddings = Embeddings.open(embeddings)
+        if not with_encoder:
+            opened_embeddings.query_encoders = ()
+        searcher = _Recorder(found.searcher.store, opened_embeddings)
         random = np.random.default_rng(_SEED)
         for place in random.permutation(len(found.queries))[:N_QUERIES].tolist():
             query = found.queries[place]

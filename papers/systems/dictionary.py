@@ -100,7 +100,10 @@ def read_into(
 def check_direction(direction: Direction, system: str = "bm25-translated") -> None:
     """Raises BadInput if FreeDict has no dictionary for a direction, either way."""
     if not {str(direction), str(_back(direction))} & freedict.LICENCES.keys():
-        raise BadInput(f"there is no dictionary for {direction}; {system} knows {freedict.pairs_near(str(direction))}")
+        language, _, target = str(direction).partition("-")
+        near = [each for each in freedict.LICENCES if each.startswith(f"{language}-") or each.endswith(f"-{target}")]
+        known = ", ".join(near) or "none from or to these languages"
+        raise BadInput(f"there is no dictionary for {direction}; {system} knows {known}")
 
 
 def licences(directions: Iterable[Direction]) -> str:

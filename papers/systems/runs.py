@@ -74,7 +74,8 @@ def encode(task: Task, embeddings: Embeddings, sample: HubnessSample = HubnessSa
         )
         documents = [idf.weigh(bag, theirs) for bag in document_bags]
         document_nbows = nbows(documents, embeddings)
-        hubness = Hubness(sample, idf, embeddings).of(ours, document_nbows)
+        sampled = Hubness(sample, idf, embeddings).queries(ours)
+        hubness = None if sampled is None else sampled.hubness(document_nbows)
     with asking.running():
         query_bags = _bags(task.queries, ours, embeddings)
         queries = tuple(idf.weigh(bag, ours) for bag in query_bags)

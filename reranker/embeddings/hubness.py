@@ -12,9 +12,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from reranker.text.bags import BagOfWords, pack, unpack
@@ -137,26 +134,9 @@ class Hubness:
         self._samples: dict[str, QuerySample | None] = {}
         self._lock = threading.Lock()
 
-    def is_known(self, language: str) -> bool:
-        """Whether the sample has at least `MIN_QUERIES` queries of the language."""
-        return self._of_language(language) is not None
-
-    def of(self, language: str, means: NDArray[np.float32]) -> NDArray[np.float64] | None:
-        """The hubness of documents for queries of a language: mean cosine to the nearest `N_NEAREST` sampled queries.
-
-        Args:
-            means: (n_documents, dim) nBOW embeddings of length 1, or zeros.
-
-        Returns:
-            (n_documents,), clipped to [0, 1]; None if the language has fewer than `MIN_QUERIES` queries.
-        """
-        queries = self._of_language(language)
-        if queries is None:
-            return None
-        return np.clip(queries.mean_cosines(means), 0.0, 1.0)
-
-    def _of_language(self, language: str) -> QuerySample | None:
-        """None if there are too few queries."""
+    def queries(self, language: str) -> QuerySample | None:
+        """The sampled queries of a language, by which the hubness of documents is measured; None if there are fewer
+        than `MIN_QUERIES`."""
         with self._lock:
             if language not in self._samples:
                 self._samples[language] = self._embed(language, self._sample.languages.get(language, {}).values())

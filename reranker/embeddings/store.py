@@ -86,13 +86,8 @@ class Embeddings:
         self._stand_ins = StandIns(vocabulary, path, self.unknown_words, self.mapped_languages)
 
     @classmethod
-    def open(
-        cls, path: Path, unknown_words: UnknownWordsRule = DEFAULT_RULE, *, with_query_encoders: bool = True
-    ) -> Embeddings:
+    def open(cls, path: Path, unknown_words: UnknownWordsRule = DEFAULT_RULE) -> Embeddings:
         """Opens a store that `sinkrank embeddings prepare`, `train` or `import` has made.
-
-        Args:
-            with_query_encoders: whether to use the encoders of queries, where the store has any.
 
         Raises:
             BadInput: there is no such rule for unknown words; or a language of the store is written without spaces, and
@@ -113,8 +108,7 @@ class Embeddings:
         frequencies = None
         if meta["n_documents"] is not None:
             frequencies = open_array(path / DOCUMENT_FREQUENCIES, np.int32, (n_terms,))
-        encoders = meta["query_encoders"] if with_query_encoders else []
-        opened = [QueryEncoder.open(path, each, dim) for each in encoders]
+        opened = [QueryEncoder.open(path, each, dim) for each in meta["query_encoders"]]
         return cls(path, meta, vectors, vocabulary, frequencies, unknown_words, opened)
 
     def with_unknown_words(self, rule: UnknownWordsRule) -> Embeddings:
@@ -128,7 +122,7 @@ class Embeddings:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (self.path, self.version, self.unknown_words, bool(self.query_encoders))
+        return _reopen, (self.path, self.version, self.unknown_words)
 
     def __repr__(self) -> str:
         return f"<Embeddings {self.path}: {self.n_terms} terms, dim {self.dim}, {' '.join(self.languages)}>"
@@ -183,7 +177,7 @@ class Embeddings:
 
     def bags(self, texts: Sequence[str], languages: Sequence[str]) -> list[BagOfWords]:
         """The bag of each text's words (`reranker.text.tokens.tokenize`), which are of the language at its place."""
-        return self.reader.bags(texts, languages, self.asked)
+        return self.reader.read(texts, languages, self.asked).bags()
 
     def bags_and_first_words(
         self, texts: Sequence[str], languages: Sequence[str], n_words: int
@@ -354,8 +348,8 @@ class Embeddings:
         return f"{term!r} has no embedding {where}; similar words with one: {near}"
 
 
-def _reopen(path: Path, version: str, unknown_words: UnknownWordsRule, with_query_encoders: bool) -> Embeddings:
-    embeddings = Embeddings.open(path, unknown_words, with_query_encoders=with_query_encoders)
+def _reopen(path: Path, version: str, unknown_words: UnknownWordsRule) -> Embeddings:
+    embeddings = Embeddings.open(path, unknown_words)
     if embeddings.version != version:
         raise VersionMismatch(
             f"the embeddings in {path} are now of version {embeddings.version}, not {version}; start the service again"

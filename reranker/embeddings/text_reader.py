@@ -52,17 +52,6 @@ class TextReader:
         self._lock = threading.Lock()
         self._languages = _Languages(vocabulary, stand_ins, vocabulary.languages)
 
-    def bags(
-        self, texts: Sequence[str], languages: Sequence[str], find: StandInFinder, first_words: int = 0
-    ) -> list[BagOfWords]:
-        """The bag of each text (`tokens.tokenize`).
-
-        Args:
-            find: `Embeddings.asked`, asked once for a word.
-            first_words: read so many words of each, and no numbers; 0 for all.
-        """
-        return self.read(texts, languages, find).bags(first_words)
-
     def read(
         self,
         texts: Sequence[str],
@@ -74,6 +63,7 @@ class TextReader:
         """The words of each text.
 
         Args:
+            find: `Embeddings.asked`, asked once for a word.
             most_words: and as many numbers are read of each.
             with_places: whether to tell where they stand.
         """
@@ -210,7 +200,11 @@ class ReadTexts(NamedTuple):
     letters: NDArray[np.uint8]
 
     def bags(self, first_words: int = 0) -> list[BagOfWords]:
-        """As `TextReader.bags`."""
+        """The bag of each text (`tokens.tokenize`).
+
+        Args:
+            first_words: count so many words of each, and no numbers; 0 for all.
+        """
         n_texts, n_tokens = len(self.offsets) - 1, int(self.offsets[-1])
         group_offsets = np.zeros(len(self.groups) + 1, np.int64)
         lengths = [len(group) for group in self.groups]
@@ -365,18 +359,18 @@ class _Languages:
             changes=self._address(np.array(changes, np.uint32)),
             seed=seed,
         )
-        look_ups = stand_ins.look_ups(code)
         if stand_ins.replaces_known:
             structure.stand_ins = native.ALWAYS_ASKED_FOR
             return structure
-        others = np.array([own.index(other) for other in look_ups.same_spelling], np.int32)
-        structure.stand_ins = native.ELSE_ASKED_FOR if look_ups.compounds else native.FOUND_HERE
+        others = np.array([own.index(other) for other in stand_ins.same_spelling(code)], np.int32)
+        compounds = stand_ins.compounds_of(code)
+        structure.stand_ins = native.FOUND_HERE if compounds is None else native.ELSE_ASKED_FOR
         structure.others, structure.n_others = self._address(others), len(others)
-        structure.has_nearest = look_ups.takes_nearest and structure.place >= 0
+        structure.has_nearest = stand_ins.takes_nearest and structure.place >= 0
         if structure.has_nearest:
             structure.spelling_offset = int(stand_ins.spellings.offset(code))
-        if look_ups.compounds is not None:
-            structure.compounding = look_ups.compounds.address
+        if compounds is not None:
+            structure.compounding = compounds.address
         return structure
 
     def _address(self, array: NDArray[Any]) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -47,20 +47,6 @@ def check_rule(name: str) -> UnknownWordsRule:
     return name
 
 
-class LookUps(NamedTuple):
-    """How a rule that replaces no known token finds the terms of the others.
-
-    Attributes:
-        same_spelling: the languages in which the same spelling is looked for, in this order.
-        takes_nearest: whether the nearest spelling is, after these.
-        compounds: whose other spelling of a token is looked for before both, and the token's parts after them.
-    """
-
-    same_spelling: Sequence[str]
-    takes_nearest: bool
-    compounds: Compounds | None
-
-
 class StandIns:
     """Finds terms for unknown tokens by one rule. Threads may share it.
 
@@ -83,12 +69,8 @@ class StandIns:
         self._largest_first = [vocabulary.languages[place] for place in np.argsort(-n_terms, kind="stable")]
         self._mapped = frozenset(mapped)
 
-    def look_ups(self, language: str) -> LookUps:
-        """How `find` works for a language."""
-        same_spelling = () if self.rule == "skip" else self._same_spelling(language)
-        return LookUps(same_spelling, self.takes_nearest, self._compounds_of(language))
-
-    def _compounds_of(self, language: str) -> Compounds | None:
+    def compounds_of(self, language: str) -> Compounds | None:
+        """Whose other spelling of a token of a language stands for it first, and the token's parts last."""
         return self._compounds.get(language) if self.rule == "parts" else None
 
     @property
@@ -101,7 +83,7 @@ class StandIns:
         Unless `replaces_known`, the caller has looked for the token's own embedding before."""
         if self.rule == "skip":
             return ()
-        compounds = self._compounds_of(language)
+        compounds = self.compounds_of(language)
         found = None if compounds is None else compounds.respelled(token)
         if found is None:
             found = self._spelled_the_same(language, token)
@@ -115,21 +97,23 @@ class StandIns:
 
     def find_asked(self, language: str, token: str) -> tuple[int, ...]:
         """As `find`, for a token for which `TextReader` asks: unless `replaces_known`, C has looked for a term that
-        stands for all of it, by `look_ups`."""
+        stands for all of it."""
         if self.replaces_known:
             return self.find(language, token)
-        compounds = self._compounds_of(language)
+        compounds = self.compounds_of(language)
         return () if compounds is None else compounds.parts(token)
 
     def _spelled_the_same(self, language: str, token: str) -> int | None:
-        for other in self._same_spelling(language):
+        for other in self.same_spelling(language):
             found = self._vocabulary.find(other, token)
             if found >= 0:
                 return found
         return None
 
-    def _same_spelling(self, language: str) -> list[str]:
-        """The languages whose terms may stand for a token of a language."""
+    def same_spelling(self, language: str) -> list[str]:
+        """The languages whose terms may stand for a token of a language that is spelled the same, in this order."""
+        if self.rule == "skip":
+            return []
         is_mapped = language in self._mapped
         return [other for other in self._largest_first if is_mapped or other not in self._mapped]
 

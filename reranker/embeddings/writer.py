@@ -164,8 +164,7 @@ class EmbeddingsWriter:
                 f"{n_documents}; give both for all terms or for none"
             )
         folder, vectors = self._folder, self._open_file()
-        if folder is None:
-            raise BadEmbeddings("the writer is closed; open it again")
+        assert folder is not None  # noqa: S101 - it is made when the file is
         vectors.seek(0)
         _write_header(vectors, n_terms, self._dim)
         sync(vectors)

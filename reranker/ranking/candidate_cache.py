@@ -119,14 +119,13 @@ class CandidateCache:
     def _hubness_of(
         self, language: str, cached: Sequence[_Cached], means: NDArray[np.float32]
     ) -> NDArray[np.float64] | None:
-        if not self._hubness.is_known(language):
+        queries = self._hubness.queries(language)
+        if queries is None:
             return None
         values = [one.hubness.get(language) for one in cached]
         unmeasured = [place for place, value in enumerate(values) if value is None]
         if unmeasured:
-            found = self._hubness.of(language, means if len(unmeasured) == len(means) else means[unmeasured])
-            if found is None:
-                return None
+            found = queries.hubness(means if len(unmeasured) == len(means) else means[unmeasured])
             for place, value in zip(unmeasured, found.tolist(), strict=True):
                 values[place] = cached[place].hubness[language] = value
         return np.array(values, dtype=np.float64)

@@ -17,24 +17,20 @@ class QuerySample:
     """
 
     def __init__(self, queries: NDArray[np.float32], n_nearest: int) -> None:
-        self._queries = queries
-        self._n_nearest = n_nearest
-        self._panel: NDArray[np.float32] | None = None
+        self._n_queries, self._n_nearest = len(queries), n_nearest
+        self._width = width(len(queries))
+        filled = np.zeros((self._width, queries.shape[1]), np.float32)
+        filled[: len(queries)] = queries
+        self._panel = loops.lay_out_words(filled)
 
-    def mean_cosines(self, means: NDArray[np.float32]) -> NDArray[np.float64]:
-        """The mean cosine of each document to its nearest queries, (n_documents,); it does not depend on which
+    def hubness(self, means: NDArray[np.float32]) -> NDArray[np.float64]:
+        """The mean cosine of each document to its nearest queries, (n_documents,), 0 to 1; it does not depend on which
         documents are beside it.
 
         Args:
             means: (n_documents, dim) mean embeddings, of length 1 or 0.
         """
-        n_queries, dim = self._queries.shape
-        panel = self._panel
-        if panel is None:
-            filled = np.zeros((width(n_queries), dim), np.float32)
-            filled[:n_queries] = self._queries
-            self._panel = panel = loops.lay_out_words(filled)
         found = np.empty(len(means))
         rows = np.ascontiguousarray(means, np.float32)
-        loops.mean_nearest_products(rows, panel, width(n_queries), n_queries, self._n_nearest, found)
-        return found
+        loops.mean_nearest_products(rows, self._panel, self._width, self._n_queries, self._n_nearest, found)
+        return np.clip(found, 0.0, 1.0)

@@ -1,7 +1,5 @@
 """Guessing the language of a text with the hand-placed vocabulary (tests/support/tiny.py)."""
 
-import tracemalloc
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -76,18 +74,3 @@ def test_a_word_that_two_languages_share_is_of_the_preferred_one(tmp_path):
         assert guess_language(f"the {word} of the house", texts, preferred) == "en"
     for preferred in ([], ["en"], ["de"]):
         assert guess_language("le train est en retard", texts, preferred) == "fr"
-
-
-def test_no_word_of_any_length_stays_in_memory(embeddings):
-    embeddings.bag("unknown", "en")  # what look-ups need is made at the first
-    tracemalloc.start()
-    try:
-        for letter in "abcdefghij":
-            word = letter * 300_000
-            guess_language(word, embeddings)
-            embeddings.bag(word, "en")
-        del word
-        kept, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert kept < 300_000

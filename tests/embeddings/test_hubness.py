@@ -26,34 +26,33 @@ def sample_of(embeddings, words, language="en"):
     return builder.result()
 
 
-def vectors_of(*words):
-    return np.array([POSITIONS["en"][word] for word in words], dtype=np.float32)
+def hubness(embeddings, sample, *words, language="en"):
+    """Of documents of one word, for queries in a language."""
+    queries = Hubness(sample, IdfTable(), embeddings).queries(language)
+    vectors = np.array([POSITIONS["en"][word] for word in words], dtype=np.float32)
+    return None if queries is None else queries.hubness(vectors)
 
 
 def test_hubness_is_the_mean_cosine_to_the_nearest_ten_queries_and_never_below_zero(embeddings):
     sample = sample_of(embeddings, ["cat"] * 6 + ["dog"] * 4 + ["bread"] * 50)
-    found = Hubness(sample, IdfTable(), embeddings).of("en", vectors_of("cat", "water", "car"))
+    found = hubness(embeddings, sample, "cat", "water", "car")
     # cat: six times 1 and four times 0.8. water (-0.6, 0.8): bread at 0.6. car (0, -1): cat and bread at 0, dog below.
     assert found == pytest.approx([(6 * 1 + 4 * 0.8) / 10, 0.6, 0.0], abs=1e-6)
-    away = Hubness(sample_of(embeddings, ["bread"] * 60), IdfTable(), embeddings)
-    assert away.of("en", vectors_of("cat")) == pytest.approx([0.0])
+    assert hubness(embeddings, sample_of(embeddings, ["bread"] * 60), "cat") == pytest.approx([0.0])
 
 
 def test_a_language_with_fewer_than_fifty_queries_has_no_hubness(embeddings):
-    few = Hubness(sample_of(embeddings, ["cat"] * 49), IdfTable(), embeddings)
-    enough = Hubness(sample_of(embeddings, ["cat"] * 50), IdfTable(), embeddings)
-    assert few.of("en", vectors_of("cat")) is None
-    assert not few.is_known("en")
-    assert [enough.is_known(language) for language in ("en", "fr", "el")] == [True, False, False]
-    assert enough.of("en", vectors_of("cat")) == pytest.approx([1.0])
-    assert enough.of("fr", vectors_of("cat")) is None
-    assert enough.of("el", vectors_of("cat")) is None
+    enough = sample_of(embeddings, ["cat"] * 50)
+    assert hubness(embeddings, sample_of(embeddings, ["cat"] * 49), "cat") is None
+    assert hubness(embeddings, enough, "cat") == pytest.approx([1.0])
+    assert hubness(embeddings, enough, "cat", language="fr") is None
+    assert hubness(embeddings, enough, "cat", language="el") is None
 
 
 def test_a_sample_of_other_embeddings_counts_as_none(embeddings):
     made = sample_of(embeddings, ["cat"] * 60)
     other = HubnessSample("other", made.languages)
-    assert Hubness(other, IdfTable(), embeddings).of("en", vectors_of("cat")) is None
+    assert hubness(embeddings, other, "cat") is None
     with pytest.raises(BadInput, match="sinkrank ingest refresh"):
         made.merged(other)
 
@@ -62,11 +61,6 @@ def test_a_document_without_a_known_first_word_is_no_query(embeddings):
     builder = HubnessSampleBuilder(embeddings.version)
     builder.add("en", "1", embeddings.bag_of_tokens(["zzz"], "en"))
     assert builder.result() == HubnessSample(embeddings.version)
-
-
-def test_the_hash_of_an_id_is_the_first_63_bits_of_its_blake2b():
-    # printf chat | b2sum -l 64
-    assert id_hash("chat") == int("f4b9072f0eaeb42c", 16) >> 1
 
 
 def drawn(embeddings, numbers):

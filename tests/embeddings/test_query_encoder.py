@@ -33,12 +33,6 @@ def test_the_mean_is_taken_off_and_the_rest_has_length_1(embeddings):
     assert vector(embeddings, "vessel") == pytest.approx(np.array([-0.6, 1.0]) / np.sqrt(1.36))
 
 
-def test_a_text_is_read_as_a_whole(embeddings):
-    """feline and vessel together are (0.5, 0.5), at length 1 (√.5, √.5)."""
-    expected = np.array([np.sqrt(0.5) - 0.6, np.sqrt(0.5)])
-    assert vector(embeddings, "feline vessel") == pytest.approx(expected / np.linalg.norm(expected))
-
-
 def test_a_prefix_comes_before_each_query(tmp_path):
     model = QueryModel("tiny", "mean", ["en"], query_prefix="vessel ")
     prefixed = encoding_embeddings(tmp_path / "store", encoder_files(model=model))
@@ -112,19 +106,8 @@ def test_a_forked_process_encodes_too(embeddings):
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-def test_a_store_without_an_encoder_encodes_nothing(tmp_path):
-    path = encoding_embeddings(tmp_path / "store").path
-    assert Embeddings.open(path, with_query_encoders=False).query_encoders == ()
-
-
-def test_a_pickled_store_keeps_its_encoder_or_its_want(embeddings):
+def test_a_pickled_store_keeps_its_encoder(embeddings):
     assert len(pickle.loads(pickle.dumps(embeddings)).query_encoders) == 1
-    without = Embeddings.open(embeddings.path, with_query_encoders=False)
-    assert pickle.loads(pickle.dumps(without)).query_encoders == ()
-
-
-def test_another_rule_for_unknown_words_keeps_the_encoder(embeddings):
-    assert embeddings.with_unknown_words("skip").query_encoders == embeddings.query_encoders
 
 
 def test_a_model_that_cannot_be_read_is_told_once_and_searches_go_on(tmp_path, caplog):
@@ -160,12 +143,6 @@ def test_the_mean_has_as_many_dimensions_as_the_store(tmp_path):
         encoding_embeddings(
             tmp_path / "store", type(files)(files.model, files.onnx, files.tokenizer, np.zeros((1, 3), np.float32))
         )
-
-
-def test_once_the_model_could_not_be_loaded_no_query_has_an_encoding(tmp_path):
-    broken = encoding_embeddings(tmp_path / "store", encoder_files(onnx=b"no model"))
-    assert vector(broken, "feline") is None
-    assert broken.query_encoding("vessel", "en") is None
 
 
 @pytest.mark.slow

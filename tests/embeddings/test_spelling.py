@@ -143,23 +143,12 @@ def test_of_the_same_spelling_in_two_languages_the_larger_dictionary_counts(tmp_
     assert store.stand_ins("en", "maison") == (3,)
 
 
-def test_term_id_knows_exact_terms_alone(store):
-    assert store.unknown_words == "parts"
-    assert store.term_id("en", "priner") is None
-    assert store.term_id("en", "maison") is None
-
-
 def test_a_bag_adds_up_the_tokens_that_take_one_term(store):
     tokens = ["printer", "priner", "printers", "printers", "zebra", "maison"]
     bag = store.bag_of_tokens(tokens, "en")
     assert (bag.term_ids.tolist(), bag.counts.tolist(), bag.n_unknown) == ([0, IDS["fr", "maison"]], [4, 1], 1)
     skipped = store.with_unknown_words("skip").bag_of_tokens(tokens, "en")
     assert (skipped.term_ids.tolist(), skipped.counts.tolist(), skipped.n_unknown) == ([0], [1], 5)
-
-
-def test_a_long_token_is_looked_up_without_being_kept(store):
-    assert store.stand_ins("en", "a" * 100_000) == ()
-    assert store.stand_ins("en", "a" * 100_000) == ()
 
 
 def test_a_rule_that_is_not_there_is_refused_with_those_that_are(store):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -36,30 +35,6 @@ def test_a_term_is_stemmed_in_its_own_language(embeddings: Embeddings) -> None:
     assert keys[0] == keys[1] == embeddings.stem_keys.of_word("chat", "sw")  # Swahili has no stemmer
     # Snowball's French leaves `run` of `runs`, which is the English stem too.
     assert keys[2] == embeddings.stem_keys.of_word("running", "en")
-
-
-def test_keys_are_the_same_in_any_order_and_from_any_thread(embeddings: Embeddings, tmp_path: Path) -> None:
-    again = Embeddings.open(tmp_path / "embeddings").stem_keys
-    wanted = np.arange(9, dtype=np.int32)
-    with ThreadPoolExecutor(4) as threads:
-        found = list(threads.map(lambda _: again.of_terms(wanted[::-1])[::-1].tolist(), range(8)))
-    assert found == [embeddings.stem_keys.of_terms(wanted).tolist()] * 8
-
-
-def test_no_terms_have_no_keys(embeddings: Embeddings) -> None:
-    assert embeddings.stem_keys.of_terms(np.array([], dtype=np.int32)).tolist() == []
-
-
-def test_the_terms_of_each_stem_are_counted_in_each_bag(embeddings: Embeddings) -> None:
-    keys = embeddings.stem_keys
-    texts = ["run cat runs running runs", "", "catalogue cats", "catalogue"]
-    run, cat, dog = (keys.of_word(word, "en") for word in ("run", "cat", "dog"))
-    asked = np.array(sorted([run, cat, dog]), np.uint64)
-    counts, held = keys.counts_in(JoinedBags.of(embeddings.bags(texts, ["en"] * 4)), asked)
-    expected = {run: [4, 0, 0, 0], cat: [1, 0, 1, 0], dog: [0, 0, 0, 0]}
-    assert counts.T.tolist() == [expected[key] for key in sorted([run, cat, dog])]
-    # Of each bag ascending: `runs` 0, `cat` 1, `running` 2, `cats` 3, `run` 4.
-    assert held.tolist() == [0, 1, 2, 4, 3]
 
 
 def test_many_stems_are_counted_as_their_definition_says(tmp_path: Path) -> None:

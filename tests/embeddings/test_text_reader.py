@@ -100,26 +100,6 @@ def test_marks_in_any_order_are_read_as_by_the_definition(embeddings, given):
         assert differences(embeddings, given, language) == []
 
 
-def test_the_letters_of_living_alphabets_are_read_in_c(embeddings):
-    covered = {
-        "en": "Résumé naïve “quoted” — e-mail 3.5 €, İstanbul 🙂 ﬁne ﬆop",
-        "el": "Ο Όμηρος έγραψε την Οδύσσεια· ΐ Ἀθῆναι",
-        "ru": "Москва́ — столица, ещё Ёлка",
-        "uk": "П'ять м’яких",
-        "tr": "İSTANBUL ILIK",
-        "ca": "col·lecció",
-        "ar": "مُحَمَّدٌ كـتـاب ٢٠٢٤",
-        "fa": "می‌خواهم كتاب",
-        "he": "שלום בָּא",
-        "hi": "हिन्दी क्\u200dष ड़",
-        "ko": "한국어 8장에서",
-        "vi": "Tiếng Việt",
-    }
-    expected = [list(map(unknown_hash, tokenize(text, language))) for language, text in covered.items()]
-    with patch.object(text_reader, "tokenize", side_effect=AssertionError("asked for a piece")):
-        assert tokens_of(embeddings, list(covered.values()), list(covered)) == expected
-
-
 def in_characters(text: str, places: list[list[int]]) -> list[str]:
     encoded = text.encode("utf-8", "surrogatepass")
     return [encoded[start:end].decode("utf-8", "surrogatepass") for start, end in places]
@@ -138,20 +118,6 @@ def test_the_places_of_tokens_are_those_of_the_definition(embeddings, language, 
         found = in_characters(text, read.places[ends[number] : ends[number + 1]].tolist())
         expected = [text[start:end] for _, start, end in token_places(text, language)]
         assert [one.rstrip(REMOVED_LETTERS) for one in found] == [one.rstrip(REMOVED_LETTERS) for one in expected]
-
-
-def test_of_other_scripts_and_what_nfc_changes_pieces_between_blanks_are_left_to_python(embeddings):
-    left = ["字", "dカ", "ไทย", "e\u0301", "a\u0323\u0307", "i\u0307", "ａ", "3.字", "б" + "\u0301" * 40]
-    given = f" {'one ' * 50}".join(["", *left, "\nlast"])
-    with patch.object(text_reader, "tokenize", side_effect=tokenize) as asked:
-        assert differences(embeddings, [given], "und") == []
-    assert [call.args[0].strip() for call in asked.call_args_list] == left
-
-
-def test_a_text_of_another_script_takes_few_pieces(embeddings):
-    with patch.object(text_reader, "tokenize", side_effect=tokenize) as asked:
-        assert differences(embeddings, ["字 " * 1_900], "und") == []
-    assert asked.call_count < 15
 
 
 def test_an_error_of_reading_a_piece_is_raised(embeddings):
@@ -207,7 +173,7 @@ def test_bags_hold_the_terms_that_stand_for_words(embeddings, rule, given):
 
 @given(given=st.lists(texts, min_size=1, max_size=4), first=st.integers(1, 3))
 def test_the_first_words_are_those_without_numbers(embeddings, given, first):
-    found = embeddings.reader.bags(given, ["en"] * len(given), embeddings.asked, first)
+    found = embeddings.reader.read(given, ["en"] * len(given), embeddings.asked).bags(first)
     for text, bag in zip(given, found, strict=True):
         words = [token for token in tokenize(text, "en") if not has_digit(token)][:first]
         assert bag.term_ids.tolist() == embeddings.bag_of_tokens(words, "en").term_ids.tolist()
@@ -226,7 +192,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
 def test_the_nearest_spelling_is_that_of_the_index(many, given):
     stand_ins = StandIns(many.vocabulary, many.path, "parts")
     reader = TextReader(many.vocabulary, stand_ins)
-    for bag, word in zip(reader.bags(given, ["en"] * len(given), many.stand_ins), given, strict=True):
+    for bag, word in zip(reader.read(given, ["en"] * len(given), many.stand_ins).bags(), given, strict=True):
         own = many.term_id("en", word)
         expected = stand_ins.find("en", word) if own is None else (own,)
         assert tuple(bag.term_ids.tolist()) == expected or word in stop_words("en")
@@ -282,7 +248,7 @@ def test_threads_share_a_reader_while_languages_are_added(embeddings):
 
     def read(number: int) -> None:
         for language in [*LANGUAGES[number:], *LANGUAGES[:number], "sv", "fi", "fr", "it"]:
-            (bag,) = reader.bags(["cat zzqqx 12 字"], [language], embeddings.asked)
+            (bag,) = reader.read(["cat zzqqx 12 字"], [language], embeddings.asked).bags()
             if bag.n_unknown + bag.counts.sum() != 4:
                 wrong.append(language)
 

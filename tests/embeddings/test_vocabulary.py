@@ -42,18 +42,6 @@ def test_no_term_is_found_under_another_language_wherever_it_hashes_to(tmp_path)
         assert vocabulary.find("fr", f"term{number}") == -1
 
 
-def test_a_term_given_twice_is_taken_once():
-    builder = VocabularyBuilder()
-    assert [builder.add("en", "cat"), builder.add("en", "cat"), builder.add("fr", "cat")] == [True, False, True]
-    assert builder.counts == {"en": 1, "fr": 1}
-
-
-def test_the_terms_of_a_language_come_in_their_order(tmp_path):
-    vocabulary = reopen(tmp_path, write(tmp_path, [("en", "b"), ("fr", "x"), ("en", "a")]))
-    assert list(vocabulary.terms("en")) == [(0, "b"), (2, "a")]
-    assert list(vocabulary.terms("de")) == []
-
-
 def test_an_id_that_is_not_there_is_an_index_error(tmp_path):
     vocabulary = reopen(tmp_path, write(tmp_path, [("en", "cat")]))
     for term_id in (-1, 1):

@@ -63,7 +63,9 @@ def encoder_share(covered):
 
 
 def without_encoder(embeddings):
-    return Embeddings.open(embeddings.path, with_query_encoders=False)
+    opened = Embeddings.open(embeddings.path)
+    opened.query_encoders = ()
+    return opened
 
 
 def test_the_document_that_the_query_is_likest_to_as_a_whole_comes_first(embeddings):

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from ingest.embeddings.preparing.parts import PASSAGES
 from ingest.embeddings.preparing.texts import Texts
-from ingest.embeddings.sentence_map import map_store, sentence_map
+from ingest.embeddings.sentence_map import map_store, ridge
+from ingest.embeddings.spectral import unit_rows
 from ingest.embeddings.summary import EmbeddingsSummary
 from ingest.embeddings.word_encoder import BATCH
 from ingest.progress import Progress, no_progress
@@ -81,11 +82,12 @@ class PassageMap:
         known, means = passage_means(joined, passages)
         if len(known) < MIN_PASSAGES:
             raise BadInput(f"{len(known)} passages have a known word; at least {MIN_PASSAGES} are needed")
-        # Each language has a region of its own in the encoder's space, which is unrelated to the meaning.
+        # Each language has a region of its own in the encoder's space, which is unrelated to the meaning. Its vectors
+        # lie in a narrow cone around its mean.
         spoken = np.array([passages[place][0] for place in known])
         centres = np.array([_mean(encoded[known][spoken == language], encoded[known]) for language in self.languages])
         centred = encoded[known] - centres[[self.languages.index(language) for language in spoken]]
-        sentences = sentence_map(means, centred)
+        sentences = ridge(means, unit_rows(centred))
         onnx, tokenizer = self.model.files(self.home / "models")
         query_encoder = QueryEncoderFiles(self.model.query_model(self.languages), onnx, tokenizer, centres)
         notes.append(

@@ -104,7 +104,13 @@ def _finished(
 ) -> EmbeddingsSummary:
     """Joins the stores, and takes the last steps; if one fails, `left_out` says why. The result is beside the texts."""
     folder = texts.path.parent
-    summary = _joined(stores, texts, folder / "joined", left_out, progress)
+    summary = join(
+        [store.embeddings for store in stores],
+        folder / "joined",
+        collection=texts.collection.only({code for store in stores for code in store.embeddings.languages}),
+        max_others=MAX_OTHERS,
+        progress=progress,
+    )
     has_encoder = any(store.part.name == ENCODER for store in stores)
     for step in plan.last:
         if not has_encoder:
@@ -115,25 +121,6 @@ def _finished(
         except (SinkrankError, OSError) as error:
             left_out[step.name] = str(error)
     return summary
-
-
-def _joined(
-    stores: list[_Store], texts: Texts, output: Path, left_out: dict[str, str], progress: Progress
-) -> EmbeddingsSummary:
-    """Joins the stores. While they have no words in common, the last one is left out."""
-    while True:
-        try:
-            return join(
-                [store.embeddings for store in stores],
-                output,
-                collection=texts.collection.only({code for store in stores for code in store.embeddings.languages}),
-                max_others=MAX_OTHERS,
-                progress=progress,
-            )
-        except BadInput as error:
-            if len(stores) == 1:
-                raise
-            left_out[stores.pop().part.name] = str(error)
 
 
 def _made(part: EmbeddingsPart, texts: Texts, notes: list[str], progress: Progress) -> _Store:

@@ -19,7 +19,6 @@ from ingest.embeddings.selection import (
     UNKNOWN_LANGUAGE,
     VectorSource,
 )
-from ingest.embeddings.vector_rows import _parsed
 from reranker.base.errors import BadEmbeddings, BadInput, SinkrankError, UnknownLanguage
 from reranker.embeddings import Embeddings
 
@@ -201,25 +200,6 @@ def test_a_truncated_archive_is_refused_and_leaves_nothing(importing, tmp_path, 
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
 
-def without_its_end(path, content):
-    path.write_bytes(gzip.compress(content)[:-9])  # the checksum and the end of the last word
-
-
-def with_a_wrong_checksum(path, content):
-    packed = bytearray(gzip.compress(content))
-    packed[-8] ^= 1
-    path.write_bytes(packed)
-
-
-@pytest.mark.parametrize(
-    ("wrap", "message"),
-    [(without_its_end, r"file: .*truncated.*fetch it again"), (with_a_wrong_checksum, r"damaged.*fetch it again")],
-)
-def test_an_archive_that_is_not_whole_is_refused(importing, wrap, message):
-    with pytest.raises(BadEmbeddings, match=message):
-        importing(BINARY, wrap=wrap)
-
-
 def test_files_of_different_dimensions_are_refused_by_both_names(tmp_path):
     (tmp_path / "en").write_bytes(GLOVE)
     (tmp_path / "fr").write_bytes(b"1 3\nchat 3 4 5\n")
@@ -228,16 +208,6 @@ def test_files_of_different_dimensions_are_refused_by_both_names(tmp_path):
             [VectorSource(tmp_path / "en", "en"), VectorSource(tmp_path / "fr", "fr")], tmp_path / "store"
         )
     assert not (tmp_path / "store").exists()
-
-
-def test_an_error_in_the_second_file_leaves_nothing_of_the_first(tmp_path):
-    (tmp_path / "en").write_bytes(GLOVE)
-    (tmp_path / "fr").write_bytes(b"chat 3 4\nchien 1 x\n")
-    with pytest.raises(BadEmbeddings, match="/fr, line 2"):
-        import_embeddings(
-            [VectorSource(tmp_path / "en", "en"), VectorSource(tmp_path / "fr", "fr")], tmp_path / "store"
-        )
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["en", "fr"]
 
 
 def test_a_broken_word_that_is_not_wanted_harms_nobody(importing):
@@ -269,16 +239,6 @@ def test_ctrl_c_leaves_nothing(importing, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         importing(GLOVE, progress=interrupt)
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
-
-
-NUMBERS = ["7", "-0.25", "+3", ".5", "5.", "2.5e-1", "1E3", "1e+2", "0.000000119", "-0"]
-NUMBERS += ["123456789012345678", "0.02182308398187160512345678", "1" * 30]
-
-
-@pytest.mark.parametrize("blank", [" ", "\t", "  "])
-def test_a_number_is_read_as_python_reads_it_however_it_is_written(blank):
-    vectors = _parsed([blank.join(NUMBERS).encode()], ["file, line 1"], len(NUMBERS))
-    assert vectors[0].tolist() == [float(np.float32(float(number))) for number in NUMBERS]
 
 
 def test_a_number_too_small_for_float32_is_0(importing):

@@ -8,24 +8,17 @@ import numpy as np
 import pytest
 
 from ingest.embeddings.preparing.passages import draw_passages, split
-from ingest.embeddings.sentence_map import map_store, sentence_map
+from ingest.embeddings.sentence_map import map_store, ridge
 from reranker.embeddings import Embeddings, EmbeddingsWriter
 from tests.ingest.records import read_as_texts
 
 
 def test_the_map_keeps_what_the_encoder_tells_and_drops_the_rest() -> None:
     means = np.array([(0.6, 0.8), (0.6, -0.8), (-0.6, 0.8), (-0.6, -0.8)], dtype=np.float32)
-    # The encoder tells the first number's sign alone: centred and at length 1 it is 1, 1, -1, -1.
-    encoded = np.array([[5.0], [5.0], [3.0], [3.0]], dtype=np.float32)
+    # The encoder tells the first number's sign alone.
+    encoded = np.array([[1.0], [1.0], [-1.0], [-1.0]], dtype=np.float32)
     # Z'Z is diag(4 · 0.36, 4 · 0.64), and Z'E is (4 · 0.6, 0).
-    assert sentence_map(means, encoded - 4) == pytest.approx(np.array([[2.4 / (1.44 + 0.3)], [0.0]]), abs=1e-6)
-
-
-def test_a_passage_that_is_the_mean_of_all_has_no_direction_to_learn_from() -> None:
-    means = np.eye(3, dtype=np.float32)
-    encoded = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]], dtype=np.float32)
-    # Z'Z + 0.3 I is 1.3 I.
-    assert sentence_map(means, encoded) == pytest.approx(np.array([[1 / 1.3, 0], [-1 / 1.3, 0], [0, 0]]))
+    assert ridge(means, encoded) == pytest.approx(np.array([[2.4 / (1.44 + 0.3)], [0.0]]), abs=1e-6)
 
 
 def test_a_mapped_store_keeps_its_words_in_order_with_their_frequencies(tmp_path: Path) -> None:

@@ -84,27 +84,6 @@ def test_a_term_of_one_store_lies_in_the_other_where_the_common_terms_let_expect
     assert np.abs(cosines(found, *rows)[18, :18] - whole).max() < 0.2
 
 
-def test_stores_without_a_common_term_are_not_joined(tmp_path):
-    first, second = store(tmp_path / "a", random_rows("en", 3, 1)), store(tmp_path / "b", random_rows("fr", 3, 1))
-    with pytest.raises(BadInput, match="no term in common"):
-        joined([first, second], tmp_path / "out")
-
-
-def test_three_stores_that_say_the_same_give_back_what_they_say(tmp_path):
-    rows = random_rows("en", 20, seed=10)
-    stores = []
-    for number, lacking in enumerate(["wa", "wb", "wc"]):
-        rotation = ortho_group.rvs(DIM, random_state=11 + number)
-        kept = {term: row @ rotation for term, row in rows.items() if term[1] != lacking}
-        stores.append(store(tmp_path / str(number), kept))
-    joined(stores, tmp_path / "out")
-    found = Embeddings.open(tmp_path / "out")
-    whole = store(tmp_path / "whole", rows)
-    assert found.dim == DIM
-    # Each of three words is lacking in one store; what the two others say stands in, a little shortened by the ridge.
-    assert cosines(found, *rows) == pytest.approx(cosines(whole, *rows), abs=0.05)
-
-
 def test_joining_for_a_collection_keeps_its_words_and_some_others(tmp_path):
     rows = random_rows("en", 8, seed=4)
     first = store(tmp_path / "a", dict(list(rows.items())[:6]) | random_rows("fr", 3, seed=1))

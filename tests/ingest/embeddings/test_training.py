@@ -9,8 +9,8 @@ from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 
 from ingest.embeddings.sparse_rows import SparseRows
-from ingest.embeddings.spectral import ppmi, truncated_svd
-from ingest.embeddings.spelling import ngrams, smooth, spelling_matrix
+from ingest.embeddings.spectral import truncated_svd
+from ingest.embeddings.spelling import smooth, spelling_matrix
 from ingest.embeddings.training import train
 from ingest.embeddings.unit_counts import UnitCounter, count_units
 from ingest.embeddings.units import Unit
@@ -28,15 +28,6 @@ def sparse_rows(dense):
     return SparseRows(found.data, found.indices, found.indptr.astype(np.int64), found.shape[1])
 
 
-def test_ppmi_of_two_words_and_two_units_by_hand():
-    # cat stands in both units, dog in the second: 3 pairs in all.
-    #   cat, unit 1: p = 1/3; cat 2/3, unit 1/3: log((1/3) / (2/9)) = log(3/2)
-    #   cat, unit 2: p = 1/3; cat 2/3, unit 2/3: log((1/3) / (4/9)) = log(3/4) < 0
-    #   dog, unit 2: p = 1/3; dog 1/3, unit 2/3: log(3/2)
-    presence = sparse_rows([[1, 1], [0, 1]])
-    assert ppmi(presence).dense() == pytest.approx(np.array([[log(3 / 2), 0], [0, log(3 / 2)]]))
-
-
 @pytest.mark.parametrize("shape", [(60, 40), (12, 9)], ids=["randomised", "exact"])
 def test_the_svd_finds_a_matrix_of_low_rank_again(shape):
     rng = np.random.default_rng(3)
@@ -46,18 +37,6 @@ def test_the_svd_finds_a_matrix_of_low_rank_again(shape):
     found, values = truncated_svd(matrix, 8, seed=1)
     assert values == pytest.approx([5, 3, 2], rel=1e-4)  # the rank is 3, though 8 were asked for
     assert np.abs(np.sum(found * left, axis=0)) == pytest.approx([1, 1, 1], abs=1e-4)
-
-
-def test_ngrams_have_three_to_six_letters_and_know_the_ends_of_a_word():
-    assert ngrams("abc") == {"<ab", "abc", "bc>", "<abc", "abc>", "<abc>"}
-
-
-def test_terms_of_like_spelling_are_like_each_other_and_others_are_not():
-    matrix = spelling_matrix(["kirjasto", "kirjastossa", "vene"]).dense()
-    likeness = matrix @ matrix.T
-    assert likeness[0, 1] > 0.5
-    assert likeness[0, 2] == 0
-    assert likeness[0, 0] == pytest.approx(1)
 
 
 def test_smoothing_moves_the_rare_term_most_and_leaves_the_term_without_kin():
@@ -255,25 +234,6 @@ def test_wrong_numbers_and_a_store_that_is_there_are_refused_before_the_work(tmp
         train(never(), tmp_path / "store")
 
 
-def test_progress_is_reported_step_by_step(tmp_path):
-    seen = []
-    train(
-        texts(),
-        tmp_path / "store",
-        dim=6,
-        progress=lambda done, total, description: seen.append((done, total, description)),
-    )
-    assert seen[0] == (30, 30, "counted words")
-    assert seen[-1] == (2, 2, "compared spellings")
-
-
-def test_weights_of_spelling_are_inverse_frequencies():
-    # "ab" and "abc": n-grams <ab (both), ab>, <ab> and abc, bc>, <abc, abc>, <abc> (one each, so of no use)
-    matrix = spelling_matrix(["ab", "abc", "xyz"]).dense()
-    assert sorted(matrix.sum(axis=1).round(6).tolist()) == [0, 1, 1]
-    assert matrix[0] @ matrix[1] == pytest.approx(1)
-
-
 def many(n=400):
     """Aligned groups of two terms in each language; the second is the group's own."""
     for number in range(n):
@@ -304,8 +264,3 @@ def test_of_more_pairs_than_memory_is_given_to_a_sample_of_whole_groups_is_taken
 def test_the_sample_is_the_same_in_every_order():
     terms = [sampled(units, 500).result().languages["en"].terms for units in (list(many()), list(many())[::-1])]
     assert sorted(terms[0]) == sorted(terms[1])
-
-
-def test_texts_that_fit_are_all_taken():
-    counter = sampled(many(), max_pairs=1600)
-    assert (counter.n_left_out, counter.result().n_groups) == (0, 400)
