@@ -68,7 +68,7 @@ def explain(
         word, language = _written(term_id, embeddings), embeddings.term(term_id)[0]
         words.append(_word(word, language, row, solved, float(typical_cost[row]), names))
     return Explanation(
-        solved.method,
+        method,
         cast(ExplainedPrecision, solved.precision),
         solved.distance,
         sorted(words, key=lambda word: -word.mass),

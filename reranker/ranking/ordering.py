@@ -155,7 +155,7 @@ class Ordering:
         n_iterations = sum(int(each.n_iterations[places].sum()) for each in (found, moved) if each is not None)
         return Reranking(
             documents,
-            last.method,
+            self._method,
             cast(Precision, last.precision),
             int(np.count_nonzero(last.converged[places])),
             n_iterations,

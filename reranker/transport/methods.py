@@ -72,20 +72,19 @@ def solve_problem(
     """
     parameters = parameters.for_query(len(problem.query))
     shares = shares or part_shares(method, parameters, len(problem.query))
-    return _mixed(method, shares, solve(problem, parts(method, parameters), n_threads, shares))
+    return _mixed(shares, solve(problem, parts(method, parameters), n_threads, shares))
 
 
-def _mixed(method: str, shares: Sequence[float], solved: Sequence[Distances]) -> Distances:
+def _mixed(shares: Sequence[float], solved: Sequence[Distances]) -> Distances:
     """The distances of a method from those of its `parts`, which may be mixed already."""
     last = solved[-1]
     if len(solved) == 1:
-        last.method = method
         return last
     values = np.zeros(len(last.values))
     for share, found in zip(shares, solved, strict=True):
         if share:  # else a document without a word would be at 0 · inf
             values += share * found.values
-    return Distances(values, method, last.converged, last.marginal_error, last.precision, last.n_iterations)
+    return replace(last, values=values)
 
 
 def part_shares(method: str, parameters: Parameters, n_query_words: int) -> tuple[float, ...]:

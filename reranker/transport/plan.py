@@ -36,9 +36,9 @@ def transport(
     last, settings = parts(method, parameters)[-1]
     precision = reference.precision(last, settings)
     if not len(document):
-        return Transport(np.zeros((len(query), 0)), np.zeros((len(query), 0)), np.inf, method, precision)
+        return Transport(np.zeros((len(query), 0)), np.zeros((len(query), 0)), np.inf, precision)
     plan, cost = _plan_and_cost(query, document, embeddings, method, parameters)
-    return Transport(plan, cost, float((plan * cost).sum()), method, precision)
+    return Transport(plan, cost, float((plan * cost).sum()), precision)
 
 
 def _plan_and_cost(

@@ -33,7 +33,7 @@ class _Least:
     def __init__(self, n_candidates: int, k: int) -> None:
         self._k = k
         values, converged, errors, n_iterations = (np.full(n_candidates, of) for of in (np.inf, True, 0.0, np.int32(0)))
-        self.distances = Distances(values, "", converged, errors, "", n_iterations)
+        self.distances = Distances(values, converged, errors, "", n_iterations)
         self.solved = np.zeros(n_candidates, dtype=np.bool_)
 
     def add(self, places: Places, found: Distances) -> None:
@@ -43,7 +43,7 @@ class _Least:
         everything.converged[places] = found.converged
         everything.marginal_error[places] = found.marginal_error
         everything.n_iterations[places] = found.n_iterations
-        self.distances = replace(everything, method=found.method, precision=found.precision)
+        self.distances = replace(everything, precision=found.precision)
         self.solved[places] = True
 
     @property

@@ -14,7 +14,6 @@ class Distances:
 
     Attributes:
         values: (n_candidates,) float64, 0 or more; never NaN; +inf for a candidate with no known word.
-        method: the method that was used.
         converged: (n_candidates,) bool, `marginal_error` below 1e-4, or below `Parameters.stop_at` where that is
             larger; True for the closed forms and for +inf.
         marginal_error: (n_candidates,) float64. `sinkhorn`: L1 distance between the weights of the document and the
@@ -27,7 +26,6 @@ class Distances:
     """
 
     values: NDArray[np.float64]
-    method: str
     converged: NDArray[np.bool_]
     marginal_error: NDArray[np.float64]
     precision: str
@@ -43,12 +41,10 @@ class Transport:
         cost: (n, m) float64, what a unit of mass pays for that way. Of `auto`, whose plan is a mixture, it is what the
             pair pays divided by its mass; `nbow`, alone or in `auto`, makes it less than 0 for near words.
         distance: sum of plan * cost; +inf for a document with no known word.
-        method: the method that was used.
         precision: the arithmetic used: float64 or log.
     """
 
     plan: NDArray[np.float64]
     cost: NDArray[np.float64]
     distance: float
-    method: str
     precision: str

@@ -98,7 +98,7 @@ def solve_from(
         np.maximum(values, 0, out=values)
     converged = errors < components[-1][1].converged_below()
     return [
-        Distances(values[row], each[0], converged[row], errors[row], _arithmetic(arithmetic, *each), iterations[row])
+        Distances(values[row], converged[row], errors[row], _arithmetic(arithmetic, *each), iterations[row])
         for row, each in enumerate(components)
     ]
 
@@ -149,9 +149,8 @@ def _mixed_at_once(
     )  # fmt: skip
     if status >= 0:
         check_terms(distinct.term_ids[status : status + 1], problem.embeddings)
-    method, parameters = components[-1]
-    converged = errors < parameters.converged_below()
-    return None if status == loops.OUT_OF_RANGE else Distances(values, method, converged, errors, "float32", iterations)
+    converged = errors < components[-1][1].converged_below()
+    return None if status == loops.OUT_OF_RANGE else Distances(values, converged, errors, "float32", iterations)
 
 
 def table_precision(method: str, parameters: Parameters) -> str:

@@ -1,8 +1,6 @@
 """Re-ranking texts and bags with the hand-placed vocabulary (tests/support/tiny.py)."""
 
 import math
-import os
-import signal
 from dataclasses import replace
 
 import numpy as np
@@ -242,16 +240,6 @@ def test_copies_keep_the_first_stage_order_whatever_rounding_leaves_between_them
     assert all(places[k] < places[k + 30] < places[k + 60] for k in range(30))
 
 
-def test_of_a_ranking_the_documents_of_a_page_are_made_as_they_are_asked_for(reranker):
-    found = reranker.rerank("chat", ["dog", "cat", "zzz", "cat dog"], language="fr").documents
-    every = list(found)
-    assert [each.reranked_rank for each in every] == [1, 2, 3, 4]
-    assert (found[1:3], found[-1], len(found)) == (tuple(every[1:3]), every[3], 4)
-    assert found[4:] == ()
-    with pytest.raises(IndexError):
-        found[4]
-
-
 def test_where_one_bag_does_not_tell_its_unknown_words_none_counts(reranker):
     bags = [(reranker.embeddings.bag(text, "en"), "en") for text in ("dog xyzzy", "dog", "dog")]
     old = replace(bags[1][0], unknown_hashes=None)
@@ -340,22 +328,3 @@ def test_a_query_keeps_its_language_if_the_preferred_one_knows_no_word_of_it(rer
     assert reranker.query_with_unknown_words(query.text, None, ("fr",)).language == "fr"
     again = reranker.weigh_again(query, None, ("fr",))
     assert (again.language, len(again.weighted)) == ("en", 1)
-
-
-# Python 3.12 warns of every fork with threads; a server that loads its application first does just this.
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_child_process_has_threads_of_its_own(reranker):
-    texts = ["une voiture", "un chat", "un chien"]
-    reranker.rerank("cat", texts)
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        signal.alarm(60)  # ends it where it waits for threads that it has not
-        try:
-            os.write(writer, str(order(reranker.rerank("cat", texts, method="nbow"))).encode())
-        finally:
-            os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader) as answer:
-        assert answer.read() == "[1, 2, 0]"
-    os.waitpid(child, 0)

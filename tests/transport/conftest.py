@@ -57,7 +57,7 @@ def distances(
             plan, cost, errors[place] = reference.plan_and_cost(problem.query, document, table, *each)
             values[place] += share * max(float((plan * cost).sum()), 0.0)  # rounding can leave -1e-17
     converged, not_counted = errors < parameters.converged_below(), np.zeros(len(values), np.int32)
-    return Distances(values, method, converged, errors, reference.precision(*components[-1]), not_counted)
+    return Distances(values, converged, errors, reference.precision(*components[-1]), not_counted)
 
 
 @pytest.fixture(params=IMPLEMENTATIONS)

@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from reranker.native import transport as loops
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import METHODS, Parameters, candidate_costs
 from reranker.transport.threads import run
@@ -61,16 +60,6 @@ def test_little_memory_gives_the_same_values(table, random_bag, documents, metho
     monkeypatch.setattr(candidate_costs, "TABLE_BYTES", table_bytes)
     parts = distances(query, documents, table, method, parameters, n_threads=2)
     np.testing.assert_allclose(parts.values, whole.values, atol=1e-6)
-
-
-def test_distinct_terms_are_those_of_numpy(documents):
-    for n_terms in (400, 500_000):
-        term_ids = (documents.term_ids.astype(np.int64) * 1249 % n_terms).astype(np.int32)
-        terms, index = np.unique(term_ids, return_inverse=True)
-        found = loops.distinct_terms(term_ids, documents.offsets, 0, n_terms, n_terms)
-        assert found[0] == len(documents)
-        np.testing.assert_array_equal(found[1], terms)
-        np.testing.assert_array_equal(found[2], index)
 
 
 def test_no_more_threads_work_than_allowed():

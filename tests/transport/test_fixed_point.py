@@ -8,7 +8,7 @@ from reranker.native.transport import HAS_FIXED_POINT
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Parameters, fixed_point
 from reranker.transport.cost_table import cost_table
-from tests.transport.conftest import bag, distances, exact_cost
+from tests.transport.conftest import distances, exact_cost
 
 LONG = fixed_point.LEAST_WORDS
 
@@ -52,14 +52,6 @@ def test_a_cost_is_off_by_what_rounding_loses():
     assert 1e-5 < np.sqrt(np.mean(errors**2)) < 1.5e-5  # sqrt(2 / 12) / 32767 = 1.25e-5
     assert np.abs(errors).max() < 8e-5
     assert abs(errors.mean()) < 1e-7
-
-
-def test_short_queries_are_not_rounded():
-    rows = unit_rows(400, 300)
-    terms = np.arange(200, 400, dtype=np.int32)
-    for n_words, least, most in ((LONG - 1, 0, 1e-6), (LONG, 1e-5, 1e-4)):
-        exact = 1 - rows[terms].astype(np.float64) @ rows[:n_words].astype(np.float64).T
-        assert least <= np.abs(cosine_costs(rows, n_words, terms) - exact).max() <= most
 
 
 @pytest.mark.parametrize("ground_cost", ["euclidean", "cosine"])
@@ -146,21 +138,3 @@ def test_the_distances_of_a_long_query_are_those_of_exact_costs(method, paramete
     for n_threads in (1, 2):
         found = distances(query, documents, rows, method, parameters, n_threads).values
         np.testing.assert_allclose(found, expected, atol=5e-6)
-
-
-def test_an_order_of_words_and_company_change_no_distance():
-    rows = unit_rows(1000, 300)
-    query, random = spread_bag(0, 140), np.random.default_rng(4)
-    bags = [spread_bag(int(first), 60) for first in random.integers(0, 900, 20)]
-    found = distances(query, WeightedBags.join(bags), rows, "sinkhorn").values
-    turned = random.permutation(140)
-    again = WeightedBag(query.term_ids[turned], query.weights[turned])
-    np.testing.assert_allclose(distances(again, WeightedBags.join(bags), rows, "sinkhorn").values, found, atol=1e-6)
-    alone = [float(distances(query, WeightedBags.join([one]), rows, "sinkhorn").values[0]) for one in bags]
-    np.testing.assert_array_equal(alone, found)
-
-
-def test_a_copy_of_the_query_is_at_no_distance():
-    rows, query = unit_rows(300, 300), spread_bag(0, 200)
-    assert distances(query, WeightedBags.join([query]), rows, "rwmd").values[0] == 0
-    assert distances(bag([1], [1.0]), WeightedBags.join([bag([1], [1.0])]), rows, "sinkhorn").values[0] == 0

@@ -11,14 +11,12 @@ from ingest.embeddings.preparing.other_languages import OtherLanguages
 from ingest.embeddings.preparing.parts import NAMES
 from ingest.embeddings.preparing.passages import PassageMap
 from ingest.embeddings.preparing.plan import make_plan
-from ingest.embeddings.preparing.run import _unknown_share
 from ingest.embeddings.preparing.texts import _used_languages
 from ingest.embeddings.sentence_models import E5, MINILM
 from reranker.base.errors import BadInput
 from reranker.text import segmentation
 from reranker.text.language_detection import detect_language
 from tests.ingest.records import read_as_texts as read
-from tests.support.tiny import write_embeddings
 
 ROWS = [
     {"id": "1", "language": "en", "title": "A cat", "text": "The cat and the dog", "group": "x", "other": "y"},
@@ -193,11 +191,3 @@ def test_passages_need_the_encoder(tmp_path: Path) -> None:
         without = make_plan(english, tmp_path, without={left_out})
         assert without.last == []
         assert "passages" in without.left_out
-
-
-def test_the_share_of_unknown_words_counts_a_word_once_a_document(tmp_path: Path) -> None:
-    texts = read(
-        tmp_path, [{"id": "1", "language": "en", "text": "cat cat dog"}, {"id": "2", "language": "en", "text": "cat"}]
-    )
-    known = write_embeddings(tmp_path / "store", {"en": {"cat": (1, 0)}})
-    assert _unknown_share(known, texts.collection) == pytest.approx(1 / 3)

@@ -104,18 +104,6 @@ def test_document_frequencies_are_counted_over_documents_where_they_are_named(tm
     assert french.idf(ids) == pytest.approx([0, log(3 / 2)])
 
 
-def test_a_group_is_one_unit_however_often_a_word_stands_in_it():
-    units = [
-        unit(1, "en", "cat cat"),
-        unit(1, "en", "cat"),
-        unit(1, "fr", "chat"),
-        unit(2, "en", "dog"),
-        unit(2, "fr", "x"),
-    ]
-    counts = count_units(units).result().languages["en"]
-    assert counts.units.dense().tolist() == [[1, 0], [0, 1]]
-
-
 def test_unaligned_units_and_rare_terms_beyond_the_limit_are_skipped_and_counted(tmp_path, monkeypatch):
     n_terms = len({word for each in texts() for word in each.text.split() if each.language == "en"})
     monkeypatch.setattr("ingest.embeddings.unit_counts.MAX_TERMS", n_terms + 1)
