@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import version
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
@@ -118,7 +119,7 @@ def description() -> Mapping[str, Any]:
         "openapi": _VERSION,
         "info": {
             "title": "Sinkrank",
-            "version": _installed_version(),
+            "version": version("sinkrank"),
             "description": "Re-ranks search hits by optimal transport between words, across languages.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
@@ -178,12 +179,3 @@ def _schemas() -> dict[str, Any]:
     _, schemas = TypeAdapter.json_schemas(inputs, ref_template=_REFERENCE)
     definitions: dict[str, Any] = schemas["$defs"]
     return definitions
-
-
-def _installed_version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("sinkrank")
-    except PackageNotFoundError:
-        return "0"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping
+import platform
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from ingest.staleness import stale_parts
 from reranker.base.errors import NotOurIndex, SinkrankError
@@ -14,15 +13,12 @@ from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import MIN_QUERIES, HubnessSample
 from reranker.native.library import LEVEL
 from reranker.service.settings import Settings
-from reranker.service.settings_sources import SETTINGS_FILE, LoadedSettings, load_settings
+from reranker.service.settings_sources import LoadedSettings
 from reranker.stores.base.description import check_versions
 from reranker.stores.base.protocol import WritableStore
 from reranker.stores.embedded.store import EmbeddedStore
 from sinkrank.actions import in_process_proxy
 from sinkrank.console import resources
-
-# As in pyproject.toml.
-_OLDEST_PYTHON = (3, 11)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +30,14 @@ class Finding:
     message: str
 
 
-def run_checks(config: Path | None, flags: Mapping[str, Any], quick: bool = False) -> list[Finding]:
+def run_checks(loaded: LoadedSettings, quick: bool = False) -> list[Finding]:
     """Runs all checks in order, also after one has failed.
 
     Args:
         quick: whether to skip reading all embeddings and the whole embedded store.
     """
-    checks = [_python(), _processor()]
-    try:
-        loaded = load_settings(flags, file=config)
-    except SinkrankError as error:
-        return [*checks, Finding("settings", False, str(error))]
-    checks.append(_settings(loaded, config))
-    embeddings, check = _embeddings(loaded.settings, quick)
-    checks.append(check)
-    checks += _store(loaded.settings, embeddings, quick)
-    return checks
+    embeddings, found = _embeddings(loaded.settings, quick)
+    return [_python(), _processor(), _settings(loaded), found, *_store(loaded.settings, embeddings, quick)]
 
 
 def _processor() -> Finding:
@@ -58,16 +46,13 @@ def _processor() -> Finding:
 
 
 def _python() -> Finding:
-    version = ".".join(map(str, sys.version_info[:3]))
-    ok = sys.version_info >= _OLDEST_PYTHON
-    return Finding("python", ok, version if ok else f"{version}; install {'.'.join(map(str, _OLDEST_PYTHON))} or newer")
+    return Finding("python", True, platform.python_version())
 
 
-def _settings(loaded: LoadedSettings, config: Path | None) -> Finding:
-    given = sum(origin != "default" for origin in loaded.origins.values())
-    path = config or Path(SETTINGS_FILE)
-    file = f"read from {path}, " if path.exists() else ""
-    return Finding("settings", True, f"{file}{given} set, the others have their defaults")
+def _settings(loaded: LoadedSettings) -> Finding:
+    counted = Counter(origin for origin in loaded.origins.values() if origin != "default")
+    given = "".join(f"{n} from {origin}, " for origin, n in counted.items())
+    return Finding("settings", True, f"{given}the others have their defaults")
 
 
 def _embeddings(settings: Settings, quick: bool) -> tuple[Embeddings | None, Finding]:

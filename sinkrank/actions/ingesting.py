@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import glob
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from ingest.documents import Layout
-from ingest.files import STDIN, Source, open_sources
+from ingest.files import Source, open_sources
 from ingest.pipeline import Options, ingest
 from ingest.progress import Progress
 from ingest.summary import IngestSummary
-from reranker.base.errors import NotFound
 from reranker.service.settings import Settings
 from sinkrank.console import output, resources
 from sinkrank.console.document_sources import layout_of_copy, say_left_out
@@ -45,8 +42,6 @@ def ingest_input(
         NotFound: an input file or the embeddings do not exist.
         BadInput, StoreUnavailable: the input or the store cannot be used.
     """
-    for name in given.files:
-        _check_is_there(name)
     embeddings = resources.open_embeddings(settings, given.files)
     with ExitStack() as opened, _ended_cleanly(), output.progress_bars() as progress:
         sources, layout = _open(given, options, settings, opened, progress)
@@ -65,16 +60,6 @@ def _open(
     source = resources.index_to_read(given.from_index, options.layout, given.query)
     copied = resources.opened_copy(source, settings.home / "ingest", settings, progress)
     return [opened.enter_context(copied)], layout_of_copy(options.layout)
-
-
-def _check_is_there(name: str) -> None:
-    """Checks that the files exist, before missing embeddings are reported.
-
-    Raises:
-        NotFound: a file does not exist.
-    """
-    if name != STDIN and not Path(name).exists() and not glob.has_magic(name):
-        raise NotFound(f"there is no file {name!r}; check the path")
 
 
 @contextmanager

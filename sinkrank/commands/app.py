@@ -76,13 +76,9 @@ app = _App(
 def _show_version(asked_for: bool) -> None:
     if not asked_for:
         return
-    from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed
 
-    try:
-        typer.echo(installed("sinkrank"))
-    except PackageNotFoundError:
-        typer.echo("not installed (run from a checkout)")
+    typer.echo(installed("sinkrank"))
     raise typer.Exit
 
 

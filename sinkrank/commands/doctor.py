@@ -6,19 +6,17 @@ from typing import Annotated
 
 import typer
 
+from reranker.service.settings_sources import LoadedSettings
 from sinkrank.console import options
 
 
+@options.takes_settings(*options.SEARCHABLE)
 def doctor(
+    loaded: LoadedSettings,
     json_: options.Json = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Skip the slow checks: compiling, and reading all embeddings.")
+        bool, typer.Option("--quick", help="Do not read all embeddings and the whole embedded store.")
     ] = False,
-    home: options.Home = None,
-    embeddings: options.EmbeddingsPath = None,
-    store: options.StoreAddress = None,
-    index: options.IndexName = None,
-    config: options.Config = None,
 ) -> None:
     """Check settings, embeddings, store, indices and the compiled kernel. The exit code is 1 if there is a problem.
 
@@ -29,9 +27,8 @@ def doctor(
     from sinkrank.actions.checks import run_checks
     from sinkrank.console import output
 
-    flags = {"home": home, "embeddings": embeddings, "store": store, "index": index}
     with output.talk().status("checking …"):
-        checks = run_checks(config, flags, quick)
+        checks = run_checks(loaded, quick)
     is_sound = all(check.ok for check in checks)
     if json_:
         output.print_json({"ok": is_sound, "checks": [asdict(check) for check in checks]})

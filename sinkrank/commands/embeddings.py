@@ -14,15 +14,7 @@ from sinkrank.commands import fetch
 from sinkrank.commands.embeddings_prepare import prepare
 from sinkrank.console import options
 from sinkrank.console.document_sources import opened_records, short_name, usable
-from sinkrank.console.embedding_options import (
-    MAKES_STORE,
-    GroupField,
-    LanguageField,
-    MaxTerms,
-    Replace,
-    TitleField,
-    show_summary,
-)
+from sinkrank.console.embedding_options import MAKES_STORE, GroupField, MaxTerms, Replace, show_summary
 
 if TYPE_CHECKING:
     from reranker.embeddings import Embeddings
@@ -105,12 +97,9 @@ def train(
             help="Language of documents that name none, and the only one to train; auto detects and trains all.",
         ),
     ] = None,
-    text_field: Annotated[
-        str | None,
-        typer.Option("--text-field", metavar="NAME", help="Text field; default: text, body, contents or content."),
-    ] = None,
-    title_field: TitleField = None,
-    language_field: LanguageField = None,
+    text_field: options.TextField = None,
+    title_field: options.TitleField = None,
+    language_field: options.LanguageField = None,
     dim: Annotated[int, typer.Option("--dim", min=1, help="Dimensions of an embedding.")] = 300,
     replace: Replace = False,
     json_: options.Json = False,

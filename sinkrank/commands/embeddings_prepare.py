@@ -8,13 +8,7 @@ import typer
 
 from reranker.service.settings_sources import LoadedSettings
 from sinkrank.console import options
-from sinkrank.console.embedding_options import (
-    MAKES_STORE,
-    GroupField,
-    LanguageField,
-    Replace,
-    TitleField,
-)
+from sinkrank.console.embedding_options import MAKES_STORE, GroupField, Replace
 from sinkrank.console.parsing import parse_names
 
 
@@ -39,16 +33,9 @@ def prepare(
             help="Languages of queries besides those of the documents: fi,de.",
         ),
     ] = None,
-    text_field: Annotated[
-        str | None,
-        typer.Option(
-            "--text-field",
-            metavar="NAME",
-            help="Text field; default: text, body, contents or content. Of an index also several, separated by commas.",
-        ),
-    ] = None,
-    title_field: TitleField = None,
-    language_field: LanguageField = None,
+    text_field: options.TextField = None,
+    title_field: options.TitleField = None,
+    language_field: options.LanguageField = None,
     group_field: GroupField = None,
     without: Annotated[
         str | None,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Annotated
 
 import typer
@@ -41,18 +39,7 @@ def evaluate(
         raise typer.BadParameter("give the judgments of these queries", param_hint="--qrels")
     from sinkrank.actions import judged, judged_proxy
 
-    _check_folder(output_folder)
+    if output_folder is not None:
+        output_folder.mkdir(parents=True, exist_ok=True)  # before the long work
     opening = judged_proxy.opened(settings, template)
     judged.compare(opening, queries, qrels, parse_names(methods), output_folder, json_)
-
-
-def _check_folder(output_folder: Path | None) -> None:
-    """Makes the folder of the reports and checks that it can be written to, before the long work.
-
-    Raises:
-        OSError: it cannot be written to.
-    """
-    if output_folder is not None:
-        output_folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=output_folder):
-            pass

@@ -11,7 +11,6 @@ from reranker.service.settings import Settings
 from sinkrank.console import options
 from sinkrank.console.parsing import parse_pairs
 
-_FIELDS = "Fields"
 _FROM_INDEX = "From an index"
 
 
@@ -22,7 +21,7 @@ def ingest_files(
         list[str] | None,
         typer.Argument(
             metavar="FILE",
-            help="JSONL, CSV, TSV, Parquet, HTML, Markdown or text; plain, .gz, .zst or .bz2; a folder of pages, "
+            help="JSONL, CSV, TSV, Parquet, HTML, Markdown or text; plain, .gz or .bz2; a folder of pages, "
             "a pattern, or - for standard input.",
             show_default=False,
         ),
@@ -92,19 +91,15 @@ def ingest_files(
         ),
     ] = None,
     id_field: Annotated[
-        str | None, typer.Option(rich_help_panel=_FIELDS, help="Id field; default: id, doc_id, _id or docno.")
-    ] = None,
-    language_field: Annotated[
-        str | None, typer.Option(rich_help_panel=_FIELDS, help="Language field; default: language or lang.")
-    ] = None,
-    title_field: Annotated[
-        str | None, typer.Option(rich_help_panel=_FIELDS, help="Title field; default: title or headline.")
-    ] = None,
-    text_field: Annotated[
         str | None,
-        typer.Option(rich_help_panel=_FIELDS, help="Text field; default: text, body, contents or content."),
+        typer.Option(
+            metavar="NAME", rich_help_panel=options.FIELDS, help="Id field; default: id, doc_id, _id or docno."
+        ),
     ] = None,
-    url_field: Annotated[str, typer.Option(rich_help_panel=_FIELDS, help="URL field.")] = "url",
+    language_field: options.LanguageField = None,
+    title_field: options.TitleField = None,
+    text_field: options.TextField = None,
+    url_field: Annotated[str, typer.Option(metavar="NAME", rich_help_panel=options.FIELDS, help="URL field.")] = "url",
     json_: options.Json = False,
 ) -> None:
     """Index the documents of files.

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from reranker.service.settings import Settings
 from sinkrank.console import options
-from sinkrank.console.parsing import read_lines
 
 
 @options.takes_settings(*options.STORE)
@@ -65,10 +63,7 @@ def refresh(settings: Settings, json_: options.Json = False) -> None:
 @options.takes_settings(*options.STORE)
 def delete(
     settings: Settings,
-    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="Document ids.", show_default=False)] = None,
-    ids_from: Annotated[
-        Path | None, typer.Option("--ids", metavar="FILE", help="File with one document id per line.")
-    ] = None,
+    ids: Annotated[list[str], typer.Argument(metavar="ID", help="Document ids.", show_default=False)],
     json_: options.Json = False,
 ) -> None:
     """Delete documents by id. (To replace documents, ingest new ones with the same ids.)
@@ -80,11 +75,8 @@ def delete(
     from sinkrank.console import output, resources
 
     name = settings.index or options.DEFAULT_INDEX
-    to_delete = [*(ids or ()), *(read_lines(ids_from) if ids_from else ())]
-    if not to_delete:
-        raise typer.BadParameter("give at least one id, or a file of ids with --ids", param_hint="ID...")
     with resources.opened_store(settings) as opened:
-        results = list(opened.delete(name, to_delete))
+        results = list(opened.delete(name, ids))
         opened.refresh(name)
     missing = [result.doc_id for result in results if result.error is not None]
     if json_:

@@ -23,13 +23,6 @@ MaxTerms = Annotated[
     typer.Option("--max-terms", min=1, help="Number of most frequent words to keep per language; default: all."),
 ]
 Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing store.")]
-TitleField = Annotated[
-    str | None, typer.Option("--title-field", metavar="NAME", help="Title field; default: title or headline.")
-]
-LanguageField = Annotated[
-    str | None,
-    typer.Option("--language-field", metavar="NAME", help="Language field; default: language or lang."),
-]
 GroupField = Annotated[
     str | None,
     typer.Option(

@@ -89,10 +89,6 @@ def _sentence(description: str, allowed: str) -> str:
     return f"{text[0].upper()}{text[1:]}.".replace("`", "")
 
 
-Home = Annotated[Path | None, option_of("home")]
-EmbeddingsPath = Annotated[Path | None, option_of("embeddings")]
-StoreAddress = Annotated[str | None, option_of("store")]
-IndexName = Annotated[str | None, option_of("index")]
 Config = Annotated[
     Path | None,
     typer.Option(
@@ -100,6 +96,21 @@ Config = Annotated[
         metavar="FILE",
         rich_help_panel=_PANEL,
         help=f"Settings file; default: {SETTINGS_FILE} if it exists.",
+    ),
+]
+FIELDS = "Fields"
+TitleField = Annotated[
+    str | None, typer.Option(metavar="NAME", rich_help_panel=FIELDS, help="Title field; default: title or headline.")
+]
+LanguageField = Annotated[
+    str | None, typer.Option(metavar="NAME", rich_help_panel=FIELDS, help="Language field; default: language or lang.")
+]
+TextField = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        rich_help_panel=FIELDS,
+        help="Text field; default: text, body, contents or content. Of an index also several, separated by commas.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document.")]

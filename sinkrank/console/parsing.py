@@ -1,9 +1,8 @@
-"""Reads the values of options: pairs, lists, files of lines."""
+"""Reads the values of options: pairs, lists."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 import typer
 
@@ -27,19 +26,3 @@ def parse_names(listed: str | None) -> list[str]:
     (['fi', 'de'], [])
     """
     return [name.strip() for name in (listed or "").split(",") if name.strip()]
-
-
-def read_lines(path: Path) -> list[str]:
-    """The lines of a file, without blank ones.
-
-    Raises:
-        BadInput: it is not UTF-8.
-        OSError: it cannot be read.
-    """
-    from reranker.base.errors import BadInput
-
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{path} is not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from error
-    return [line for line in text.splitlines() if line.strip()]

@@ -72,12 +72,10 @@ def test_damaged_embeddings_are_found(indexed: Path, run: Run) -> None:
     ("arguments", "name", "said"),
     [
         (["--store", f"opensearch://127.0.0.1:{closed_port()}"], "store", "start the engine"),
-        (["--config", "wrong.toml"], "settings", "did you mean 'index'?"),
         (["--index", "absent"], "index absent", "has no index 'absent'"),
     ],
 )
 def test_what_is_set_wrong_is_named(indexed: Path, run: Run, arguments: list[str], name: str, said: str) -> None:
-    (indexed / "wrong.toml").write_text("indx = 'a'\n")
     assert said in checks(run, "--quick", *arguments)[name]["message"]
 
 

@@ -150,8 +150,7 @@ def test_a_limit_ends_the_input(home: Path, run: Run) -> None:
 
 
 def test_documents_are_deleted_by_id(indexed: Path, run: Run) -> None:
-    (indexed / "ids.txt").write_text("fr/pain\n\n")
-    deleted = run("ingest", "delete", "fr/chat", "--ids", "ids.txt")
+    deleted = run("ingest", "delete", "fr/chat", "fr/pain")
     assert deleted.stdout == "2 documents deleted from index 'documents'\n"
     assert run("ingest", "delete", "en/car").stdout == "1 document deleted from index 'documents'\n"
     assert "\n1 candidate by hybrid" in run("search", "cat").stdout
@@ -159,12 +158,6 @@ def test_documents_are_deleted_by_id(indexed: Path, run: Run) -> None:
     assert {hit["id"] for hit in hits} == {"fr/animaux"}
     assert "not there: fr/chat" in run("ingest", "delete", "fr/chat", exits=1).stderr
     run("ingest", "delete", exits=2)
-
-
-def test_a_file_of_ids_that_is_none_is_named(indexed: Path, run: Run) -> None:
-    (indexed / "ids.bin").write_bytes(b"caf\xe9")
-    result = run("ingest", "delete", "--ids", "ids.bin", exits=1)
-    assert "ids.bin is not UTF-8 (unexpected end of data at byte 3); save it as UTF-8" in result.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
@@ -301,11 +294,6 @@ def test_what_is_left_out_of_a_folder_is_told(run: Run, home: Path) -> None:
     assert counted["left_out"] == {"docs": {".png": 1, ".jsonl": 1}}
     shown = json.loads(run("search", "cat", "--json").stdout)["hits"]
     assert [(hit["id"], hit["title"], hit["text"]) for hit in shown] == [("cat.md", "A cat", "The cat.")]
-
-
-def test_a_mistyped_file_is_told_of_before_embeddings_are_asked_for(run: Run, empty_home: Path) -> None:
-    result = run("ingest", "nowhere.jsonl", exits=1)
-    assert result.stderr == "sinkrank: there is no file 'nowhere.jsonl'; check the path\n"
 
 
 def test_the_reason_of_the_first_reject_is_shown(run: Run, home: Path) -> None:
