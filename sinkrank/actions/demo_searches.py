@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rich import box
 from rich.console import Console
@@ -17,7 +17,9 @@ from reranker.search.searcher import Searcher, SearchRequest
 from reranker.service.examples import Example
 from reranker.stores.base.filters import Filters
 from sinkrank.console import tables
-from sinkrank.demo.everyday import EVERYDAY_QUERIES, compare, first_answer, mean_reciprocal_rank
+from sinkrank.demo.everyday import EVERYDAY_QUERIES, answers
+from sinkrank.evaluation.comparison import Way, differences, run_way
+from sinkrank.evaluation.judgments import JudgedQuery
 
 N_SHOWN = 5
 _DEPTH = 100
@@ -29,31 +31,17 @@ _WAS, _RANKS_WIDTH = "was", 15
 _NAMES = {"en": "English", "fr": "French", "de": "German", "fi": "Finnish", "el": "Greek", "sv": "Swedish"}
 
 
-@dataclass(frozen=True, slots=True)
-class DemoSearch:
-    """A query as a person types it, its language, and the language of the pages to find."""
-
-    text: str
-    language: str
-    document_language: str
-
-    @property
-    def example(self) -> Example:
-        """What the page offers."""
-        return Example(self.text, self.language, self.document_language)
-
-
-def show_both_orders(searcher: Searcher, index: str, search: DemoSearch, console: Console) -> None:
+def show_both_orders(searcher: Searcher, index: str, search: Example, console: Console) -> None:
     """Prints BM25's order beside the default order, and the words that raised the hit that rose to the top."""
     before, after = (hits_of(searcher, index, search, by_bm25=by_bm25) for by_bm25 in (True, False))
     ranks = {hit.id: hit.rank for hit in before}
-    answers = any(first_answer(search.text, [_page(hit)]) for hit in after[:N_SHOWN])
+    is_answered = any(hit.id in answers(search.query) for hit in after[:N_SHOWN])
     table = _table(console, "by BM25", "by Sinkrank", _WAS)
     for place in range(min(N_SHOWN, max(len(before), len(after)))):
         one, other = (hits[place] if place < len(hits) else None for hits in (before, after))
         was = "" if other is None else str(ranks.get(other.id, "–"))
         table.add_row(str(place + 1), _title(search, one), _title(search, other), was)
-    _print_title(console, search, " (✓ answers it)" if answers else "")
+    _print_title(console, search, " (✓ answers it)" if is_answered else "")
     console.print(table)
     risen = next((hit for hit in after if ranks.get(hit.id, _DEPTH + 1) > hit.rank), None)
     if risen is not None:
@@ -61,7 +49,7 @@ def show_both_orders(searcher: Searcher, index: str, search: DemoSearch, console
 
 
 def show_across_languages(
-    searcher: Searcher, index: str, search: DemoSearch, english_titles: Mapping[str, str], console: Console
+    searcher: Searcher, index: str, search: Example, english_titles: Mapping[str, str], console: Console
 ) -> None:
     """Prints the first hits, and the words that brought the first one nearest.
 
@@ -69,9 +57,10 @@ def show_across_languages(
         english_titles: by page.
     """
     hits = hits_of(searcher, index, search)
-    table = _table(console, f"{_name(search.document_language)} page", "in English")
+    table = _table(console, f"{_name(search.target)} page", "in English")
     for hit in hits[:N_SHOWN]:
-        table.add_row(str(hit.rank), tables.plain(hit.title), tables.plain(english_titles.get(_page(hit), "")))
+        english = english_titles.get(str(hit.metadata.get("page")), "")
+        table.add_row(str(hit.rank), tables.plain(hit.title), tables.plain(english))
     _print_title(console, search)
     console.print(table)
     if hits:
@@ -80,19 +69,20 @@ def show_across_languages(
 
 def figures(searcher: Searcher, index: str) -> str:
     """A line that compares both orders by the fifty everyday queries."""
-    ranks: tuple[list[int | None], list[int | None]] = ([], [])
-    for query in EVERYDAY_QUERIES:
-        for found, by_bm25 in zip(ranks, (True, False), strict=True):
-            hits = hits_of(searcher, index, DemoSearch(query, "en", "en"), by_bm25=by_bm25)
-            found.append(first_answer(query, map(_page, hits)))
-    went, (before, after) = compare(*ranks), map(mean_reciprocal_rank, ranks)
+    queries = [
+        JudgedQuery(query, query, "en", ("en",), None, dict.fromkeys(answers(query), 1)) for query in EVERYDAY_QUERIES
+    ]
+    ways = Way("BM25", "none", "bm25", _DEPTH), Way("Sinkrank", "auto", "auto", _DEPTH)
+    before, after = (run_way(way, searcher, index, queries) for way in ways)
+    went = differences([before, after], before, "MRR")["Sinkrank"]
+    n_before, n_after = (sum(run.values["P@1"].values()) for run in (before, after))
     return (
-        f"{went.n_queries} everyday queries: the first hit answers {went.n_first} (by BM25 {went.n_first_before}); "
-        f"{went.n_better} go up, {went.n_worse} down; MRR {after:.3f} (by BM25 {before:.3f})"
+        f"{len(queries)} everyday queries: the first hit answers {n_after:.0f} (by BM25 {n_before:.0f}); "
+        f"{went.n_better} go up, {went.n_worse} down; MRR {after.mean('MRR'):.3f} (by BM25 {before.mean('MRR'):.3f})"
     )
 
 
-def hits_of(searcher: Searcher, index: str, search: DemoSearch, *, by_bm25: bool = False) -> Sequence[Hit]:
+def hits_of(searcher: Searcher, index: str, search: Example, *, by_bm25: bool = False) -> Sequence[Hit]:
     """The hits in BM25's order or in the default order; none if the query has no known word."""
     request = _request(index, search)
     if by_bm25:
@@ -103,13 +93,9 @@ def hits_of(searcher: Searcher, index: str, search: DemoSearch, *, by_bm25: bool
         return []
 
 
-def _request(index: str, search: DemoSearch) -> SearchRequest:
-    filters = Filters(languages=(search.document_language,))
-    return SearchRequest(search.text, index, search.language, filters, depth=_DEPTH, size=_DEPTH)
-
-
-def _page(hit: Hit) -> str:
-    return str(hit.metadata.get("page"))
+def _request(index: str, search: Example) -> SearchRequest:
+    filters = Filters(languages=(search.target,))
+    return SearchRequest(search.query, index, search.language, filters, depth=_DEPTH, size=_DEPTH)
 
 
 def _name(language: str) -> str:
@@ -129,20 +115,20 @@ def _table(console: Console, *columns: str) -> Table:
     return table
 
 
-def _title(search: DemoSearch, hit: Hit | None) -> Text:
+def _title(search: Example, hit: Hit | None) -> Text:
     if hit is None:
         return Text()
-    is_answer = first_answer(search.text, [_page(hit)]) is not None
-    return Text.assemble(("✓ " if is_answer else "  ", "bold green"), tables.plain(hit.title))
+    mark = "✓ " if hit.id in answers(search.query) else "  "
+    return Text.assemble((mark, "bold green"), tables.plain(hit.title))
 
 
-def _print_title(console: Console, search: DemoSearch, note: str = "") -> None:
-    title = f"“{search.text}”: {_name(search.language)} query, {_name(search.document_language)} pages{note}"
+def _print_title(console: Console, search: Example, note: str = "") -> None:
+    title = f"“{search.query}”: {_name(search.language)} query, {_name(search.target)} pages{note}"
     console.print()
     console.print(Text(title, style="bold"))
 
 
-def _print_words(searcher: Searcher, index: str, search: DemoSearch, hit: Hit, console: Console) -> None:
+def _print_words(searcher: Searcher, index: str, search: Example, hit: Hit, console: Console) -> None:
     """Other words of the hit first, since BM25 knows the query's own."""
     explained = searcher.explain(_request(index, search), hit.id)
     near = [

@@ -6,9 +6,9 @@ import json
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from reranker.service.examples import Example, write_examples
 from reranker.service.settings import Settings
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.protocol import Store, WritableStore
-from sinkrank.actions.demo_searches import DemoSearch, figures, show_across_languages, show_both_orders
+from sinkrank.actions.demo_searches import figures, show_across_languages, show_both_orders
 from sinkrank.commands.serve import run_service
 from sinkrank.console import output, resources
 from sinkrank.console.steps import Steps
@@ -39,42 +39,17 @@ CORPORA = ("libreoffice", "texts")
 # The folder that is named for the user's own embeddings, since the demo's are in the default one.
 OWN_HOME = "mine"
 
-
-@dataclass(frozen=True, slots=True)
-class Showcase:
-    """The demo's corpus and examples.
-
-    Attributes:
-        index: name of the index and of the file of documents.
-        home: folder of its embeddings, store and documents.
-        searches: the first is in one language, and the others are across languages; the page offers them in this order.
-    """
-
-    index: str
-    home: Path
-    corpus: Corpus
-    searches: tuple[DemoSearch, ...]
-
-    @property
-    def is_help(self) -> bool:
-        """Whether its pages are LibreOffice's help, which the everyday queries are about."""
-        return self.index == "libreoffice"
-
-    @property
-    def examples(self) -> list[Example]:
-        return [search.example for search in self.searches]
-
-
-LIBREOFFICE_SEARCHES = (
-    DemoSearch("open Word files", "en", "en"),  # the page that answers has other words
-    DemoSearch("taulukon rivin korkeuden muuttaminen", "fi", "el"),  # changing the height of a table's row
-    DemoSearch("enregistrer automatiquement toutes les dix minutes", "fr", "en"),  # save every ten minutes
-    DemoSearch("how do I print only selected pages", "en", "de"),
+# The first is in one language, and the others are across languages; the page offers them in this order.
+LIBREOFFICE_SEARCHES: tuple[Example, ...] = (
+    Example("open Word files", "en", "en"),  # the page that answers has other words
+    Example("taulukon rivin korkeuden muuttaminen", "fi", "el"),  # changing the height of a table's row
+    Example("enregistrer automatiquement toutes les dix minutes", "fr", "en"),  # save every ten minutes
+    Example("how do I print only selected pages", "en", "de"),
 )
-TEXT_SEARCHES = (
-    DemoSearch("light for young plants", "en", "en"),
-    DemoSearch("un billet d'autobus pour les enfants", "fr", "en"),  # a bus ticket for children
-    DemoSearch("Wasser für die Pflanzen", "de", "fr"),  # water for the plants
+TEXT_SEARCHES: tuple[Example, ...] = (
+    Example("light for young plants", "en", "en"),
+    Example("un billet d'autobus pour les enfants", "fr", "en"),  # a bus ticket for children
+    Example("Wasser für die Pflanzen", "de", "fr"),  # water for the plants
 )
 
 
@@ -98,22 +73,19 @@ def run_demo(settings: Settings, console: Console, serve: bool) -> int:
             # The encoder is fetched while the pages are read.
             encoder = pool.submit(MINILM.files, settings.home / "models")
             with steps("reading the pages") as progress:
-                corpus = load_libreoffice(settings.home, progress)
-            showcase = Showcase("libreoffice", settings.home, corpus, LIBREOFFICE_SEARCHES)
+                corpus, searches = load_libreoffice(settings.home, progress), LIBREOFFICE_SEARCHES
         else:
             encoder = None
-            showcase = Showcase("texts", settings.home, load_parallel_texts(), TEXT_SEARCHES)
-        settings = settings.model_copy(
-            update={"home": showcase.home, "embeddings": None, "store": None, "index": showcase.index}
-        )
-        embeddings = _embeddings(showcase, settings, encoder, steps, console)
+            corpus, searches = load_parallel_texts(), TEXT_SEARCHES
+        settings = settings.model_copy(update={"embeddings": None, "store": None, "index": corpus.name})
+        embeddings = _embeddings(corpus, settings, encoder, steps, console)
     with resources.opened_store(settings) as store:
-        _fill(showcase, store, embeddings, steps)
-        write_examples(showcase.home, showcase.index, showcase.examples)
-        _search(showcase, Searcher(store, embeddings, settings.n_threads), output.results())
-        _say_what_next(showcase, output.results(), serve)
+        _fill(corpus, settings.home, store, embeddings, steps)
+        write_examples(settings.home, corpus.name, searches)
+        _search(corpus, searches, Searcher(store, embeddings, settings.n_threads), output.results())
+        _say_what_next(settings.home, output.results(), serve)
         if serve:
-            run_service(settings, store, showcase.examples[0])
+            run_service(settings, store, searches[0])
     return 0
 
 
@@ -130,12 +102,12 @@ def _fetch_help(home: Path, steps: Steps, console: Console) -> bool:
 
 
 def _embeddings(
-    showcase: Showcase, settings: Settings, encoder: Future[Any] | None, steps: Steps, console: Console
+    corpus: Corpus, settings: Settings, encoder: Future[Any] | None, steps: Steps, console: Console
 ) -> Embeddings:
     """Prepared embeddings of the help; trained ones of the small texts, which have too few passages, and without the
     encoder."""
-    path, corpus = settings.embeddings_path, showcase.corpus
-    check_replaceable(path, corpus, CORPORA)
+    path = settings.embeddings_path
+    check_replaceable(path)
     if encoder is not None:
         prepared = open_prepared(path, corpus)
         if prepared is not None:
@@ -147,7 +119,7 @@ def _embeddings(
     if trained is not None:
         return trained
     with steps(f"training embeddings on {len(corpus.train_pages):,} pages") as progress:
-        return train_on(corpus, path, progress, replaceable=CORPORA)
+        return train_on(corpus, path, progress)
 
 
 def _is_fetched(encoder: Future[Any], steps: Steps, console: Console) -> bool:
@@ -164,51 +136,41 @@ def _is_fetched(encoder: Future[Any], steps: Steps, console: Console) -> bool:
     return True
 
 
-def _fill(showcase: Showcase, store: WritableStore, embeddings: Embeddings, steps: Steps) -> None:
+def _fill(corpus: Corpus, home: Path, store: WritableStore, embeddings: Embeddings, steps: Steps) -> None:
     """Indexes the held-out pages, unless the index has all of them.
 
-    The state file is written before the first document and completed after the last one. So the index of a stopped run
-    is made again.
+    The state file names the index before its first document, and what is in it after the last one. So the index of a
+    stopped run is made again.
     """
-    rows = list(as_documents(showcase.corpus.test_pages))
-    wanted = {
-        "index": showcase.index,
-        "documents": digest(rows),
-        **asdict(IndexDescription(embeddings.version, embeddings.dim)),
-    }
-    state_file = showcase.home / STATE_FILE
-    state = _read_state(state_file)
-    if _is_whole(store, showcase.index, len(rows), wanted, state):
+    index, rows = corpus.name, list(as_documents(corpus.test_pages))
+    description = IndexDescription(embeddings.version, embeddings.dim)
+    whole = {"index": index, "documents": digest(rows), **asdict(description)}
+    state_file = home / STATE_FILE
+    state, made = _read_state(state_file), _description(store, index)
+    if state == whole and made == description and store.open(index).count() == len(rows):
         return
-    if _description(store, showcase.index) is not None and state.get("index") != showcase.index:
-        raise BadInput(
-            f"{store.address} holds an index {showcase.index!r} that the demo did not make; run the demo in another "
-            "folder, with `sinkrank demo --home DIR`"
-        )
     before = state.get("index")
-    if before in CORPORA and before != showcase.index and _description(store, before) is not None:
+    if made is not None and before != index:
+        raise BadInput(
+            f"{store.address} holds an index {index!r} that the demo did not make; run the demo in another folder, "
+            "with `sinkrank demo --home DIR`"
+        )
+    if before in CORPORA and before != index and _description(store, before) is not None:
         store.drop(before)  # of a run without apt, say: its embeddings are gone
-    write_jsonl(state_file, [wanted | {"whole": False}])
-    documents = showcase.home / f"{showcase.index}.jsonl"
+    write_jsonl(state_file, [{"index": index}])
+    documents = home / f"{index}.jsonl"
     write_jsonl(documents, rows)
     with (
         steps(f"indexing {len(rows):,} held-out pages") as progress,
         open_sources([str(documents)]) as sources,
     ):
-        summary = ingest(sources, store, showcase.index, embeddings, Options(rebuild=True), progress=progress)
+        summary = ingest(sources, store, index, embeddings, Options(rebuild=True), progress=progress)
     if summary.failure is not None or summary.indexed != len(rows):
         reason = summary.failure or f"{summary.rejected} were rejected, with their reasons in {summary.rejects}"
         raise StoreUnavailable(
             f"{summary.indexed} of {len(rows)} pages are in the index ({reason}); run the demo again"
         )
-    write_jsonl(state_file, [wanted | {"whole": True}])
-
-
-def _is_whole(store: Store, index: str, n_documents: int, wanted: Mapping[str, Any], state: Mapping[str, Any]) -> bool:
-    if state != {**wanted, "whole": True}:
-        return False
-    made = _description(store, index)
-    return made is not None and asdict(made).items() <= wanted.items() and store.open(index).count() == n_documents
+    write_jsonl(state_file, [whole])
 
 
 def _description(store: Store, index: str) -> IndexDescription | None:
@@ -227,17 +189,16 @@ def _read_state(path: Path) -> dict[str, Any]:
     return state if isinstance(state, dict) else {}
 
 
-def _search(showcase: Showcase, searcher: Searcher, console: Console) -> None:
-    titles = {page_id: page.title for page_id, page in by_language(showcase.corpus.test_pages, "en").items()}
-    own, across = showcase.searches[:2]
-    show_both_orders(searcher, showcase.index, own, console)
-    show_across_languages(searcher, showcase.index, across, titles, console)
-    if showcase.is_help:
+def _search(corpus: Corpus, searches: Sequence[Example], searcher: Searcher, console: Console) -> None:
+    titles = {page_id: page.title for page_id, page in by_language(corpus.test_pages, "en").items()}
+    show_both_orders(searcher, corpus.name, searches[0], console)
+    show_across_languages(searcher, corpus.name, searches[1], titles, console)
+    if searches is LIBREOFFICE_SEARCHES:  # which the everyday queries are about
         console.print()
-        console.print(figures(searcher, showcase.index), markup=False)
+        console.print(figures(searcher, corpus.name), markup=False)
 
 
-def _say_what_next(showcase: Showcase, console: Console, serve: bool) -> None:
+def _say_what_next(demo_home: Path, console: Console, serve: bool) -> None:
     command = _as_called()
     lines = [
         "",
@@ -246,8 +207,8 @@ def _say_what_next(showcase: Showcase, console: Console, serve: bool) -> None:
         f"  {command} serve --home {OWN_HOME} --store opensearch://localhost:9200",
     ]
     if not serve:
-        is_default = showcase.home == Settings.model_fields["home"].default
-        home = "" if is_default else f" --home {shlex.quote(str(showcase.home))}"
+        is_default = demo_home == Settings.model_fields["home"].default
+        home = "" if is_default else f" --home {shlex.quote(str(demo_home))}"
         lines += ["The page with these searches:", f"  {command} demo{home}"]
     for line in lines:
         console.print(line, markup=False, soft_wrap=True)

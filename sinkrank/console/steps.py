@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -19,33 +19,23 @@ class Steps:
         train(..., progress=progress)
     """
 
-    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, console: Console) -> None:
         self._console = console
-        self._clock = clock
 
     @contextmanager
     def __call__(self, name: str) -> Iterator[Progress]:
-        started = self._clock()
+        started = time.monotonic()
         if not self._console.is_terminal:
             # The name comes first, so that a log shows what a long step is waiting for.
             self._console.print(f"{name} …", end=" ", markup=False)
         try:
             with output.progress_bars(self._console) as progress:
                 progress(0, None, name)
-                reported = False
-
-                def report(done: int, total: int | None, description: str) -> None:
-                    nonlocal reported
-                    reported = True
-                    progress(done, total, description)
-
-                yield report
-                if not reported:
-                    progress(1, 1, name)  # a bar that only moved to and fro comes to its end
+                yield progress
         except BaseException:
             self._say(name, "stopped")
             raise
-        self._say(name, f"done in {self._clock() - started:.0f} s")
+        self._say(name, f"done in {time.monotonic() - started:.0f} s")
 
     def _say(self, name: str, what: str) -> None:
         self._console.print(f"{name} … {what}" if self._console.is_terminal else what, markup=False)

@@ -7,9 +7,7 @@ came from; four more pages answer. The queries show what a user may see. Use jud
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 EVERYDAY_QUERIES: Mapping[str, tuple[str, ...]] = {
     "cell colour by value": ("scalc/guide/cellstyle_conditional", "scalc/guide/cellstyle_by_formula"),
@@ -66,56 +64,6 @@ EVERYDAY_QUERIES: Mapping[str, tuple[str, ...]] = {
 """Ids of the pages that answer a query, by query, without the prefix `text/`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Compares two orders for the same queries, by the rank of the first page that answers.
-
-    Attributes:
-        n_queries: number of queries.
-        n_first, n_first_before: queries whose first hit answers, in the new and the old order.
-        n_better, n_worse: queries for which the first page that answers is higher or lower than before.
-    """
-
-    n_queries: int
-    n_first: int
-    n_first_before: int
-    n_better: int
-    n_worse: int
-
-
-def compare(before: Sequence[int | None], after: Sequence[int | None]) -> Comparison:
-    """Compares the ranks of the first page that answers, by query, from 1; None where no hit answers.
-
-    >>> compare([1, 5, None], [1, 2, None])
-    Comparison(n_queries=3, n_first=1, n_first_before=1, n_better=1, n_worse=0)
-    """
-    pairs = [
-        (math.inf if old is None else old, math.inf if new is None else new)
-        for old, new in zip(before, after, strict=True)
-    ]
-    return Comparison(
-        len(pairs),
-        sum(new == 1 for _, new in pairs),
-        sum(old == 1 for old, _ in pairs),
-        sum(new < old for old, new in pairs),
-        sum(new > old for old, new in pairs),
-    )
-
-
-def first_answer(query: str, page_ids: Iterable[str]) -> int | None:
-    """The rank of the first page that answers a query, from 1; None for a query that is not in the list.
-
-    Args:
-        page_ids: best first, as the corpus names them: `text/scalc/guide/cell_protect`.
-    """
-    right = {f"text/{page_id}" for page_id in EVERYDAY_QUERIES.get(query, ())}
-    return next((rank for rank, page_id in enumerate(page_ids, start=1) if page_id in right), None)
-
-
-def mean_reciprocal_rank(ranks: Sequence[int | None]) -> float:
-    """The mean of 1 / rank over all queries; 0 where no hit answers.
-
-    >>> mean_reciprocal_rank([1, 2, None])
-    0.5
-    """
-    return sum(1 / rank for rank in ranks if rank is not None) / len(ranks)
+def answers(query: str) -> frozenset[str]:
+    """The ids of the documents that answer a query; empty for a query that is not in the list."""
+    return frozenset(f"en/text/{page_id}" for page_id in EVERYDAY_QUERIES.get(query, ()))

@@ -7,7 +7,6 @@ little. So each word gets two vectors side by side, the trained one and the mapp
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -43,24 +42,18 @@ def open_prepared(path: Path, corpus: Corpus) -> Embeddings | None:
 
 
 def prepare_on(
-    corpus: Corpus,
-    path: Path,
-    home: Path,
-    n_threads: int = 1,
-    progress: Progress = no_progress,
-    replaceable: Iterable[str] = (),
+    corpus: Corpus, path: Path, home: Path, n_threads: int = 1, progress: Progress = no_progress
 ) -> Embeddings:
     """Makes the store at the path anew.
 
     Args:
         home: folder of fetched models.
-        replaceable: names of other corpora whose stores may be replaced too.
 
     Raises:
         BadInput: the path has something other than such a store, or there are too few pages.
         FetchFailed, NotFound: the sentence encoder cannot be fetched, or a package for it is not installed.
     """
-    check_replaceable(path, corpus, replaceable)
+    check_replaceable(path)
     with temporary_folder(f".{path.name}.preparing-", path.parent) as folder:
         texts = _texts(corpus, folder)
         plan = PreparationPlan(

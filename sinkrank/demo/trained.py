@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,32 +42,33 @@ def is_trained_on(embeddings: Embeddings, corpus: Corpus) -> bool:
     return isinstance(source, dict) and source_of(corpus).items() <= source.items()
 
 
-def train_on(
-    corpus: Corpus, path: Path, progress: Progress = no_progress, replaceable: Iterable[str] = ()
-) -> Embeddings:
+def train_on(corpus: Corpus, path: Path, progress: Progress = no_progress) -> Embeddings:
     """Opens the store at the path if it belongs to this corpus; otherwise trains it on the training pages only.
 
-    Args:
-        replaceable: names of other corpora whose stores may be replaced too.
-
     Raises:
-        BadInput: the path has something other than such a store.
+        BadInput: the path has something other than a store of a corpus.
     """
     found = open_trained(path, corpus)
     if found is not None:
         return found
-    check_replaceable(path, corpus, replaceable)
+    check_replaceable(path)
     units = (Unit(**row) for row in training_units(corpus))
     train(units, path, seed=SEED, replace=True, progress=progress, source=source_of(corpus))
     return Embeddings.open(path)
 
 
-def check_replaceable(path: Path, corpus: Corpus, replaceable: Iterable[str] = ()) -> None:
-    """Raises BadInput if the path has something other than a store of this corpus, or of those that may be replaced."""
-    if path.exists() and not _is_of(path, {corpus.name, *replaceable}):
+def check_replaceable(path: Path) -> None:
+    """Raises BadInput if the path has something other than a store of a corpus, in any format."""
+    if not path.exists():
+        return
+    try:
+        source = json.loads((path / "meta.json").read_text(encoding="utf-8"))["source"]
+    except (OSError, ValueError, KeyError, TypeError):
+        source = None
+    if not isinstance(source, dict) or "corpus" not in source:
         raise BadInput(
-            f"{path} holds embeddings that were not trained on the corpus {corpus.name}; they are not replaced: "
-            "move them away, or work in another folder, with --home DIR"
+            f"{path} holds embeddings that the demo did not make; they are not replaced: move them away, or work in "
+            "another folder, with --home DIR"
         )
 
 
@@ -81,15 +82,6 @@ def training_units(corpus: Corpus) -> Iterator[dict[str, str]]:
     """Returns the aligned paragraphs of the training pages. Document frequencies count pages, as in an index."""
     for unit in aligned_units(corpus.train_pages):
         yield {**unit, "document": unit["group"].partition("#")[0]}
-
-
-def _is_of(path: Path, corpora: Collection[str]) -> bool:
-    """Whether the path has a store of one of these corpora, in any format."""
-    try:
-        source = json.loads((path / "meta.json").read_text(encoding="utf-8"))["source"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-    return isinstance(source, dict) and source.get("corpus") in corpora
 
 
 def digest(rows: Iterable[Mapping[str, Any]]) -> str:

@@ -11,9 +11,10 @@ import pytest
 from rich.console import Console
 
 from reranker.search.searcher import Searcher
+from reranker.service.examples import Example
 from reranker.stores import open_store
 from reranker.text.documents import Document
-from sinkrank.actions.demo_searches import DemoSearch, figures, show_across_languages, show_both_orders
+from sinkrank.actions.demo_searches import figures, show_across_languages, show_both_orders
 from tests.support.service import fill
 from tests.support.tiny import tiny_embeddings
 
@@ -46,7 +47,7 @@ def printed(width: int = 120, **options: bool) -> tuple[Console, io.StringIO]:
 
 def test_both_orders_stand_side_by_side_with_a_mark_at_the_page_that_answers(searcher: Searcher) -> None:
     console, shown = printed()
-    show_both_orders(searcher, "pages", DemoSearch("remove all formatting", "en", "en"), console)
+    show_both_orders(searcher, "pages", Example("remove all formatting", "en", "en"), console)
     lines = shown.getvalue().splitlines()
     assert "“remove all formatting”: English query, English pages (✓ answers it)" in lines
     (second,) = [line.split() for line in lines if line.strip().startswith("2 ")]
@@ -55,7 +56,7 @@ def test_both_orders_stand_side_by_side_with_a_mark_at_the_page_that_answers(sea
 
 def test_a_query_without_a_known_answer_has_no_mark(searcher: Searcher) -> None:
     console, shown = printed()
-    show_both_orders(searcher, "pages", DemoSearch("cat water", "en", "en"), console)
+    show_both_orders(searcher, "pages", Example("cat water", "en", "en"), console)
     assert "✓" not in shown.getvalue()
     assert "English pages\n" in shown.getvalue()
 
@@ -64,7 +65,7 @@ def test_pages_in_another_language_have_an_english_title_and_the_words_that_brou
     searcher: Searcher,
 ) -> None:
     console, shown = printed()
-    show_across_languages(searcher, "pages", DemoSearch("dog", "en", "fr"), {"text/cat": "Cats"}, console)
+    show_across_languages(searcher, "pages", Example("dog", "en", "fr"), {"text/cat": "Cats"}, console)
     (first,) = [line.split() for line in shown.getvalue().splitlines() if line.strip().startswith("1 ")]
     assert first == ["1", "Le", "chat", "[31m", "Cats"]
     assert "“dog”: English query, French pages" in shown.getvalue()
@@ -76,8 +77,8 @@ def test_no_line_is_wider_than_the_terminal_and_no_title_has_its_own_control_seq
     searcher: Searcher, width: int
 ) -> None:
     console, shown = printed(width)
-    show_both_orders(searcher, "pages", DemoSearch("remove all formatting", "en", "en"), console)
-    show_across_languages(searcher, "pages", DemoSearch("dog", "en", "fr"), {}, console)
+    show_both_orders(searcher, "pages", Example("remove all formatting", "en", "en"), console)
+    show_across_languages(searcher, "pages", Example("dog", "en", "fr"), {}, console)
     lines = shown.getvalue().splitlines()
     assert max(map(len, lines)) <= width
     assert "\x1b" not in shown.getvalue()
@@ -89,7 +90,7 @@ def test_without_colour_a_terminal_gets_the_same_text(searcher: Searcher) -> Non
     texts = []
     for options in ({"force_terminal": True, "no_color": True}, {"force_terminal": False}):
         console, shown = printed(**options)
-        show_both_orders(searcher, "pages", DemoSearch("remove all formatting", "en", "en"), console)
+        show_both_orders(searcher, "pages", Example("remove all formatting", "en", "en"), console)
         texts.append(shown.getvalue().replace("\x1b[1m", "").replace("\x1b[0m", ""))
     assert "\x1b[3" not in texts[0]
     assert texts[0] == texts[1]

@@ -35,7 +35,7 @@ def main() -> int:
     with closing(open_store(settings.store_address)) as store:
         app = create_app(settings, store, Embeddings.open(settings.home / "embeddings"))
         with serving(app) as address:
-            _take(address + page_path(LIBREOFFICE_SEARCHES[0].example))
+            _take(address + page_path(LIBREOFFICE_SEARCHES[0]))
     return 0
 
 
