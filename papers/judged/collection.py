@@ -56,9 +56,9 @@ class IndexedCollection:
 
     def run(self, settings: Settings, method: str, queries: Sequence[JudgedQuery], progress: Progress) -> Run:
         """Runs queries by a method in the way of the settings, and measures the results."""
-        from sinkrank.evaluation.comparison import run_way
+        from sinkrank.evaluation.comparison import Way, run_way
 
-        return run_way(judged.way_of(settings, method), self.searcher, self.index.index, queries, progress)
+        return run_way(Way.of(settings, method), self.searcher, self.index.index, queries, progress)
 
     def described(self) -> dict[str, Any]:
         """The collection in a report."""

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -17,34 +15,17 @@ from sinkrank.console import output, resources
 from sinkrank.console.tables import methods_table, plain
 
 if TYPE_CHECKING:
-    from ingest.progress import Progress
-    from reranker.search.searcher import Searcher
     from reranker.service.settings import Settings
     from reranker.text.documents import Document
-    from sinkrank.evaluation.comparison import ComparedRun, QueryMove, Run, Way
+    from sinkrank.evaluation.comparison import ComparedRun, IndexSearches, QueryMove, Run
     from sinkrank.evaluation.judgments import JudgedQuery
+    from sinkrank.evaluation.proxy_way import ProxySearches
 
 _MAX_MOVES = 5
 _MAX_HITS = 5
 MEASURE = "nDCG@10"
 # Number of columns of the whole table.
 _WIDE = 125
-
-
-def way_of(settings: Settings, method: str) -> Way:
-    """The way to search of the settings, with another method."""
-    from sinkrank.evaluation.comparison import Way
-
-    return Way(
-        method,
-        method,
-        settings.first_stage,
-        settings.depth,
-        resources.parameters_of(settings),
-        settings.knn_weight,
-        settings.feedback,
-        settings.first_stage_share,
-    )
 
 
 def after_first_stage(methods: Sequence[str]) -> list[str]:
@@ -58,39 +39,35 @@ def after_first_stage(methods: Sequence[str]) -> list[str]:
     return ["none", *(check_method(name) for name in methods if name != "none")]
 
 
-@dataclass(frozen=True, slots=True)
-class Searching:
-    """Searches judged queries.
+@contextmanager
+def opened(
+    settings: Settings, template: Path | None
+) -> Iterator[tuple[IndexSearches | ProxySearches, Callable[[int], Iterable[Document]]]]:
+    """What searches the index of the settings, and what draws up to so many of its documents. It searches through the
+    proxy if a template is given or Sinkrank did not make the index.
 
-    Attributes:
-        way_of: the way to search by a method.
-        run: runs queries in a way, and measures the results.
-        documents: draws up to so many documents of the index.
-        outcomes: of searches through the proxy, the number of each outcome by the name of the way; otherwise None.
+    Raises:
+        StoreUnavailable, WrongParameter, BadInput, NotFound: as `in_process_proxy.is_foreign` and `opened_index`.
     """
+    from sinkrank.actions import in_process_proxy
+    from sinkrank.evaluation.comparison import IndexSearches
 
-    index: str
-    way_of: Callable[[str], Way]
-    run: Callable[[Way, Sequence[JudgedQuery], Progress], Run]
-    documents: Callable[[int], Iterable[Document]]
-    outcomes: Mapping[str, Counter[str]] | None = None
+    with resources.opened_searcher(settings) as searcher:
+        if template is None and not in_process_proxy.is_foreign(searcher.store, settings.index):
+            own = searcher.choose_index(settings.index)
+            yield IndexSearches(searcher, own), searcher.open(own).reader.random_documents
+            return
+        from sinkrank.evaluation.known_queries import documents_of_hits
+        from sinkrank.evaluation.proxy_way import ProxySearches
 
-
-def searching(settings: Settings, searcher: Searcher) -> Searching:
-    """Searches in an index that Sinkrank made."""
-    from sinkrank.evaluation.comparison import run_way
-
-    index = searcher.choose_index(settings.index)
-    return Searching(
-        index,
-        lambda method: way_of(settings, method),
-        lambda way, queries, progress: run_way(way, searcher, index, queries, progress),
-        searcher.open(index).reader.random_documents,
-    )
+        engine = in_process_proxy.check_engine(settings, searcher.store)
+        index = in_process_proxy.opened_index(settings, engine, searcher.embeddings, template)
+        yield ProxySearches(index), lambda n: documents_of_hits(engine.sample(index.name, (), n))
 
 
 def compare(
-    opening: AbstractContextManager[Searching],
+    settings: Settings,
+    template: Path | None,
     queries: Path | None,
     qrels: Path | None,
     methods: Sequence[str],
@@ -102,18 +79,18 @@ def compare(
     Args:
         qrels: None takes titles of the index as queries, whose document is known.
     """
+    from sinkrank.evaluation.comparison import Way
     from sinkrank.evaluation.judgments import read_judged_queries
     from sinkrank.evaluation.known_queries import N_DOCUMENTS, known_queries, sentence
 
     names = after_first_stage(methods)
     judged = None if qrels is None else read_judged_queries(queries, qrels)
-    with opening as searching, output.progress_bars() as progress:
+    with opened(settings, template) as (searches, documents), output.progress_bars() as progress:
         if judged is None:
-            judged = known_queries(searching.documents(N_DOCUMENTS))
-        runs = [searching.run(searching.way_of(name), judged, progress) for name in names]
-    outcomes = {name: outcome for name, outcome in (searching.outcomes or {}).items() if name != "none"}
-    more = {} if searching.outcomes is None else {"searches": outcomes}
-    summed = present(searching.index, runs, judged, folder, as_json, more)
+            judged = known_queries(documents(N_DOCUMENTS))
+        runs = [searches.run(Way.of(settings, name, searches.first_stage), judged, progress) for name in names]
+    outcomes = {name: outcome for name, outcome in searches.outcomes.items() if name != "none"}
+    summed = present(searches.index, runs, judged, folder, as_json, {"searches": outcomes} if outcomes else {})
     if not as_json:
         if qrels is None:
             for each in summed:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,24 +10,24 @@ from sinkrank.actions import judged
 from sinkrank.console import output
 
 if TYPE_CHECKING:
+    from reranker.service.settings import Settings
     from sinkrank.evaluation.comparison import Difference, Way
     from sinkrank.evaluation.tuning import Tuning
 
 _SIGNIFICANT = 0.05
 
 
-def tune(
-    opening: AbstractContextManager[judged.Searching], method: str, queries: Path | None, qrels: Path, as_json: bool
-) -> None:
-    """Chooses parameters, beginning with a method's, and prints them as lines of sinkrank.toml if they are better than
-    the settings."""
+def tune(settings: Settings, template: Path | None, queries: Path | None, qrels: Path, as_json: bool) -> None:
+    """Chooses parameters, beginning with those of the settings, and prints them as lines of sinkrank.toml if they are
+    better."""
+    from sinkrank.evaluation.comparison import Way
     from sinkrank.evaluation.judgments import read_judged_queries
     from sinkrank.evaluation.tuning import tune as choose
 
     found = read_judged_queries(queries, qrels)
-    with opening as searching, output.progress_bars() as progress:
-        start = searching.way_of(method)
-        tuning = choose(start, lambda way, some: searching.run(way, some, progress), found, judged.MEASURE)
+    with judged.opened(settings, template) as (searches, _), output.progress_bars() as progress:
+        start = Way.of(settings, settings.method, searches.first_stage)
+        tuning = choose(start, lambda way, some: searches.run(way, some, progress), found, judged.MEASURE)
     present(tuning, as_json)
 
 

@@ -51,18 +51,7 @@ class _Group(TyperGroup):
             raise typer.Exit(EXIT_WRONG_USE if isinstance(error, WrongParameter) else EXIT_FAILED) from None
 
 
-class _App(typer.Typer):
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Keeps only the command that the arguments begin with, since Typer reads the options of all commands."""
-        name = next((each for each in sys.argv[1:] if not each.startswith("-")), "")
-        commands = [each for each in self.registered_commands if each.callback and each.callback.__name__ == name]
-        groups = [each for each in self.registered_groups if each.name == name]
-        if commands or groups:
-            self.registered_commands, self.registered_groups = commands, groups
-        return super().__call__(*args, **kwargs)
-
-
-app = _App(
+app = typer.Typer(
     cls=_Group,
     no_args_is_help=True,
     add_completion=False,

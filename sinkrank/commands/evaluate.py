@@ -37,9 +37,8 @@ def evaluate(
     """
     if qrels is None and queries is not None:
         raise typer.BadParameter("give the judgments of these queries", param_hint="--qrels")
-    from sinkrank.actions import judged, judged_proxy
+    from sinkrank.actions import judged
 
     if output_folder is not None:
         output_folder.mkdir(parents=True, exist_ok=True)  # before the long work
-    opening = judged_proxy.opened(settings, template)
-    judged.compare(opening, queries, qrels, parse_names(methods), output_folder, json_)
+    judged.compare(settings, template, queries, qrels, parse_names(methods), output_folder, json_)

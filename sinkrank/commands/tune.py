@@ -25,7 +25,6 @@ def tune(
     """
     if qrels is None:
         raise typer.BadParameter("give the judgments of your index", param_hint="--qrels")
-    from sinkrank.actions import judged_proxy, tuned
+    from sinkrank.actions import tuned
 
-    opening = judged_proxy.opened(settings, template)
-    tuned.tune(opening, settings.method, queries, qrels, json_)
+    tuned.tune(settings, template, queries, qrels, json_)

@@ -120,23 +120,7 @@ def _bars(console: Console) -> Bars:
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        _rate_column(),
         TimeElapsedColumn(),
         TimeRemainingColumn(compact=True),
         console=console,
     )
-
-
-def _rate_column() -> Any:
-    from rich.progress import ProgressColumn, Task
-    from rich.text import Text
-
-    class RateColumn(ProgressColumn):
-        """Steps a second."""
-
-        def render(self, task: Task) -> Text:
-            # Rich has no speed of a step whose total was not known before its end.
-            speed = task.completed / task.elapsed if task.finished and task.elapsed else task.speed
-            return Text(f"{speed:,.0f}/s" if speed else "", style="progress.data.speed")
-
-    return RateColumn()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import EmptyQuery, UnknownWords
 from reranker.search.searcher import Searcher, SearchRequest
+from reranker.service.settings import Settings
 from reranker.stores.base.filters import Filters
 from reranker.transport import Parameters
 from sinkrank.evaluation.judgments import JudgedQuery
@@ -30,6 +33,20 @@ class Way:
     knn_weight: float = 0.5
     feedback: bool = True
     first_stage_share: float | None = None
+
+    @classmethod
+    def of(cls, settings: Settings, method: str, first_stage: str | None = None) -> Way:
+        """That of the settings, with another method and perhaps another first stage."""
+        return cls(
+            method,
+            method,
+            first_stage or settings.first_stage,
+            settings.depth,
+            Parameters(epsilon=settings.epsilon, tau=settings.tau),
+            settings.knn_weight,
+            settings.feedback,
+            settings.first_stage_share,
+        )
 
 
 @dataclass(frozen=True)
@@ -71,6 +88,20 @@ class Difference:
     n_worse: int
     n_much_worse: int
     much_worse_at_most: float
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSearches:
+    """Searches judged queries in an index that Sinkrank made, as `ProxySearches` does in others."""
+
+    searcher: Searcher
+    index: str
+    first_stage: ClassVar[None] = None
+    outcomes: ClassVar[Mapping[str, Counter[str]]] = {}
+
+    def run(self, way: Way, queries: Sequence[JudgedQuery], progress: Progress = no_progress) -> Run:
+        """As `run_way`."""
+        return run_way(way, self.searcher, self.index, queries, progress)
 
 
 def run_way(

@@ -77,14 +77,14 @@ class ProxySearches:
     """Runs ways to search through one proxy.
 
     Attributes:
+        index: name of the index of the queries that name none.
         outcomes: number of searches with each outcome (`outcome_of`), by the name of the way.
     """
 
+    first_stage = FIRST_STAGE
+
     def __init__(self, index: ProxyIndex) -> None:
-        """
-        Args:
-            index: of the queries that name none.
-        """
+        self.index = index.name
         self._index = index
         self.outcomes: dict[str, Counter[str]] = {}
 
