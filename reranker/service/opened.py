@@ -77,12 +77,10 @@ class Opening:
         settings: Settings,
         embeddings: Embeddings | None,
         build: Callable[[Embeddings], Opened],
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings = settings
         self._build = build
-        self._clock = clock
-        self._next_look = clock()
+        self._next_look = 0.0
         self._lock = threading.Lock()
         self._opened = None if embeddings is None else build(embeddings)
         self.problem = ""
@@ -97,7 +95,7 @@ class Opening:
         return self._opened
 
     def _look(self) -> Embeddings | None:
-        now = self._clock()
+        now = time.monotonic()
         if now < self._next_look:
             return None
         self._next_look = now + LOOK_SECONDS

@@ -165,21 +165,6 @@ def test_the_page_loads_nothing_from_elsewhere(client: FlaskClient) -> None:
             assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
-def test_the_page_offers_what_there_is(client: FlaskClient) -> None:
-    text = client.get("/-/ui").text
-    for value in ("en", "fr", "relaxed", "pages"):
-        assert f'<option value="{value}"' in text
-
-
-def test_the_page_names_the_store_that_it_searches(client: FlaskClient, store: Store) -> None:
-    assert f"Searching {store.address}" in client.get("/-/ui").text
-
-
-def test_static_files_stay_in_their_folder(client: FlaskClient) -> None:
-    assert client.get("/-/static/../app.py").status_code == 404
-    assert client.get("/-/static/%2e%2e/app.py").status_code == 404
-
-
 def test_the_scripts_write_text_only() -> None:
     from pathlib import Path
 

@@ -98,20 +98,6 @@ def test_the_examples_are_those_of_the_chosen_index(open_page: OpenPage) -> None
     expect(page.locator("#examples button")).to_have_count(5)
 
 
-def test_lines_end_where_the_hits_stand(open_page: OpenPage) -> None:
-    page = open_page("?query=cat+water")
-    expect(page.locator("#after mark").first).to_be_visible()  # they are put in last
-    both = next(hit for hit in ids(page, "after") if hit in ids(page, "before"))
-    line = page.locator(f"#moves path[data-id='{both}']").get_attribute("d")
-    assert line is not None
-    start, end = re.match(r"M0,([\d.]+) .* [\d.]+,([\d.]+)$", line).groups()  # type: ignore[union-attr]
-    top = page.locator("#moves").bounding_box()["y"]  # type: ignore[index]
-    for column, height in (("before", start), ("after", end)):
-        box = page.locator(f"#{column} li[data-id='{both}']").bounding_box()
-        assert box is not None
-        assert float(height) == pytest.approx(box["y"] + box["height"] / 2 - top, abs=1.5)
-
-
 def test_a_hit_opens_into_its_transport(open_page: OpenPage, address: str) -> None:
     page = open_page("?query=cat+water&method=sinkhorn&hit=d11")
     explained = asked(address, "/v1/explain", {"query": "cat water", "id": "d11", "method": "sinkhorn"})
@@ -147,17 +133,6 @@ def test_a_missing_document_says_why_it_is_not_on_the_page(open_page: OpenPage, 
     expect(page.locator("#why-body .wrong")).to_contain_text("no document 'nowhere'")
 
 
-def test_the_words_of_the_document_are_shaded_by_their_mass(open_page: OpenPage, address: str) -> None:
-    page = open_page("?query=cat+water&method=sinkhorn&hit=d11")
-    expect(page.locator(".document mark").first).to_be_visible()
-    text = next(document.text for document in DOCUMENTS if document.doc_id == "d11")
-    assert page.locator(".document mark").all_inner_texts() == text.split()
-    words = asked(address, "/v1/explain", {"query": "cat water", "id": "d11", "method": "sinkhorn"})["document_words"]
-    most = max(word["mass"] for word in words)
-    strong = {word["word"] for word in words if word["mass"] > 0.8 * most}
-    assert set(page.locator(".mass-5").all_inner_texts()) == strong < set(text.split())
-
-
 def test_markup_in_a_document_is_text(open_page: OpenPage) -> None:
     page = open_page("?query=cat&first_stage=knn")
     item = page.locator("#after li[data-id='markup']")
@@ -183,14 +158,6 @@ def test_a_slider_ranks_anew_at_once(open_page: OpenPage) -> None:
     with page.expect_request("**/v1/search") as request:
         page.get_by_role("button", name="Defaults").click()
     assert "epsilon" not in json.loads(request.value.post_data or "")
-
-
-def test_a_slider_that_the_method_does_not_have_is_off(open_page: OpenPage) -> None:
-    page = open_page("?query=cat&method=emd")
-    open_expert_settings(page)
-    expect(page.get_by_label(re.compile("Smoothing"))).to_be_disabled()
-    expect(page.locator("#expert .slider").first).to_contain_text("not used by emd")
-    expect(page.get_by_label(re.compile("own score counts"))).to_be_disabled()
 
 
 def test_a_link_keeps_the_whole_state(open_page: OpenPage) -> None:
@@ -232,15 +199,6 @@ def test_pages_turn_within_the_window(open_page: OpenPage) -> None:
     assert page.get_by_role("button", name="Next").is_disabled()
     page.get_by_role("button", name="Previous").click()
     assert ids(page, "after") == seen[10:20]
-
-
-def test_a_slider_moves_by_the_keyboard(open_page: OpenPage) -> None:
-    page = open_page("?query=cat&method=relaxed")
-    expect(page.locator("#after li").first).to_be_visible()
-    open_expert_settings(page)
-    with page.expect_request("**/v1/search") as request:
-        page.get_by_label(re.compile("Smoothing")).press("ArrowRight")
-    assert json.loads(request.value.post_data or "")["epsilon"] == 0.11
 
 
 def test_the_keyboard_is_enough(open_page: OpenPage) -> None:
@@ -319,11 +277,6 @@ def test_a_query_without_a_known_word_is_told_how_to_add_its_language(open_page:
     expect(page.locator("#advice")).to_be_hidden()
 
 
-def test_a_hit_without_a_known_word_says_so(open_page: OpenPage) -> None:
-    page = open_page("?query=cat+zzz&language=en&first_stage=bm25")
-    expect(page.locator("#after li[data-id='unknown']")).to_contain_text("no word of it is known")
-
-
 def test_errors_say_what_to_do(open_page: OpenPage) -> None:
     page = open_page("?first_stage=knn")
     page.route("**/v1/search", lambda route: route.abort())
@@ -399,13 +352,6 @@ def test_no_rule_of_accessibility_is_broken(open_page: OpenPage, width: int, sch
     page.get_by_role("button", name="Why").first.click()
     expect(page.locator(".transport")).to_be_visible()
     assert broken_rules(page) == []
-
-
-def test_on_a_narrow_screen_the_results_come_right_after_the_search_box(open_page: OpenPage) -> None:
-    page = open_page("?query=cat+water", viewport={"width": 400, "height": 800})
-    expect(page.locator("#after li").first).to_be_in_viewport()
-    tops = [page.locator(name).bounding_box()["y"] for name in ("#search", "#after", "#options", "#list")]  # type: ignore[index]
-    assert tops == sorted(tops)
 
 
 def test_on_a_narrow_screen_either_order_is_one_press_away_wherever_one_is(open_page: OpenPage) -> None:

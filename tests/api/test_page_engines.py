@@ -151,18 +151,6 @@ def test_fields_weights_and_the_share_are_sent_and_stay_in_the_link(open_page: O
     assert body_of(request.value.post_data)["query"]["multi_match"]["fields"] == ["title^3"]
 
 
-def test_the_language_of_the_documents_is_sent(open_page: OpenPage) -> None:
-    page = open_page(f"?index={FOREIGN}")
-    expect(page.locator("#fields .tick").first).to_be_visible()
-    page.route("**/_search", lambda route: route.fulfill(status=400, json={"detail": "no such key"}))
-    page.get_by_label("Documents in").select_option("en")
-    page.get_by_label("Query", exact=True).fill("chat")
-    with page.expect_request("**/_search") as request:
-        page.keyboard.press("Enter")
-    assert body_of(request.value.post_data)["ext"]["rerank"]["languages"] == ["en"]
-    expect(page.locator("#status")).to_have_text("no such key")
-
-
 def test_translations_are_shown(open_page: OpenPage) -> None:
     page = open_page(f"?index={FOREIGN}")
     expect(page.locator("#fields .tick").first).to_be_visible()
@@ -220,13 +208,6 @@ def test_the_list_of_queries_works_on_any_index(open_page: OpenPage) -> None:
     judge(page, "3", "relevant")
     expect(page.locator(".verdict")).to_contain_text("Of 1 judged query Sinkrank’s order is better for")
     assert Axe().run(page).response["violations"] == []
-
-
-def test_nothing_found_says_what_to_try(open_page: OpenPage) -> None:
-    page = open_page(f"?index={FOREIGN}&query=vvv+qqq")
-    expect(page.locator("#status")).to_have_text("No document found.")
-    expect(page.locator("#advice")).to_contain_text("Tick more fields")
-    expect(page.locator("#advice")).to_contain_text("another language")
 
 
 def test_a_query_in_another_language_names_its_translations(open_page: OpenPage) -> None:

@@ -16,7 +16,7 @@ from reranker.embeddings import Embeddings
 from reranker.text.documents import Document
 from sinkrank.evaluation.judgments import read_judged_queries
 from sinkrank.evaluation.statistics import randomisation_p
-from tests.support.browser.pages import OpenPage, called, ids, judge, opened_pages, searched
+from tests.support.browser.pages import OpenPage, called, ids, judge, opened_pages
 from tests.support.service import serving_page
 
 DOCUMENTS = [
@@ -134,17 +134,6 @@ def test_the_keyboard_goes_from_the_list_to_the_results_and_stays_with_the_stepp
     page.get_by_role("button", name="Remove the query dog bread").press("Enter")
     expect(page.locator(".queries tbody tr")).to_have_count(1)
     expect(page.get_by_role("button", name="Search all")).to_be_focused()
-
-
-def test_a_judgment_shows_in_both_columns(open_page: OpenPage) -> None:
-    page = open_page()
-    searched(page, "cat water")
-    both = next(hit for hit in ids(page, "after") if hit in ids(page, "before"))
-    judge(page, both, "not relevant", "before")
-    pressed = page.locator(f"#after li[data-id='{both}'] [aria-pressed=true]")
-    expect(pressed).to_have_text("Not relevant")
-    judge(page, both, "relevant")
-    expect(page.locator(f"#before li[data-id='{both}'] [aria-pressed=true]")).to_have_text("✓")
 
 
 def test_other_options_ask_for_another_search_of_the_list(open_page: OpenPage) -> None:

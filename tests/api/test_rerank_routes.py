@@ -13,7 +13,6 @@ from reranker.api.rerank_routes import MODEL
 from reranker.base.errors import WrongParameter
 from reranker.service.service import EXTENSION
 from reranker.service.settings import Settings
-from reranker.service.settings_sources import load_settings
 from reranker.stores.base.protocol import Store
 from tests.support.service import serving
 from tests.support.tiny import TRANSLATION_DISTANCE
@@ -185,11 +184,6 @@ def test_languages_of_query_and_documents_can_be_given(client: FlaskClient) -> N
     assert [result["index"] for result in answer["results"]] == [0, 1, 2]
 
 
-def test_method_and_parameters_are_taken(client: FlaskClient) -> None:
-    answer = rerank(client, query="cat", documents=TEXTS, method="relaxed", epsilon=0.5, tau=0.2)
-    assert answer["meta"]["method"] == "relaxed"
-
-
 @pytest.mark.parametrize("query", ["zzz qqq", "2019", "?!"])
 def test_a_query_without_a_known_word_keeps_the_order_given_and_warns(client: FlaskClient, query: str) -> None:
     answer = rerank(client, query=query, documents=TEXTS)
@@ -314,13 +308,6 @@ def test_the_setting_decides_where_the_words_of_a_query_do_not_tell_its_language
         assert service.reranker.query("cat chat", "fr").language == "fr"  # the request comes first
     with pytest.raises(WrongParameter, match=r"query_language is 'de', and the embeddings hold en, fr"):
         make_app(Settings(query_language="de"), None)
-
-
-def test_a_query_language_that_is_no_code_is_refused() -> None:
-    with pytest.raises(
-        WrongParameter, match=r"setting query_language \(from environment\): .*'english' is not a language"
-    ):
-        load_settings(environ={"SINKRANK_QUERY_LANGUAGE": "english"})
 
 
 def test_what_the_settings_allow_a_request_may_ask_for(

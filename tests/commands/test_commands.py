@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -42,13 +41,6 @@ def _interpreter(
         timeout=120,
         check=False,
     )
-
-
-def test_the_docs_explain_the_document_that_the_help_explains(run: Run) -> None:
-    of_help = re.search(r"el/text/\S+", run("explain", "--help").stdout)
-    of_docs = re.findall(r"el/text/\S+", (ROOT / "docs" / "commands.md").read_text(encoding="utf-8"))
-    assert of_help
-    assert of_docs == [of_help[0]]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from sinkrank.commands.embeddings import _named_file as named_file
 from tests.support.commands import Run
 
 STORE = ".sinkrank/embeddings"
@@ -75,27 +74,6 @@ def test_a_store_that_is_there_is_replaced_only_when_asked(empty_home: Path, run
     run("embeddings", "import", files[1], "--output", "mine", "--replace")
     shown = json.loads(run("embeddings", "show", "mine", "--json").stdout)
     assert shown["languages"] == {"fr": 2}
-
-
-def test_a_name_with_an_equals_sign_is_a_path_where_such_a_file_is(empty_home: Path) -> None:
-    assert named_file("fr=a.vec", None) == (Path("a.vec"), "fr")
-    assert named_file("a.vec", "fr") == (Path("a.vec"), "fr")
-    (empty_home / "fr=a.vec").touch()
-    assert named_file("fr=a.vec", None) == (Path("fr=a.vec"), None)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "exit_code", "message"),
-    [
-        (["train"], 2, "Missing argument"),
-        (["train", "x.jsonl", "--dim", "0"], 2, "--dim"),
-        (["import", "x.vec", "--max-terms", "0"], 2, "--max-terms"),
-    ],
-)
-def test_what_cannot_be_made_is_refused_with_the_cure(
-    run: Run, files: list[str], arguments: list[str], exit_code: int, message: str
-) -> None:
-    assert message in run("embeddings", *arguments, exits=exit_code).stderr
 
 
 def test_a_damaged_store_is_not_shown(home: Path, run: Run) -> None:

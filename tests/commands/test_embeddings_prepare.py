@@ -250,21 +250,6 @@ def test_a_word_of_another_language_lies_half_way_to_its_translations(empty_home
     assert float(ticket @ billet) == pytest.approx(0.5**0.5, abs=0.15)
 
 
-@pytest.mark.usefixtures("encoder", "offline", "dictionary")
-def test_of_documents_in_two_languages_the_fewer_are_mapped_into_the_space_of_the_others(
-    empty_home: Path, run: Run
-) -> None:
-    rows = [row | {"language": row["id"][:2], "group": None} for row in [*pages("en"), *pages("fr")[:7]]]
-    write_rows(empty_home / "apart.jsonl", rows)
-    report = json.loads(run(*PREPARE, "apart.jsonl", "--json").stdout)
-    assert [part["name"] for part in report["made"]] == ["training", "encoder"]
-    found = store(empty_home)
-    assert list(found.languages) == ["en", "fr"]
-    assert found.mapped_languages == ("fr",)
-    assert found.document_language is None
-    assert found.meta["n_documents"] == {"en": 69, "fr": 7}
-
-
 @pytest.mark.usefixtures("encoder", "offline")
 def test_languages_without_translations_are_not_trained_on(empty_home: Path, run: Run) -> None:
     rows = [row | {"language": row["id"][:2], "group": None} for row in pages("en", "fr")]
@@ -273,13 +258,6 @@ def test_languages_without_translations_are_not_trained_on(empty_home: Path, run
     assert "without training: the documents are in en, fr, and none are marked as translations" in result.stdout
     assert "--group-field" in result.stdout
     assert (list(store(empty_home).languages), store(empty_home).mapped_languages) == (["en", "fr"], ())
-
-
-def test_the_language_is_detected_and_a_stray_one_is_that_of_the_others(empty_home: Path, run: Run) -> None:
-    stray = {"id": "stray", "title": "Le chat", "text": "Le chat dort dans la maison pendant que les enfants jouent."}
-    write_rows(empty_home / "pages.jsonl", [*pages("en"), stray])
-    plan = json.loads(run(*PREPARE, "pages.jsonl", "--dry-run", "--json").stdout)
-    assert (plan["documents"], plan["languages"], plan["not_used"]) == (70, {"en": 70}, {})
 
 
 @pytest.mark.usefixtures("offline")

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import regex
 import urllib3
 
 from reranker.api.app import create_app
@@ -171,23 +170,6 @@ def test_doctor_says_what_the_proxy_reads_and_what_to_do(run: Run, engine: Engin
         'to leave out sku, set `proxy_text_fields = ["text", "title"]` in sinkrank.toml, or '
         "SINKRANK_PROXY_TEXT_FIELDS=text,title"
     )
-
-
-@pytest.mark.parametrize("where", ["file", "environment"])
-def test_what_doctor_advises_can_be_set_where_it_says(
-    run: Run, engine: Engine, make: MakeIndex, monkeypatch: pytest.MonkeyPatch, where: str
-) -> None:
-    index = make()
-    _, message = looked_at(run, engine, index)
-    line, variable = regex.search(r"set `(.*)` in sinkrank\.toml, or (\S+)$", message).groups()
-    if where == "file":
-        Path("sinkrank.toml").write_text(line + "\n")
-    else:
-        monkeypatch.setenv(*variable.split("=", 1))
-    is_sound, message = looked_at(run, engine, index)
-    assert is_sound
-    assert "read: text, title (proxy_text_fields)" in message
-    assert "to leave out" not in message
 
 
 def test_doctor_follows_the_fields_that_are_set(

@@ -86,19 +86,6 @@ def test_gzipped_csv_from_standard_input(home: Path, run: Run) -> None:
     assert "1 of 1 documents" in result.stdout
 
 
-def test_columns_of_other_names(home: Path, run: Run) -> None:
-    (home / "in.csv").write_text("nr,body\n1,chat\n")
-    result = run("ingest", "in.csv", "--lang", "fr", "--id-field", "nr", "--text-field", "body", "--json")
-    assert json.loads(result.stdout)["indexed"] == 1
-    assert run("search", "cat", "--lang", "en", "--json").stdout.count('"id": "1"') == 1
-
-
-def test_rebuild_replaces_the_index(indexed: Path, run: Run) -> None:
-    write_rows(indexed / "new.jsonl", DOCUMENTS[:1])
-    run("ingest", "new.jsonl", "--rebuild")
-    assert [hit["id"] for hit in json.loads(run("search", "cat", "--json").stdout)["hits"]] == ["fr/chat"]
-
-
 def test_a_rebuild_can_be_taken_back_and_brought_again(indexed: Path, run: Run) -> None:
     write_rows(indexed / "new.jsonl", DOCUMENTS[:1])
     rebuilt = run("ingest", "new.jsonl", "--rebuild")

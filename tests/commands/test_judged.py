@@ -102,10 +102,6 @@ def test_a_narrow_terminal_cuts_no_measure(run: RunCommand, files: list[str], mo
     ]
 
 
-def test_qrels_without_queries_say_what_is_missing(run: RunCommand, files: list[str]) -> None:
-    assert "--queries" in run("evaluate", *files[2:], exits=2).stderr
-
-
 def test_an_unknown_method_is_named_before_anything_is_read(run: RunCommand) -> None:
     result = run("evaluate", "--queries", "gone", "--qrels", "gone", "--methods", "relxed", exits=2)
     assert "relaxed" in result.stderr
@@ -148,17 +144,3 @@ def test_tune_prints_lines_of_settings_only_where_they_are_better_by_more_than_c
     shown = capsys.readouterr().out
     assert ("epsilon = 0.2" in shown.splitlines()) == is_shown
     assert ("keep what is set" in shown) == (not is_shown)
-
-
-def test_too_few_judgments_are_refused(run: RunCommand, tmp_path: Path) -> None:
-    (tmp_path / "queries").write_text("q\tcat\n", encoding="utf-8")
-    (tmp_path / "qrels").write_text("q 0 fr/animaux 1\n", encoding="utf-8")
-    result = run("tune", "--queries", str(tmp_path / "queries"), "--qrels", str(tmp_path / "qrels"), exits=1)
-    assert "judge more" in result.stderr
-
-
-@pytest.mark.parametrize(("name", "what"), [("queries.jsonl", "query"), ("qrels.txt", "judgment")])
-def test_an_empty_file_is_named(run: RunCommand, files: list[str], tmp_path: Path, name: str, what: str) -> None:
-    (tmp_path / name).write_text("", encoding="utf-8")
-    result = run("evaluate", *files, "--methods", "auto", exits=1)
-    assert result.stderr == f"sinkrank: {tmp_path / name} is empty; give a file with a line for each {what}\n"

@@ -142,18 +142,6 @@ def test_a_document_cannot_write_to_the_terminal(run: Run, indexed: Path) -> Non
     assert "[bold]markup[/bold]" in shown
 
 
-def test_explain_gives_the_parts_whose_sum_is_the_distance(run: Run) -> None:
-    result = run("explain", "cat", "fr/animaux", "--lang", "en", "--method", "emd", "--json")
-
-    explained = json.loads(result.stdout)
-    (word,) = explained["words"]
-    moved = {pair["document_word"]: (pair["mass"], pair["cost"]) for pair in word["pairs"]}
-    assert moved["chat"] == pytest.approx((CHAT_WEIGHT, TRANSLATION_COST), abs=1e-6)
-    assert moved["chien"] == pytest.approx((1 - CHAT_WEIGHT, CAT_CHIEN_COST), abs=1e-6)
-    assert sum(mass * cost for mass, cost in moved.values()) == pytest.approx(explained["distance"], abs=1e-9)
-    assert sum(pair["share"] for pair in word["pairs"]) == pytest.approx(1)
-
-
 def test_explain_prints_the_pairs_and_the_sum(run: Run) -> None:
     # 0.293305 · 0.282843 = 0.082959 and 0.706695 · 0.894427 = 0.632087 make 0.715046.
     shown = run("explain", "cat", "fr/animaux", "--method", "emd").stdout
@@ -260,21 +248,3 @@ def test_a_node_that_is_down_is_named_with_the_cure(run: Run) -> None:
     assert f"127.0.0.1:{port}" in result.stderr
     assert "start the engine" in result.stderr
     assert "secret" not in result.stderr
-
-
-def test_a_document_without_known_words_has_nothing_to_explain(run: Run, indexed: Path) -> None:
-    (indexed / "more.jsonl").write_text('{"id": "fr/zebre", "language": "fr", "text": "zèbre"}\n')
-    run("ingest", "more.jsonl")
-
-    result = run("explain", "cat", "fr/zebre", "--lang", "en", exits=1)
-
-    assert "the document has no word with an embedding" in result.stderr
-
-
-def test_without_embeddings_it_names_the_command_that_makes_them(run: Run) -> None:
-    result = run(
-        "search", "cat", "--store", "opensearch://localhost:1", "--index", "pages", "--embeddings", "none", exits=1
-    )
-    command = "sinkrank embeddings prepare --store opensearch://localhost:1 --index pages --output none"
-    assert f"`{command}`" in result.stderr
-    assert result.stdout == ""

@@ -136,11 +136,6 @@ def test_an_engine_that_is_down_is_said_before_the_first_search(
     assert "/-/ready says 503 until it answers" in result.stderr
 
 
-def test_a_store_that_answers_is_not_talked_about(indexed: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sinkrank.commands.serve.run_service", lambda settings, store: None)
-    assert run("serve", "--port", "0").stderr == ""
-
-
 def stopped_meanwhile(handle: Callable[[], str], grace_s: float) -> list[bytes]:
     """Serves one route, asks it, sends SIGTERM while it works, and returns the answers after the server has ended."""
     begun = threading.Event()

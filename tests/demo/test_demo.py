@@ -156,13 +156,6 @@ def test_a_run_that_was_stopped_while_indexing_is_done_again(home):
     assert json.loads(state_file.read_text()) == whole
 
 
-def test_a_store_that_was_deleted_is_made_anew(home):
-    shutil.rmtree(home / "store")
-
-    assert "indexing 48" in run_again(home)
-    assert n_documents(home) == N_DOCUMENTS
-
-
 def test_an_index_of_fewer_documents_than_it_should_hold_is_made_anew(home):
     store = open_store(str(home / "store"))
     made = store.open("texts").description

@@ -54,13 +54,6 @@ def test_both_orders_stand_side_by_side_with_a_mark_at_the_page_that_answers(sea
     assert second == ["2", *["✓", "Clear", "Direct", "Formatting"] * 2, "2"]
 
 
-def test_a_query_without_a_known_answer_has_no_mark(searcher: Searcher) -> None:
-    console, shown = printed()
-    show_both_orders(searcher, "pages", Example("cat water", "en", "en"), console)
-    assert "✓" not in shown.getvalue()
-    assert "English pages\n" in shown.getvalue()
-
-
 def test_pages_in_another_language_have_an_english_title_and_the_words_that_brought_the_first_near(
     searcher: Searcher,
 ) -> None:
@@ -84,16 +77,6 @@ def test_no_line_is_wider_than_the_terminal_and_no_title_has_its_own_control_seq
     assert "\x1b" not in shown.getvalue()
     rows = [line for line in lines if line.strip().startswith(("1 ", "2 "))]
     assert len(rows) == 3  # a long title is cut, not broken into lines
-
-
-def test_without_colour_a_terminal_gets_the_same_text(searcher: Searcher) -> None:
-    texts = []
-    for options in ({"force_terminal": True, "no_color": True}, {"force_terminal": False}):
-        console, shown = printed(**options)
-        show_both_orders(searcher, "pages", Example("remove all formatting", "en", "en"), console)
-        texts.append(shown.getvalue().replace("\x1b[1m", "").replace("\x1b[0m", ""))
-    assert "\x1b[3" not in texts[0]
-    assert texts[0] == texts[1]
 
 
 def test_one_line_compares_the_orders_by_the_everyday_queries(searcher: Searcher) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ from reranker.base.errors import BadInput, NotFound, StoreUnavailable, Unauthent
 from reranker.proxy import Proxy
 from reranker.service.settings import Settings
 from reranker.stores.engine.store import EngineStore
-from reranker.transport import Parameters
 from sinkrank.actions.in_process_proxy import proxy_of
 from sinkrank.console.resources import opened_store
 from sinkrank.evaluation.comparison import Way
@@ -99,19 +98,6 @@ def test_the_templates_own_extension_is_kept(fake: FakeEngine, proxy: Proxy) -> 
     searches.run(RWMD, [query("q", "cat")])
     assert sent(fake)["ext"] == {"other": {"key": 1}}
     assert searches.outcomes["rwmd"] == {"fallback no_text_in_hits": 1}  # the hits have no title
-
-
-def test_parameters_language_and_window_are_the_ways(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
-    from reranker.proxy import read as module
-
-    seen: list[Any] = []
-    read: Callable[..., Any] = module.read_search
-    monkeypatch.setattr(module, "read_search", lambda *given: seen.append(read(*given)) or seen[-1])
-    way = Way("r", "relaxed", FIRST_STAGE, 50, Parameters(epsilon=0.2, n_iterations=20, tau=0.3))
-    ProxySearches(ProxyIndex(proxy, "pages", TEMPLATE, {})).run(way, [query("q", "cat", language="en")])
-    search = seen[-1]
-    assert (search.method, search.language, search.page.window) == ("relaxed", "en", 50)
-    assert (search.parameters.epsilon, search.parameters.n_iterations, search.parameters.tau) == (0.2, 20, 0.3)
 
 
 @pytest.mark.parametrize(

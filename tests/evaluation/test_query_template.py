@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -54,8 +53,3 @@ def test_what_is_no_template_is_refused_with_an_example(tmp_path: Path, text: st
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="check the path"):
         QueryTemplate.read(tmp_path / "gone")
-
-
-def test_the_plainest_template_searches_some_fields() -> None:
-    expected: dict[str, Any] = {"query": {"multi_match": {"query": "cat", "fields": ["title", "text"]}}}
-    assert QueryTemplate.over(["title", "text"]).filled("cat") == expected

@@ -15,7 +15,7 @@ from flask.testing import FlaskClient
 from reranker.api.app import create_app
 from reranker.base.errors import StoreUnavailable
 from reranker.embeddings import Embeddings
-from reranker.service.examples import Example, Examples, difference, write_examples
+from reranker.service.examples import Example, Examples, write_examples
 from reranker.service.settings import Settings
 from reranker.stores import open_store
 from reranker.stores.base.protocol import Store
@@ -63,24 +63,6 @@ def test_five_are_offered_at_most_and_searched_once(store: Store, embeddings: Em
     store.drop("many")
     assert examples.of_index("many", first_page) == offered
     assert len(searched) == 9
-
-
-@pytest.mark.parametrize(
-    ("ranks", "expected"),
-    [
-        ([], 0),
-        ([1, 2, 3], 0),
-        # Depth 1: none of 1 in common; depth 2: 2 of 2; depth 3: 3 of 3.
-        ([2, 1, 3], 1 - (0 / 1 + 2 / 2 + 3 / 3) / 3),
-        # The third comes from the next page.
-        ([1, 2, 14], 1 - (1 / 1 + 2 / 2 + 2 / 3) / 3),
-        ([4, 5, 6], 1),
-    ],
-)
-def test_the_difference_of_two_pages_is_what_they_lack_in_common_over_all_depths(
-    ranks: list[int], expected: float
-) -> None:
-    assert difference(ranks) == pytest.approx(expected)
 
 
 def test_titles_come_first_whose_orders_differ_most(store: Store, embeddings: Embeddings, tmp_path: Path) -> None:

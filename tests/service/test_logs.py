@@ -88,11 +88,6 @@ def test_a_request_goes_by_the_name_that_its_caller_gave_it(
         assert named == expected
 
 
-def test_two_requests_without_a_name_get_two(app: Flask) -> None:
-    client = app.test_client()
-    assert len({client.get("/-/live").headers["X-Opaque-Id"] for _ in range(2)}) == 2
-
-
 def test_lines_for_people_name_the_request(logged: Logged, capsys: pytest.CaptureFixture[str]) -> None:
     app, _ = logged(log_format="plain")
     stream = io.StringIO()

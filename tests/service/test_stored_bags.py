@@ -23,12 +23,6 @@ def ranked(client: FlaskClient, **body: Any) -> list[int]:
     return [result["index"] for result in response.get_json()["results"]]
 
 
-def test_language_and_bag_are_read_end_to_end(embeddings: Embeddings) -> None:
-    read = read_stored_bag("fr" + pack(bag(5, 8)), embeddings)
-    assert read is not None
-    assert (read[0].term_ids.tolist(), read[1]) == ([5, 8], "fr")
-
-
 @pytest.mark.parametrize(
     "text",
     [

@@ -12,9 +12,7 @@ import pytest
 from flask import Flask
 
 from reranker.api.app import create_app
-from reranker.embeddings.folder import has_store
 from reranker.service.missing_embeddings import prepare_command
-from reranker.service.opened import LOOK_SECONDS, Opening
 from reranker.service.service import EXTENSION
 from reranker.service.settings import Settings
 from tests.support.calls import outcomes
@@ -173,24 +171,6 @@ def test_embeddings_that_are_made_later_and_damaged_are_named_and_searches_pass(
             assert client.post("/i/_search", json=SEARCH).headers["X-Rerank-Reason"] == "no_embeddings"
     assert len([record for record in caplog.records if "cannot be opened" in record.message]) == 1
     assert "damaged" in client.get("/-/ready").get_json()["checks"]["embeddings"]["message"]
-
-
-def test_it_looks_every_two_seconds_at_most(tmp_path: Path) -> None:
-    now = [100.0]
-    opening = Opening(Settings(home=tmp_path), None, lambda found: found, clock=lambda: now[0])
-    assert opening.get() is None
-    tiny_embeddings(tmp_path / "embeddings")
-    now[0] += LOOK_SECONDS - 0.1
-    assert opening.get() is None
-    now[0] += 0.2
-    assert opening.get() is not None
-
-
-def test_an_empty_folder_is_no_store_and_a_file_is_one_to_complain_about(tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "file").write_text("x")
-    found = [has_store(tmp_path / name) for name in ("nothing", "empty", "file")]
-    assert found == [False, False, True]
 
 
 @pytest.mark.parametrize(
