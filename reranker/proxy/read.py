@@ -35,7 +35,7 @@ from reranker.query_dsl.sort import further_keys, url_sort
 from reranker.ranking.evidence import check_first_stage_share
 from reranker.ranking.relevance import check_min_relevance
 from reranker.service.json_text import json_bytes
-from reranker.service.request_fields import Name, QueryText, Relevance
+from reranker.service.request_fields import Name, QueryText
 from reranker.service.requests import parse
 from reranker.service.service import Service
 from reranker.text.languages import language_code
@@ -118,7 +118,7 @@ class RerankSection(BaseModel):
     first_stage_share: float | None = None
     text_fields: list[Name] | None = Field(default=None, max_length=MAX_TEXT_FIELDS)
     details: bool = False
-    min_relevance: Relevance = None
+    min_relevance: float | None = None
     languages: list[Name] | None = Field(default=None, min_length=1, max_length=_MAX_LANGUAGES)
     translate: bool | None = None
     highlight: Annotated[_HighlightSection, BeforeValidator(_as_section)] = _HighlightSection()

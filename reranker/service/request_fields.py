@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic.fields import FieldInfo
 
 from reranker.search.first_stage import FIRST_STAGES
@@ -58,22 +58,12 @@ def _check_text(filters: dict[str, Any]) -> dict[str, Any]:
     return filters
 
 
-def _not_null(value: float | None) -> float:
-    """Refuses null, which could mean no bound or the lowest one."""
-    if value is None:
-        raise ValueError("input should be a number, or be left out")
-    return value
-
-
 QueryText = Annotated[str, Field(max_length=MAX_QUERY_CHARS)]
 Name = Annotated[str, Field(max_length=_MAX_NAME_CHARS)]
 FirstStage = Annotated[Name, _stated(enum=list(FIRST_STAGES))]
 Method = Annotated[Name, _stated(enum=list(METHODS))]
 MethodOrNone = Annotated[Name, _stated(enum=[*METHODS, "none"])]
 ConditionsOnMetadata = Annotated[dict[str, Any], AfterValidator(_check_text)]
-Relevance = Annotated[
-    float | None, AfterValidator(_not_null), WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1})
-]
 Share = Annotated[float, _stated(minimum=0, maximum=1)]
 KnnWeight = Annotated[float, _range("knn_weight")]
 Depth = Annotated[int, _range("depth")]

@@ -25,7 +25,6 @@ from reranker.service.request_fields import (
     Name,
     Offset,
     QueryText,
-    Relevance,
     Share,
     Size,
     Tau,
@@ -39,10 +38,17 @@ _MAX_ID_CHARS = 512  # the engines' limit, in bytes
 Body = TypeVar("Body", bound=BaseModel)
 
 
-class _Ranked(BaseModel):
-    """The keys of all requests that order documents. The text below a key is its description in OpenAPI."""
+class _Body(BaseModel):
+    """A body of our own routes: a misspelled key is an error, and the text "10" is not a number.
 
-    model_config = ConfigDict(strict=True, frozen=True, use_attribute_docstrings=True)
+    The text below a key is its description in OpenAPI.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
+
+
+class _Ranked(_Body):
+    """The keys of all requests that order documents."""
 
     query: QueryText
     """The text to search for."""
@@ -52,10 +58,7 @@ class _Ranked(BaseModel):
 
 
 class _Search(_Ranked):
-    """The keys that choose and order the candidates. On our own routes a misspelled key is an error, and the text "10"
-    is not a number."""
-
-    model_config = ConfigDict(extra="forbid")
+    """The keys that choose and order the candidates."""
 
     index: Name | None = setting("index")
     method: Method | None = setting("method")
@@ -82,7 +85,7 @@ class SearchBody(_Search):
     """Number of hits to skip."""
     size: Size = DEFAULT_SIZE
     """Number of hits to return."""
-    min_relevance: Relevance = None
+    min_relevance: Share | None = None
     """Leaves out hits with less relevance, and all behind the re-ranked window; 0 leaves out none. The hits have their
     relevance; default: they have not."""
 
@@ -98,10 +101,8 @@ class ExplainBody(_Search):
     """The body of a search of the engine, as it is sent to the proxy, in place of `query` and its options."""
 
 
-class MatchesBody(BaseModel):
+class MatchesBody(_Body):
     """The body of `POST /v1/matches`. Languages are detected by default."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
 
     query: QueryText
     """The text whose words are searched."""
@@ -113,10 +114,8 @@ class MatchesBody(BaseModel):
     """Languages of the texts, one each."""
 
 
-class Click(BaseModel):
+class Click(_Body):
     """A click on a hit of an interleaved search."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
 
     search_id: Name
     """Of the search, as its answer names it."""
@@ -124,10 +123,8 @@ class Click(BaseModel):
     """`_id` of the hit."""
 
 
-class ClicksBody(BaseModel):
+class ClicksBody(_Body):
     """The body of `POST /v1/clicks`."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
 
     clicks: list[Click] = Field(min_length=1, max_length=1_000)
     """In any order; a second click on the same hit of a search counts no more."""
@@ -149,7 +146,7 @@ class RerankOptions(_Ranked):
     tau: Tau | None = setting("tau")
     n_iterations: Iterations | None = None
     """Maximum number of Sinkhorn iterations; default: 50."""
-    min_relevance: Relevance = None
+    min_relevance: Share | None = None
     """Leaves out texts with less relevance; 0 leaves out none. The others have their relevance; default: they have
     not."""
 

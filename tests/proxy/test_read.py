@@ -267,7 +267,6 @@ def test_a_page_that_follows_a_hit_is_asked_for_as_the_window_and_a_page_behind_
         ({"first_stage_share": 2}, "give 0 to 1"),
         ({"min_relevance": 2}, "min_relevance is 2.0; give 0 to 1"),
         ({"min_relevance": "x"}, "'min_relevance'"),
-        ({"min_relevance": None}, "be left out; got null"),
         ({"min_relevance": 0.5, "method": "none"}, "needs the method 'auto', and this is by 'none'"),
         (7, "ext.rerank"),
     ],
