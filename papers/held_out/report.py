@@ -24,7 +24,7 @@ from reranker.base.whole_files import write_whole
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import SAMPLE_QUERIES, SAMPLE_TOKENS
 from sinkrank.demo.pages import Corpus, Page
-from sinkrank.demo.trained import is_trained_on, source_of
+from sinkrank.demo.trained import source_of
 
 FORMAT = 1
 JSON_NAME, MARKDOWN_NAME = "evaluation.json", "evaluation.md"
@@ -256,3 +256,10 @@ def _count(pages: Iterable[Page]) -> dict[str, int]:
 
 def _listed(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {n}" for name, n in counts.items())
+
+
+def is_trained_on(embeddings: Embeddings, corpus: Corpus) -> bool:
+    """Whether these embeddings were trained on exactly this corpus's training pages, alone or with a sentence encoder
+    (`sinkrank.demo.prepared`)."""
+    source = embeddings.meta.get("source")
+    return isinstance(source, dict) and source_of(corpus).items() <= source.items()

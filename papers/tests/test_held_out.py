@@ -12,9 +12,9 @@ from ingest.documents import Layout, read_records
 from ingest.files import open_sources
 from papers.held_out import pages
 from papers.held_out.command import app
+from papers.held_out.report import is_trained_on
 from reranker.embeddings import Embeddings
 from sinkrank.demo import Corpus, load_parallel_texts
-from sinkrank.demo.trained import is_trained_on
 
 TEXTS = load_parallel_texts()
 LIBREOFFICE = replace(TEXTS, name="libreoffice", test_pages=())

@@ -11,21 +11,32 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Group
 
+from reranker.base.whole_files import write_whole
+from reranker.service.settings import Settings
+from reranker.text.documents import Document
+from reranker.transport import check_method
 from sinkrank.console import output, resources
 from sinkrank.console.tables import methods_table, plain
+from sinkrank.evaluation.comparison import (
+    ComparedRun,
+    IndexSearches,
+    QueryMove,
+    Run,
+    Way,
+    by_gain,
+    compared_runs,
+    query_moves,
+)
+from sinkrank.evaluation.judgments import JudgedQuery, read_judged_queries
+from sinkrank.evaluation.known_queries import N_DOCUMENTS, documents_of_hits, known_queries, sentence
+from sinkrank.evaluation.measures import MEASURES
 
 if TYPE_CHECKING:
-    from reranker.service.settings import Settings
-    from reranker.text.documents import Document
-    from sinkrank.evaluation.comparison import ComparedRun, IndexSearches, QueryMove, Run
-    from sinkrank.evaluation.judgments import JudgedQuery
     from sinkrank.evaluation.proxy_way import ProxySearches
 
 _MAX_MOVES = 5
 _MAX_HITS = 5
 MEASURE = "nDCG@10"
-# Number of columns of the whole table.
-_WIDE = 125
 
 
 def after_first_stage(methods: Sequence[str]) -> list[str]:
@@ -34,8 +45,6 @@ def after_first_stage(methods: Sequence[str]) -> list[str]:
     Raises:
         WrongParameter: a method is unknown.
     """
-    from reranker.transport import check_method
-
     return ["none", *(check_method(name) for name in methods if name != "none")]
 
 
@@ -50,14 +59,12 @@ def opened(
         StoreUnavailable, WrongParameter, BadInput, NotFound: as `in_process_proxy.is_foreign` and `opened_index`.
     """
     from sinkrank.actions import in_process_proxy
-    from sinkrank.evaluation.comparison import IndexSearches
 
     with resources.opened_searcher(settings) as searcher:
         if template is None and not in_process_proxy.is_foreign(searcher.store, settings.index):
             own = searcher.choose_index(settings.index)
             yield IndexSearches(searcher, own), searcher.open(own).reader.random_documents
             return
-        from sinkrank.evaluation.known_queries import documents_of_hits
         from sinkrank.evaluation.proxy_way import ProxySearches
 
         engine = in_process_proxy.check_engine(settings, searcher.store)
@@ -79,10 +86,6 @@ def compare(
     Args:
         qrels: None takes titles of the index as queries, whose document is known.
     """
-    from sinkrank.evaluation.comparison import Way
-    from sinkrank.evaluation.judgments import read_judged_queries
-    from sinkrank.evaluation.known_queries import N_DOCUMENTS, known_queries, sentence
-
     names = after_first_stage(methods)
     judged = None if qrels is None else read_judged_queries(queries, qrels)
     with opened(settings, template) as (searches, documents), output.progress_bars() as progress:
@@ -115,8 +118,6 @@ def present(
     Args:
         more: added to the report in JSON.
     """
-    from sinkrank.evaluation.comparison import compared_runs, query_moves
-
     moves = list(query_moves(runs, judged, MEASURE))
     summed = compared_runs(runs, MEASURE)
     report = _report(index, summed, moves) | dict(more)
@@ -127,17 +128,14 @@ def present(
         output.print_json(report)
         return summed
     console = output.results()
-    console.print(comparison_table(summed, console.width))
+    console.print(comparison_tables(summed))
     for line in _moved(runs, moves):
         console.print(line, markup=False)
     return summed
 
 
-def comparison_table(summed: Sequence[ComparedRun], width: int) -> Group:
-    """The measures, and how sure the differences are. The latter are beside the measures, or below them if the terminal
-    has fewer than `_WIDE` columns."""
-    from sinkrank.evaluation.measures import MEASURES
-
+def comparison_tables(summed: Sequence[ComparedRun]) -> Group:
+    """The measures, and below them how sure the differences are."""
     first = summed[0].run
     measures = {name: [f"{each.run.mean(name):.3f}" for each in summed] for name in MEASURES}
     certainty = {
@@ -151,14 +149,11 @@ def comparison_table(summed: Sequence[ComparedRun], width: int) -> Group:
     }
     methods = [each.run.way.name for each in summed]
     title = f"{len(first.ranking)} queries; p: paired randomisation test of {MEASURE} against {first.way.name}, Holm"
-    parts = [measures | certainty] if width >= _WIDE else [measures, certainty]
-    return Group(title, *(methods_table(methods, part) for part in parts))
+    return Group(title, methods_table(methods, measures), methods_table(methods, certainty))
 
 
 def _moved(runs: Sequence[Run], moves: Sequence[QueryMove]) -> list[str]:
     """The queries with the largest gains and losses of each method, with the ranks of their relevant documents."""
-    from sinkrank.evaluation.comparison import by_gain
-
     first = runs[0]
     lines = []
     for run in runs[1:]:
@@ -182,8 +177,6 @@ def _moved(runs: Sequence[Run], moves: Sequence[QueryMove]) -> list[str]:
 
 
 def _report(index: str, summed: Sequence[ComparedRun], moves: Sequence[QueryMove]) -> dict[str, Any]:
-    from sinkrank.evaluation.measures import MEASURES
-
     return {
         "index": index,
         "baseline": summed[0].run.way.name,
@@ -209,8 +202,6 @@ def _report(index: str, summed: Sequence[ComparedRun], moves: Sequence[QueryMove
 
 
 def _write(folder: Path, report: dict[str, Any], runs: Sequence[Run]) -> None:
-    from reranker.base.whole_files import write_whole
-
     for run in runs:
         lines = [
             f"{query_id} Q0 {doc} {rank} {1 / rank:.6f} {run.way.name}\n"

@@ -7,23 +7,25 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rich.console import Console
+
+from ingest.documents import Layout, Record, read_records
+from ingest.embeddings.preparing.plan import PreparationPlan
+from ingest.embeddings.preparing.run import PreparationReport
+from ingest.embeddings.preparing.texts import Texts, read_texts
+from ingest.from_index import IndexSource
+from ingest.progress import Progress
 from reranker.base.errors import WrongParameter
 from reranker.base.temporary import temporary_folder
+from reranker.service.engine import engine_access, engine_address
+from reranker.service.settings import Settings
+from reranker.stores.base.names import check_index_name
+from reranker.stores.engine.fields import text_fields
+from reranker.stores.engine.store import EngineStore
+from sinkrank.console import output, resources
 from sinkrank.console.document_sources import layout_of_copy, opened_records
-from sinkrank.console.resources import without_credentials
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from ingest.documents import Layout, Record
-    from ingest.embeddings.preparing.plan import PreparationPlan
-    from ingest.embeddings.preparing.run import PreparationReport
-    from ingest.embeddings.preparing.texts import Texts
-    from ingest.from_index import IndexSource
-    from ingest.progress import Progress
-    from reranker.service.settings import Settings
 
 _MAX_LANGUAGES = 5
 
@@ -31,9 +33,9 @@ _MAX_LANGUAGES = 5
 @contextmanager
 def work_folder(settings: Settings) -> Iterator[Path]:
     """A folder beside the embeddings to make, for the documents and the parts; removed at the end."""
-    output = settings.embeddings_path
-    output.parent.mkdir(parents=True, exist_ok=True)
-    with temporary_folder(f".{output.name}.preparing-", output.parent) as folder:
+    store = settings.embeddings_path
+    store.parent.mkdir(parents=True, exist_ok=True)
+    with temporary_folder(f".{store.name}.preparing-", store.parent) as folder:
         yield folder
 
 
@@ -55,8 +57,6 @@ def read_documents(
         WrongParameter: files and an index are given, or neither.
         BadInput, NotFound, StoreUnavailable: the documents cannot be read, or the store is a folder.
     """
-    from ingest.embeddings.preparing.texts import read_texts
-
     if files and index is not None:
         raise WrongParameter("give either files or --index, not both")
     if files:
@@ -68,10 +68,6 @@ def read_documents(
 
 
 def _index_source(layout: Layout, settings: Settings) -> IndexSource:
-    from ingest.from_index import IndexSource
-    from reranker.service.engine import engine_address
-    from reranker.stores.base.names import check_index_name
-
     where = engine_address(settings)
     if where is None or settings.index is None:
         raise WrongParameter(
@@ -86,11 +82,7 @@ def _index_source(layout: Layout, settings: Settings) -> IndexSource:
 
 def _text_fields(layout: Layout, index: str, settings: Settings) -> str | None:
     """All text fields of an index except the title; None if the index has a field with a usual name."""
-    from reranker.stores.engine.fields import text_fields
-    from reranker.stores.engine.store import EngineStore
-    from sinkrank.console.resources import opened_store
-
-    with opened_store(settings) as store:
+    with resources.opened_store(settings) as store:
         mappings = store.mappings(index) if isinstance(store, EngineStore) else []
     names = list(dict.fromkeys(name for each in mappings for name in text_fields(each)))
     if set(layout.text_fields) & set(names) or any("sinkrank" in each.get("_meta", {}) for each in mappings):
@@ -101,17 +93,8 @@ def _text_fields(layout: Layout, index: str, settings: Settings) -> str | None:
 
 @contextmanager
 def _records_of(source: IndexSource, settings: Settings, progress: Progress) -> Iterator[Iterator[Record]]:
-    from ingest.documents import read_records
-    from ingest.from_index import opened_index
-    from reranker.service.engine import engine_access
-
-    with opened_index(
-        source,
-        settings.home / "collections",
-        access=engine_access(settings),
-        timeout_s=settings.store_timeout_s,
-        progress=progress,
-    ) as copy:
+    access = engine_access(settings)
+    with resources.opened_copy(source, settings.home / "collections", settings, progress, access) as copy:
         yield read_records([copy], layout_of_copy(source.layout))
 
 
@@ -161,8 +144,6 @@ def as_json(report: dict[str, Any], texts: Texts) -> dict[str, Any]:
 
 
 def show_report(report: PreparationReport, texts: Texts) -> None:
-    from sinkrank.console import output
-
     lines = [f"{part.name}: {part.n_words:,} words, in {_time(part.seconds)}" for part in report.made]
     lines += report.notes
     lines += filter(None, [_not_used(texts.used.not_used, texts.used.needs_words)])
@@ -186,7 +167,7 @@ def next_step(files: Sequence[str], languages: Collection[str], settings: Settin
     """
     home = "" if settings.home == type(settings).model_fields["home"].default else f" --home {settings.home}"
     if not files:
-        return f"next: sinkrank serve{home} --store {without_credentials(settings.store_address)}"
+        return f"next: sinkrank serve{home} --store {resources.without_credentials(settings.store_address)}"
     lang = next(iter(languages)) if len(languages) == 1 else "auto"
     return f"next: sinkrank ingest {shlex.join(files)}{home} --lang {lang} --index NAME"
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from reranker.service.settings import Settings
 from sinkrank.actions import judged
 from sinkrank.console import output
-
-if TYPE_CHECKING:
-    from reranker.service.settings import Settings
-    from sinkrank.evaluation.comparison import Difference, Way
-    from sinkrank.evaluation.tuning import Tuning
+from sinkrank.evaluation.comparison import Difference, Way, compared_runs
+from sinkrank.evaluation.judgments import read_judged_queries
+from sinkrank.evaluation.tuning import Tuning
+from sinkrank.evaluation.tuning import tune as choose
 
 _SIGNIFICANT = 0.05
 
@@ -20,10 +20,6 @@ _SIGNIFICANT = 0.05
 def tune(settings: Settings, template: Path | None, queries: Path | None, qrels: Path, as_json: bool) -> None:
     """Chooses parameters, beginning with those of the settings, and prints them as lines of sinkrank.toml if they are
     better."""
-    from sinkrank.evaluation.comparison import Way
-    from sinkrank.evaluation.judgments import read_judged_queries
-    from sinkrank.evaluation.tuning import tune as choose
-
     found = read_judged_queries(queries, qrels)
     with judged.opened(settings, template) as (searches, _), output.progress_bars() as progress:
         start = Way.of(settings, settings.method, searches.first_stage)
@@ -33,8 +29,6 @@ def tune(settings: Settings, template: Path | None, queries: Path | None, qrels:
 
 def present(tuning: Tuning, as_json: bool) -> None:
     """Prints the result of a tuning."""
-    from sinkrank.evaluation.comparison import compared_runs
-
     summed = compared_runs([tuning.before, tuning.after], tuning.measure)
     difference = summed[1].difference
     assert difference is not None  # noqa: S101 - only the first has none
@@ -42,7 +36,7 @@ def present(tuning: Tuning, as_json: bool) -> None:
         output.print_json(_tuning_json(tuning, difference))
         return
     console = output.results()
-    console.print(judged.comparison_table(summed, console.width))
+    console.print(judged.comparison_tables(summed))
     console.print(_verdict(tuning, difference), markup=False)
     if _is_better(tuning, difference):
         console.print("\n".join(["for sinkrank.toml:", *_toml_lines(tuning.chosen)]), markup=False)

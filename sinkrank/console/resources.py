@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from reranker.embeddings import Embeddings
     from reranker.search.searcher import Searcher, SearchRequest
     from reranker.service.settings import Settings
+    from reranker.stores import EngineAccess
     from reranker.stores.base.filters import Filters
     from reranker.stores.base.protocol import WritableStore
     from reranker.transport import Parameters
@@ -68,14 +69,14 @@ def index_to_read(url: str, layout: Layout, query: str | None = None) -> IndexSo
 
 
 def opened_copy(
-    source: IndexSource, folder: Path, settings: Settings, progress: Progress
+    source: IndexSource, folder: Path, settings: Settings, progress: Progress, access: EngineAccess | None = None
 ) -> AbstractContextManager[Source]:
-    """`opened_index` of an index that `index_to_read` names."""
+    """`opened_index` of an index that `index_to_read` names; with access to the store, of one of the store."""
     from ingest.from_index import opened_index
     from reranker.stores import EngineAccess
 
     # The API key and the client certificate are only for the store.
-    access = EngineAccess(ca_certs=settings.store_ca_certs, verify_certs=settings.store_verify_certs)
+    access = access or EngineAccess(ca_certs=settings.store_ca_certs, verify_certs=settings.store_verify_certs)
     return opened_index(source, folder, access=access, timeout_s=settings.store_timeout_s, progress=progress)
 
 

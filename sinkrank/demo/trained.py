@@ -35,13 +35,6 @@ def open_made(path: Path, source: Mapping[str, Any]) -> Embeddings | None:
     return embeddings if embeddings.meta.get("source") == source else None
 
 
-def is_trained_on(embeddings: Embeddings, corpus: Corpus) -> bool:
-    """Whether these embeddings were trained on exactly this corpus's training pages, alone or with a sentence encoder
-    (`sinkrank.demo.prepared`)."""
-    source = embeddings.meta.get("source")
-    return isinstance(source, dict) and source_of(corpus).items() <= source.items()
-
-
 def train_on(corpus: Corpus, path: Path, progress: Progress = no_progress) -> Embeddings:
     """Opens the store at the path if it belongs to this corpus; otherwise trains it on the training pages only.
 
