@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ingest.staleness import stale_parts
-from reranker.base.errors import NotOurIndex, SinkrankError
+from reranker.base.errors import SinkrankError
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import MIN_QUERIES, HubnessSample
 from reranker.native.library import LEVEL
@@ -119,26 +119,18 @@ def _index(store: WritableStore, name: str, embeddings: Embeddings | None) -> Fi
 def _other_index(settings: Settings, store: WritableStore, name: str, embeddings: Embeddings | None) -> Finding:
     """Checks an index that Sinkrank did not make, which the proxy may re-rank, or that does not exist."""
     engine = in_process_proxy.engine_of(store)
-    if engine is None:
+    if engine is None or not in_process_proxy.is_foreign(store, name):
         return _index(store, name, embeddings)
+    label = f"index {name}"
+    if embeddings is None:
+        passes = "not made by Sinkrank; the proxy passes its searches to the engine until there are embeddings"
+        return Finding(label, False, passes)
     from sinkrank.actions.foreign_index import look_at
 
     try:
-        store.open(name)
-    except NotOurIndex:
-        if embeddings is None:
-            return Finding(
-                f"index {name}",
-                False,
-                "not made by Sinkrank; the proxy passes its searches to the engine until there are embeddings",
-            )
-        try:
-            return Finding(f"index {name}", *look_at(settings, engine, name, embeddings))
-        except SinkrankError as error:
-            return Finding(f"index {name}", False, str(error))
+        return Finding(label, *look_at(settings, engine, name, embeddings))
     except SinkrankError as error:
-        return Finding(f"index {name}", False, str(error))
-    return _index(store, name, embeddings)
+        return Finding(label, False, str(error))
 
 
 def _hubness(sample: HubnessSample, index: str) -> str:

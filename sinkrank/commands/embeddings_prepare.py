@@ -94,7 +94,7 @@ def prepare(
             shown.print_json(described) if json_ else preparing.show_plan(described, shown.results())
             return
         preparing.show_plan(described, shown.talk())
-        with shown.progress_steps() as progress:
+        with shown.progress_bars() as progress:
             report = run(texts, plan, settings.embeddings_path, replace=replace, progress=progress)
     if json_:
         shown.print_json(preparing.as_json(asdict(report), texts))

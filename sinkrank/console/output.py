@@ -60,26 +60,6 @@ def progress_bars(console: Console | None = None) -> Iterator[Progress]:
         yield _Reporter(bars)
 
 
-@contextmanager
-def progress_steps() -> Iterator[Progress]:
-    """Like `progress_bars`. If standard error is not a terminal, prints a line when each step begins."""
-    console = talk()
-    last = ""
-
-    def report(done: int, total: int | None, description: str) -> None:
-        nonlocal last
-        step = description.partition(",")[0]
-        if step != last:
-            console.print(f"{step} …", markup=False)
-        last = step
-
-    if not console.is_terminal:
-        yield report
-        return
-    with progress_bars(console) as progress:
-        yield progress
-
-
 class _Reporter:
     """Keeps one bar per description. A new description ends the previous bar, and removes it if it was short. The text
     after a comma (`indexing, 3 rejected`) may change within a bar."""
