@@ -12,7 +12,6 @@ from sinkrank.demo.libreoffice_packages import (
     PACKAGES,
     fetch,
     folder_name,
-    package_of,
     pages_folder,
 )
 from sinkrank.demo.pages import (
@@ -53,7 +52,6 @@ def load_libreoffice(
 
     Raises:
         CorpusUnavailable: the packages cannot be fetched.
-        ValueError: the corpus does not have a language.
     """
     folder = corpus_folder(home)
     wanted = ("en", *(language for language in languages if language != "en"))
@@ -73,14 +71,7 @@ def read_pages(folder: Path, languages: Sequence[str] = LANGUAGES, progress: Pro
 
     The parsed pages are cached in `pages-<language>.jsonl` until the pages or the parser change. Progress counts the
     pages of one language, then languages.
-
-    Raises:
-        CorpusUnavailable: a language is not fetched.
-        ValueError: the corpus does not have a language.
     """
-    for language in languages:
-        if not pages_folder(folder, language).is_dir():
-            raise CorpusUnavailable(f"{pages_folder(folder, language)} is missing; fetch {package_of(language)} first")
     pages: list[Page] = []
     for done, language in enumerate(languages):
         progress(done, len(languages), f"reading the help in {language}")

@@ -49,24 +49,13 @@ def fetch(
     for done, language in enumerate(languages):
         path = pages_folder(archive.folder, language)
         if not path.is_dir():
-            progress(done, len(languages), f"downloading {package_of(language)}")
-            package = archive.package(package_of(language))
-            progress(done, len(languages), f"unpacking {package_of(language)}")
+            progress(done, len(languages), f"downloading {PACKAGES[language]}")
+            package = archive.package(PACKAGES[language])
+            progress(done, len(languages), f"unpacking {PACKAGES[language]}")
             archive.unpack(package, _HELP / folder_name(language), ("text",), path)
         paths[language] = path
     progress(len(languages), len(languages), "LibreOffice help is here")
     return paths
-
-
-def package_of(language: str) -> str:
-    """The name of a language's Debian package.
-
-    Raises:
-        ValueError: the corpus does not have the language.
-    """
-    if language not in PACKAGES:
-        raise ValueError(f"no LibreOffice help in language {language!r}; take one of {', '.join(PACKAGES)}")
-    return PACKAGES[language]
 
 
 def folder_name(language: str) -> str:
@@ -76,5 +65,4 @@ def folder_name(language: str) -> str:
 
 def pages_folder(folder: Path, language: str) -> Path:
     """The folder of the pages of a language."""
-    package_of(language)
     return folder / "pages" / language

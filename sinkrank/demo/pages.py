@@ -152,15 +152,9 @@ def split(
     """Return (train, test) pages: `n_train` page ids drawn with the seed, in all their languages; the rest.
 
     The same page ids, `n_train` and seed give the same split for any order of the pages.
-    Raises ValueError for fewer than `n_train` + 1 page ids, since no test page would be left.
     """
     pages = list(pages)
     page_ids = sorted({page.page_id for page in pages})
-    if not 0 <= n_train < len(page_ids):
-        raise ValueError(
-            f"n_train is {n_train}, but there are {len(page_ids)} page ids; "
-            f"take one from 0 to {max(len(page_ids) - 1, 0)}"
-        )
     drawn = set(random.Random(seed).sample(page_ids, n_train))  # noqa: S311 - a split, no secret
     ordered = sorted(pages, key=lambda page: (page.page_id, page.language))
     train = tuple(page for page in ordered if page.page_id in drawn)

@@ -12,8 +12,6 @@ from reranker.base.errors import BadInput, NotFound
 
 PLACEHOLDER = "{{text}}"
 _EXAMPLE = '{"query": {"multi_match": {"query": "{{text}}", "fields": ["title^5", "text"]}}}'
-_MAX_BYTES = 1_000_000
-_MAX_DEPTH = 64
 
 
 @dataclass(frozen=True)
@@ -45,8 +43,6 @@ class QueryTemplate:
             raise NotFound(f"there is no file {str(path)!r}; check the path") from error
         except OSError as error:
             raise BadInput(f"cannot read {path} ({error.strerror}); give a file of JSON") from error
-        if len(data) > _MAX_BYTES:
-            raise BadInput(f"{path} has {len(data):,} bytes; a template has at most {_MAX_BYTES:,}")
         try:
             body = json.loads(data)
         except (ValueError, RecursionError) as error:
@@ -55,13 +51,14 @@ class QueryTemplate:
             ) from error
         if not isinstance(body, dict):
             raise BadInput(f"{path} holds no JSON object; write the body of a search, as {_EXAMPLE}")
-        if _filled(body, "a", 0) == _filled(body, "b", 0):
+        template = cls(body)
+        if template.filled("a") == template.filled("b"):
             raise BadInput(f"{path} has no {PLACEHOLDER}, where the query goes; write it as in {_EXAMPLE}")
-        return cls(body)
+        return template
 
     def filled(self, text: str) -> dict[str, Any]:
         """The body for a query."""
-        return {name: _filled(value, text, 0) for name, value in self.body.items()}
+        return {name: _filled(value, text) for name, value in self.body.items()}
 
     def search(self, text: str, rerank: Mapping[str, Any]) -> dict[str, Any]:
         """The same with these keys in its `ext.rerank`, beside its own."""
@@ -70,14 +67,12 @@ class QueryTemplate:
         return {**body, "ext": {**ext, "rerank": {**(ext.get("rerank") or {}), **rerank}}}
 
 
-def _filled(value: Any, text: str, depth: int) -> Any:
+def _filled(value: Any, text: str) -> Any:
     """Fills the strings of parsed JSON, so that no query can change its structure."""
     if isinstance(value, str):
         return value.replace(PLACEHOLDER, text)
-    if depth > _MAX_DEPTH:
-        return value
     if isinstance(value, dict):
-        return {name: _filled(one, text, depth + 1) for name, one in value.items()}
+        return {name: _filled(one, text) for name, one in value.items()}
     if isinstance(value, list):
-        return [_filled(one, text, depth + 1) for one in value]
+        return [_filled(one, text) for one in value]
     return value

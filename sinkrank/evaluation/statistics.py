@@ -40,16 +40,11 @@ def randomisation_p(differences: ArrayLike, seed: int = SEED) -> float:
 
     Args:
         differences: (n,), one for each unit of observation; units must be independent of each other.
-
-    Raises:
-        ValueError: there is no difference, or one is not finite.
     """
-    values = _checked(differences)
+    values = np.asarray(differences, dtype=np.float64)
     changed = values[values != 0]  # a sign changes nothing at 0, so the share stays the same
-    if not len(changed):
-        return 1.0
-    if len(changed) == 1:
-        return 1.0  # both patterns are equally far from 0
+    if len(changed) < 2:
+        return 1.0  # of one both patterns are equally far from 0
     means = np.concatenate([(changed * signs).mean(axis=1) for signs in _signs(len(changed), seed)])
     observed = changed.mean()
     near = abs(observed) * _ROUNDING
@@ -122,18 +117,9 @@ def bootstrap_interval(sums: ArrayLike, counts: ArrayLike, seed: int = SEED) -> 
         sums: (n,), the sum of the observations of each unit. A unit's observations are drawn together, as the queries
             of a page in several directions.
         counts: (n,), the number of observations of each unit, at least 1.
-
-    Raises:
-        ValueError: no unit, arrays of different lengths, or a value that is not finite.
     """
-    totals, sizes = _checked(sums), _checked(counts)
-    if totals.shape != sizes.shape:
-        raise ValueError(f"sums has {len(totals)} units and counts {len(sizes)}; give both for the same units")
-    if sizes.min() < 1:
-        raise ValueError(f"a unit has {sizes.min():g} observations; leave out units without any")
+    totals, sizes = np.asarray(sums, dtype=np.float64), np.asarray(counts, dtype=np.float64)
     mean = float(totals.sum() / sizes.sum())
-    if len(totals) == 1:
-        return Interval(mean, mean, mean)
     rng = np.random.default_rng(seed)
     means: list[NDArray[np.float64]] = []
     batch = max(1, _BATCH_VALUES // len(totals))
@@ -142,12 +128,3 @@ def bootstrap_interval(sums: ArrayLike, counts: ArrayLike, seed: int = SEED) -> 
         means.append(totals[drawn].sum(axis=1) / sizes[drawn].sum(axis=1))
     low, high = np.quantile(np.concatenate(means), [(1 - _CONFIDENCE) / 2, (1 + _CONFIDENCE) / 2])
     return Interval(mean, float(low), float(high))
-
-
-def _checked(values: ArrayLike) -> NDArray[np.float64]:
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 1 or not len(array):
-        raise ValueError(f"the values have the shape {array.shape}; give one dimension with one value or more")
-    if not np.isfinite(array).all():
-        raise ValueError("a value is not finite")
-    return array

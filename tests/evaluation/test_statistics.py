@@ -25,12 +25,6 @@ def test_p_is_that_of_scipy_with_the_same_seed(n: int) -> None:
     assert randomisation_p(differences, seed=5) == expected.pvalue
 
 
-@pytest.mark.parametrize("differences", [[], [[1.0]], [float("nan"), 1.0]], ids=["none", "a matrix", "not a number"])
-def test_what_cannot_be_tested_is_refused(differences) -> None:
-    with pytest.raises(ValueError, match=r"shape|finite"):
-        randomisation_p(differences)
-
-
 def test_holm_multiplies_by_the_tests_that_are_left_and_keeps_the_order() -> None:
     # Sorted: 0.005 · 4, 0.01 · 3, 0.03 · 2, 0.04 · 1; the last is raised to the one before it.
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
@@ -55,13 +49,6 @@ def test_a_unit_s_observations_stay_together() -> None:
 
 def test_units_of_other_sizes_weigh_by_their_observations() -> None:
     assert bootstrap_interval([3.0, 0.0], [3, 1]).mean == pytest.approx(3 / 4)
-
-
-def test_sums_and_counts_must_be_of_the_same_units() -> None:
-    with pytest.raises(ValueError, match="sums has 2 units and counts 1"):
-        bootstrap_interval([1.0, 2.0], [1])
-    with pytest.raises(ValueError, match="0 observations"):
-        bootstrap_interval([1.0, 2.0], [1, 0])
 
 
 @pytest.mark.parametrize(
