@@ -29,7 +29,6 @@ PAGE_SIZE = 10
 _N_READ = 100
 # So many titles are searched, and no more after the limit: some 0.3 s for 5,000 documents in a folder.
 _N_SEARCHED, _LIMIT_S = 20, 2.0
-_MAX_FILE_BYTES = 100_000
 # What fits on a button.
 _MAX_CHARS = 80
 _MAX_INDICES, _MAX_AGE_S = 50, 3600.0
@@ -135,8 +134,6 @@ def write_examples(home: Path, index: str, examples: Sequence[Example]) -> None:
 def _read_file(path: Path) -> Mapping[str, tuple[Example, ...]]:
     """The contents of the file by index; empty for a missing or broken file."""
     try:
-        if path.stat().st_size > _MAX_FILE_BYTES:
-            return {}
         rows = json.loads(path.read_text(encoding="utf-8"))
         return {name: tuple(Example(**row) for row in found) for name, found in rows.items()}
     except FileNotFoundError:

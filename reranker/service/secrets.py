@@ -22,8 +22,6 @@ FILE_SUFFIX = "_file"
 SECRETS = frozenset(name for name, field in Settings.model_fields.items() if SecretStr in value_types(field))
 """The settings that are secrets."""
 
-_MAX_BYTES = 65_536
-
 _log = logging.getLogger(__name__)
 
 
@@ -47,19 +45,16 @@ def with_secret_files(values: Mapping[str, Any]) -> dict[str, Any]:
 def _read(setting: str, path: Path) -> str:
     """The secret in a file, without the end of the line."""
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):  # reading a FIFO may take for ever
-            raise WrongParameter(f"{setting}: {path} is not a file; name a file that holds the secret alone")
-        content = path.read_bytes() if status.st_size <= _MAX_BYTES else b""
-        secret = content.decode().removesuffix("\n").removesuffix("\r")
+        mode = path.stat().st_mode
+        secret = path.read_bytes().decode().removesuffix("\n").removesuffix("\r")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise WrongParameter(
             f"{setting}: {path} cannot be read ({reason}); name a file that holds the secret"
         ) from None
     if not secret:
-        raise WrongParameter(f"{setting}: {path} is empty, or larger than 64 KiB; name a file that holds the secret")
-    if status.st_mode & stat.S_IRWXO:
+        raise WrongParameter(f"{setting}: {path} is empty; name a file that holds the secret")
+    if mode & stat.S_IRWXO:
         _log.warning("every user of this machine can read %s (%s); chmod 640 or less", path, setting)
     return secret
 

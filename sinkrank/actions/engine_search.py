@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from reranker.service.settings_sources import LoadedSettings
     from sinkrank.evaluation.proxy_way import ProxyIndex
 
-# In `_source`; the first that holds a text.
-_TITLES = ("title", "name", "headline", "heading", "subject", "label")
 _DURATION = re.compile(r"(\w+);dur=([\d.]+)")
 
 
@@ -117,13 +115,14 @@ class EngineSearch:
         from reranker.embeddings.detection import guess_language
         from reranker.query_dsl.source_texts import source_text
         from reranker.ranking.scores import scores_by_rank
+        from sinkrank.evaluation.known_queries import documents_of_hits
 
         source, details = hit.get("_source") or {}, hit.get("_rerank") or {}
         text = source_text(source, self._settings.proxy_text_fields)
         parts = details.get("score_parts")
         return Hit(
             id=str(hit["_id"]),
-            title=next((source[name] for name in _TITLES if isinstance(source.get(name), str)), ""),
+            title=next(documents_of_hits([hit])).title,
             url=source["url"] if isinstance(source.get("url"), str) else "",
             language=guess_language(text, self._embeddings),
             text=text,

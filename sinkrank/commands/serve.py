@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlencode
 
 import typer
@@ -175,8 +175,11 @@ def _print_settings(loaded: LoadedSettings, as_json: bool) -> None:
     from rich.text import Text
 
     from sinkrank.console import output
+    from sinkrank.console.resources import without_credentials
 
-    displayed = {name: _displayed(name, value) for name, value in loaded.settings}
+    displayed = loaded.settings.model_dump(mode="json")  # secrets as stars
+    if displayed["store"] is not None:
+        displayed["store"] = without_credentials(displayed["store"])
     if as_json:
         output.print_json({name: {"value": displayed[name], "from": loaded.origins[name]} for name in displayed})
         return
@@ -186,18 +189,3 @@ def _print_settings(loaded: LoadedSettings, as_json: bool) -> None:
         text = "" if value is None else str(value)
         table.add_row(name, Text(text), Text(loaded.origins[name]), Text(fields[name].description or ""))
     output.results().print(table)
-
-
-def _displayed(name: str, value: Any) -> Any:
-    """A setting's value without passwords, also without those inside an address."""
-    from pydantic import SecretStr
-
-    from sinkrank.console.resources import without_credentials
-
-    if isinstance(value, SecretStr):
-        return "***"
-    if name == "store" and value is not None:
-        return without_credentials(value)
-    if isinstance(value, tuple):
-        return list(value)
-    return value if value is None or isinstance(value, str | int | float | bool) else str(value)

@@ -150,15 +150,12 @@ def test_a_secret_given_twice_in_one_place_is_an_error(tmp_path):
     assert "hunter2" not in str(caught.value)
 
 
-@pytest.mark.parametrize("content", [b"", b"\n", b"\xff\xfe", b"x" * 65_537, None])
+@pytest.mark.parametrize("content", [b"", b"\n", b"\xff\xfe", None])
 def test_a_secret_file_without_a_secret_is_an_error_that_names_the_setting(tmp_path, content):
     if content is not None:
         (tmp_path / "secret").write_bytes(content)
     with pytest.raises(WrongParameter, match=r"store_password_file: .*secret .*name a file that holds the secret"):
         load_settings({}, {"SINKRANK_STORE_PASSWORD_FILE": str(tmp_path / "secret")})
-    os.mkfifo(tmp_path / "fifo")
-    with pytest.raises(WrongParameter, match="fifo is not a file"):
-        load_settings({}, {"SINKRANK_STORE_PASSWORD_FILE": str(tmp_path / "fifo")})
 
 
 def test_a_secret_file_that_everybody_can_read_gets_a_warning_without_the_secret(tmp_path, caplog):
