@@ -9,8 +9,7 @@ import sys
 import threading
 from typing import Any
 
-from reranker.base.errors import one_line
-from sinkrank.console.exits import EXIT_FAILED, EXIT_STOPPED
+from sinkrank.console.exits import EXIT_STOPPED
 
 # Long enough for the destructor that swallowed it, and the hook, to be over on a busy machine.
 _AGAIN_SECONDS = 0.25
@@ -32,11 +31,6 @@ def main() -> None:
     except KeyboardInterrupt:
         print("sinkrank: stopped", file=sys.stderr)  # noqa: T201
         sys.exit(EXIT_STOPPED)
-    except OSError as error:  # of the help or the version: those of a command are told where it is invoked
-        if "--debug" in sys.argv:
-            raise
-        print(f"sinkrank: {one_line(error)}", file=sys.stderr)  # noqa: T201
-        sys.exit(EXIT_FAILED)
 
 
 def _keep_signal(unraisable: Any) -> None:

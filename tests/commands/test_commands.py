@@ -148,10 +148,9 @@ main()
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["serve", "--print-settings"]], ids=" ".join)
-def test_a_full_disk_is_named_with_the_cure_whatever_is_printed(empty_home: Path, arguments: list[str]) -> None:
+def test_a_full_disk_is_named_with_the_cure(empty_home: Path) -> None:
     with Path("/dev/full").open("w") as full:
-        result = process(empty_home, *arguments, stdout=full)
+        result = process(empty_home, "serve", "--print-settings", stdout=full)
     assert result.returncode == 1
     assert result.stderr == "sinkrank: No space left on device; free some space, and give the command again\n"
 

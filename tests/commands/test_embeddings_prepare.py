@@ -142,14 +142,9 @@ def failing(*arguments: object, **options: object) -> None:
     raise BadInput("no room; free some")
 
 
-@pytest.mark.slow
-def test_the_last_line_is_the_next_command(empty_home: Path, run: Run, english: str) -> None:
-    lines = run(*PREPARE, english, "--without", "encoder").stderr.splitlines()
-    assert lines[-1] == f"next: sinkrank ingest {english} --lang en --index NAME"
-
-
 def test_one_part_alone_will_do(empty_home: Path, run: Run, english: str) -> None:
     result = run(*PREPARE, english, "--without", "encoder")
+    assert result.stderr.splitlines()[-1] == f"next: sinkrank ingest {english} --lang en --index NAME"
     assert re.search(r"words of the documents without an embedding: \d+\.\d%", result.stdout)
     assert list(store(empty_home).languages) == ["en"]
     assert "--replace" in run(*PREPARE, english, exits=1).stderr

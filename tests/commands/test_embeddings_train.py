@@ -135,13 +135,6 @@ def test_the_ids_of_documents_can_be_their_groups(empty_home: Path, run: Run) ->
     assert store(empty_home).languages == ("en", "fr")
 
 
-def test_a_group_field_that_no_document_has_is_an_error(empty_home: Path, run: Run) -> None:
-    write_rows(empty_home / "a.jsonl", articles())
-    result = run("embeddings", "train", "a.jsonl", "--group-field", "page", exits=1)
-    assert "none of the 20 documents has a field 'page'" in result.stderr
-    assert "--group-field" in result.stderr
-
-
 def test_languages_without_translations_are_an_error_that_names_both_cures(empty_home: Path, run: Run) -> None:
     french = [{"id": f"f{n}", "language": "fr", "text": f"chat {n}"} for n in range(3)]
     write_rows(empty_home / "a.jsonl", articles() + french)

@@ -140,13 +140,6 @@ def test_a_failure_is_counted_and_opens_the_circuit(fake: FakeEngine, make_proxy
     assert number(client, "proxy_circuit_state") == 2
 
 
-def test_the_format_is_the_one_that_is_asked_for(client: FlaskClient) -> None:
-    assert client.get("/-/metrics").content_type.startswith("text/plain; version=")
-    asked = client.get("/-/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0"})
-    assert asked.content_type.startswith("application/openmetrics-text")
-    assert asked.text.endswith("# EOF\n")
-
-
 def documented() -> set[str]:
     return set(regex.findall(r"^\| `(sinkrank_\w+)`", DOCUMENTATION.read_text(encoding="utf-8"), regex.M))
 
