@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -123,9 +127,10 @@ def ingest_files(
         raise typer.BadParameter("name at least one file (- for standard input), or --from-index", param_hint="FILE...")
 
     from ingest.documents import Layout
-    from ingest.pipeline import Options
-    from sinkrank.actions.ingesting import Input, ingest_input
-    from sinkrank.console import output
+    from ingest.files import open_sources
+    from ingest.pipeline import Options, ingest
+    from sinkrank.console import output, resources
+    from sinkrank.console.document_sources import layout_of_copy, say_left_out
     from sinkrank.console.ingest_report import explain_failure, report
 
     layout = Layout(
@@ -138,7 +143,7 @@ def ingest_files(
         types=parse_pairs(types.split(",") if types else (), "--types", "FIELD=TYPE, separated by commas"),
     )
     how = Options(
-        layout=layout,
+        layout=layout if from_index is None else layout_of_copy(layout),
         rebuild=rebuild,
         rejects=rejects,
         limit=limit,
@@ -146,8 +151,20 @@ def ingest_files(
         n_workers=workers,
         ray_address=ray,
     )
-    given = Input(files or (), file_format, columns.split(",") if columns else None, from_index, query)
-    summary, left_out = ingest_input(given, how, settings, settings.index or options.DEFAULT_INDEX)
+    embeddings = resources.open_embeddings(settings, files or ())
+    with ExitStack() as opened, _ended_cleanly(), output.progress_bars() as progress:
+        if from_index is None:
+            names = columns.split(",") if columns else None
+            sources = opened.enter_context(open_sources(files or (), file_format, names))
+        else:
+            read = resources.index_to_read(from_index, layout, query)
+            copied = resources.opened_copy(read, settings.home / "ingest", settings, progress)
+            sources = [opened.enter_context(copied)]
+        say_left_out(sources)
+        store = opened.enter_context(resources.opened_store(settings))
+        index = settings.index or options.DEFAULT_INDEX
+        summary = ingest(sources, store, index, embeddings, how, progress=progress)
+    left_out = {source.name: dict(source.left_out) for source in sources if source.left_out}
     if json_:
         output.print_json(summary.as_dict() | ({"left_out": left_out} if left_out else {}))
     else:
@@ -155,3 +172,22 @@ def ingest_files(
     explain_failure(summary)
     if not summary.is_whole:
         raise typer.Exit(1)
+
+
+@contextmanager
+def _ended_cleanly() -> Iterator[None]:
+    """Lets SIGTERM and SIGHUP end the run as Ctrl-C does, so that temporary files are removed.
+
+    A signal that is ignored, as under nohup, stays ignored.
+    """
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    obeyed = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, end) for number in obeyed}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -159,7 +159,7 @@ def test_a_run_that_is_told_to_end_leaves_no_temporary_file(
         seen.extend((home / "temporary").iterdir())  # the copy of standard input
         os.kill(os.getpid(), number)
 
-    monkeypatch.setattr("sinkrank.actions.ingesting.ingest", told_to_end)
+    monkeypatch.setattr("ingest.pipeline.ingest", told_to_end)
     before = signal.signal(number, signal.SIG_DFL)  # nohup may have started the tests
     try:
         run("ingest", "-", stdin=json.dumps(DOCUMENTS[0]), exits=128 + number)
@@ -173,9 +173,7 @@ def test_a_run_that_is_told_to_end_leaves_no_temporary_file(
 
 def test_a_signal_that_is_ignored_stays_so(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[object] = []
-    monkeypatch.setattr(
-        "sinkrank.actions.ingesting.ingest", lambda *_, **__: told.append(signal.getsignal(signal.SIGHUP))
-    )
+    monkeypatch.setattr("ingest.pipeline.ingest", lambda *_, **__: told.append(signal.getsignal(signal.SIGHUP)))
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
     try:
         run("ingest", "-", stdin="{}", exits=None)
