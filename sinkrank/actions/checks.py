@@ -17,6 +17,7 @@ from reranker.service.settings_sources import LoadedSettings
 from reranker.stores.base.description import check_versions
 from reranker.stores.base.protocol import WritableStore
 from reranker.stores.embedded.store import EmbeddedStore
+from reranker.stores.engine.store import EngineStore
 from sinkrank.actions import in_process_proxy
 from sinkrank.console import resources
 
@@ -118,8 +119,7 @@ def _index(store: WritableStore, name: str, embeddings: Embeddings | None) -> Fi
 
 def _other_index(settings: Settings, store: WritableStore, name: str, embeddings: Embeddings | None) -> Finding:
     """Checks an index that Sinkrank did not make, which the proxy may re-rank, or that does not exist."""
-    engine = in_process_proxy.engine_of(store)
-    if engine is None or not in_process_proxy.is_foreign(store, name):
+    if not isinstance(store, EngineStore) or not in_process_proxy.is_foreign(store, name):
         return _index(store, name, embeddings)
     label = f"index {name}"
     if embeddings is None:
@@ -128,7 +128,7 @@ def _other_index(settings: Settings, store: WritableStore, name: str, embeddings
     from sinkrank.actions.foreign_index import look_at
 
     try:
-        return Finding(label, *look_at(settings, engine, name, embeddings))
+        return Finding(label, *look_at(settings, store, name, embeddings))
     except SinkrankError as error:
         return Finding(label, False, str(error))
 

@@ -9,15 +9,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reranker.answers import ExplainAnswer, Hit, ScoreParts, SearchAnswer
+from reranker.base.errors import WrongParameter
+from reranker.embeddings import Embeddings
+from reranker.embeddings.detection import guess_language
+from reranker.query_dsl.source_texts import source_text
+from reranker.ranking.query import read_query
+from reranker.ranking.scores import scores_by_rank
+from reranker.search.searcher import Searcher
+from reranker.service.settings import Settings
+from reranker.service.settings_sources import LoadedSettings
+from reranker.text.idf import IdfTable
 from sinkrank.actions import in_process_proxy
 from sinkrank.console import output
+from sinkrank.evaluation.known_queries import documents_of_hits
 
 if TYPE_CHECKING:
-    from reranker.answers import ExplainAnswer, Hit, SearchAnswer
-    from reranker.embeddings import Embeddings
-    from reranker.search.searcher import Searcher
-    from reranker.service.settings import Settings
-    from reranker.service.settings_sources import LoadedSettings
     from sinkrank.evaluation.proxy_way import ProxyIndex
 
 _DURATION = re.compile(r"(\w+);dur=([\d.]+)")
@@ -32,8 +39,6 @@ def opened(loaded: LoadedSettings, searcher: Searcher, template: Path | None) ->
         StoreUnavailable, WrongParameter, BadInput, NotFound: as `in_process_proxy.is_foreign` and `opened_index`; or an
             option is for an index that Sinkrank made.
     """
-    from reranker.base.errors import WrongParameter
-
     settings = loaded.settings
     if template is None and not in_process_proxy.is_foreign(searcher.store, settings.index):
         yield None
@@ -62,10 +67,6 @@ class EngineSearch:
         Raises:
             SinkrankError: the engine or the proxy refuses the search.
         """
-        from reranker.answers import SearchAnswer
-        from reranker.ranking.query import read_query
-        from reranker.text.idf import IdfTable
-
         body = self._body(text, language, languages) | {"from": offset, "size": size}
         answer, headers = self._index.ask(body)
         if headers.get("x-rerank-status") != "applied" and self._settings.method != "none":
@@ -94,12 +95,7 @@ class EngineSearch:
 
     def explain(self, text: str, language: str | None, languages: Sequence[str] | None, doc_id: str) -> ExplainAnswer:
         """Raises SinkrankError: as `Proxy.explain`."""
-        from reranker.proxy.explain import window_search
-        from reranker.upstream.incoming import Incoming
-
-        body = window_search(self._body(text, language, languages))
-        incoming = Incoming.of_search(self._index.name, body, list(self._index.headers.items()))
-        return self._index.proxy.explain(incoming, doc_id)
+        return self._index.explain(self._body(text, language, languages), doc_id)
 
     def _body(self, text: str, language: str | None, languages: Sequence[str] | None) -> dict[str, Any]:
         """The other parameters are the settings', which the proxy has too."""
@@ -111,12 +107,6 @@ class EngineSearch:
         return body
 
     def _hit(self, hit: Mapping[str, Any], rank: int) -> Hit:
-        from reranker.answers import Hit, ScoreParts
-        from reranker.embeddings.detection import guess_language
-        from reranker.query_dsl.source_texts import source_text
-        from reranker.ranking.scores import scores_by_rank
-        from sinkrank.evaluation.known_queries import documents_of_hits
-
         source, details = hit.get("_source") or {}, hit.get("_rerank") or {}
         text = source_text(source, self._settings.proxy_text_fields)
         parts = details.get("score_parts")

@@ -9,29 +9,25 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reranker.base.errors import BadInput, NotFound, NotOurIndex, WrongParameter
+from reranker.embeddings import Embeddings
+from reranker.service.engine import engine_access, engine_address
+from reranker.service.settings import Settings
+from reranker.stores.base.protocol import Store
+from reranker.stores.engine.fields import text_fields
+from reranker.stores.engine.store import EngineStore
 from sinkrank.console import output
+from sinkrank.evaluation.query_template import QueryTemplate
 
 if TYPE_CHECKING:
-    from reranker.embeddings import Embeddings
     from reranker.proxy import Proxy
-    from reranker.service.settings import Settings
-    from reranker.stores.base.protocol import Store
-    from reranker.stores.engine.store import EngineStore
     from sinkrank.evaluation.proxy_way import ProxyIndex
-    from sinkrank.evaluation.query_template import QueryTemplate
 
 # A query over more fields is slow, and most of so many fields are not text that people search.
 _MAX_FIELDS = 100
 
 PATIENT_MS = 120_000
 """A time limit of searches for who has no service running: the first one may have to load much."""
-
-
-def engine_of(store: Store) -> EngineStore | None:
-    """The store if it is an engine. Otherwise None, because Sinkrank made every index of a folder."""
-    from reranker.stores.engine.store import EngineStore
-
-    return store if isinstance(store, EngineStore) else None
 
 
 def is_foreign(store: Store, index: str | None) -> bool:
@@ -41,9 +37,7 @@ def is_foreign(store: Store, index: str | None) -> bool:
         StoreUnavailable: the engine does not answer.
         WrongParameter: no index is named, and the engine has none that Sinkrank made.
     """
-    from reranker.base.errors import BadInput, NotFound, NotOurIndex, WrongParameter
-
-    if engine_of(store) is None:
+    if not isinstance(store, EngineStore):
         return False
     if index is None:
         if not store.indices():
@@ -68,9 +62,7 @@ def opened_index(settings: Settings, store: Store, embeddings: Embeddings, templ
         WrongParameter: no index is named, or the store is not an engine.
         BadInput, NotFound: the template or the index cannot be used.
     """
-    from reranker.base.errors import WrongParameter
     from sinkrank.evaluation.proxy_way import ProxyIndex
-    from sinkrank.evaluation.query_template import QueryTemplate
 
     if settings.index is None:
         raise WrongParameter("a search through the proxy needs the name of the index; give --index NAME")
@@ -82,10 +74,6 @@ def opened_index(settings: Settings, store: Store, embeddings: Embeddings, templ
 
 def _plain_template(engine: EngineStore, index: str) -> QueryTemplate:
     """A query over all text fields of the index."""
-    from reranker.base.errors import BadInput
-    from reranker.stores.engine.fields import text_fields
-    from sinkrank.evaluation.query_template import QueryTemplate
-
     fields = sorted({name for mappings in engine.mappings(index) for name in text_fields(mappings)})
     if not 0 < len(fields) <= _MAX_FIELDS:
         raise BadInput(
@@ -102,10 +90,7 @@ def check_engine(settings: Settings, store: Store) -> EngineStore:
     Raises:
         WrongParameter: otherwise.
     """
-    from reranker.base.errors import WrongParameter
-
-    engine = engine_of(store)
-    if engine is None:
+    if not isinstance(store, EngineStore):
         raise WrongParameter(
             f"a search through the proxy needs an engine, and the store is {store.address}; give --store "
             f"opensearch://HOST:PORT"
@@ -115,13 +100,12 @@ def check_engine(settings: Settings, store: Store) -> EngineStore:
             "searches that are signed for AWS cannot go through the proxy, which changes their bodies; leave out "
             "store_aws_region, and use a user that the domain knows"
         )
-    return engine
+    return store
 
 
 def proxy_of(settings: Settings, store: EngineStore, embeddings: Embeddings) -> Proxy:
     """The service's proxy over an open store."""
     from reranker.proxy import Proxy
-    from reranker.service.engine import engine_address
     from reranker.service.service import Service
 
     address = engine_address(settings)
@@ -131,7 +115,5 @@ def proxy_of(settings: Settings, store: EngineStore, embeddings: Embeddings) -> 
 
 def caller_headers(settings: Settings) -> Mapping[str, str]:
     """The credentials of the settings as headers: the proxy adds none of its own."""
-    from reranker.service.engine import engine_access, engine_address
-
     address = engine_address(settings)
     return {} if address is None else engine_access(settings).headers(address)

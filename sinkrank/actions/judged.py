@@ -15,6 +15,7 @@ from reranker.base.whole_files import write_whole
 from reranker.service.settings import Settings
 from reranker.text.documents import Document
 from reranker.transport import check_method
+from sinkrank.actions import in_process_proxy
 from sinkrank.console import output, resources
 from sinkrank.console.tables import methods_table, plain
 from sinkrank.evaluation.comparison import (
@@ -58,8 +59,6 @@ def opened(
     Raises:
         StoreUnavailable, WrongParameter, BadInput, NotFound: as `in_process_proxy.is_foreign` and `opened_index`.
     """
-    from sinkrank.actions import in_process_proxy
-
     with resources.opened_searcher(settings) as searcher:
         if template is None and not in_process_proxy.is_foreign(searcher.store, settings.index):
             own = searcher.choose_index(settings.index)

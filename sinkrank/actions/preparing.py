@@ -25,7 +25,7 @@ from reranker.stores.base.names import check_index_name
 from reranker.stores.engine.fields import text_fields
 from reranker.stores.engine.store import EngineStore
 from sinkrank.console import output, resources
-from sinkrank.console.document_sources import layout_of_copy, opened_records
+from sinkrank.console.document_sources import layout_of_copy, opened_copy, opened_records
 
 _MAX_LANGUAGES = 5
 
@@ -94,7 +94,7 @@ def _text_fields(layout: Layout, index: str, settings: Settings) -> str | None:
 @contextmanager
 def _records_of(source: IndexSource, settings: Settings, progress: Progress) -> Iterator[Iterator[Record]]:
     access = engine_access(settings)
-    with resources.opened_copy(source, settings.home / "collections", settings, progress, access) as copy:
+    with opened_copy(source, settings.home / "collections", settings, progress, access) as copy:
         yield read_records([copy], layout_of_copy(source.layout))
 
 
@@ -167,7 +167,9 @@ def next_step(files: Sequence[str], languages: Collection[str], settings: Settin
     """
     home = "" if settings.home == type(settings).model_fields["home"].default else f" --home {settings.home}"
     if not files:
-        return f"next: sinkrank serve{home} --store {resources.without_credentials(settings.store_address)}"
+        engine = engine_address(settings)
+        assert engine is not None  # noqa: S101 - its index was read
+        return f"next: sinkrank serve{home} --store {engine.redacted}"
     lang = next(iter(languages)) if len(languages) == 1 else "auto"
     return f"next: sinkrank ingest {shlex.join(files)}{home} --lang {lang} --index NAME"
 

@@ -10,13 +10,15 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
 
 from reranker.base.errors import SinkrankError, WrongParameter
-
-if TYPE_CHECKING:
-    from reranker.service.settings import Settings
-    from reranker.upstream.incoming import Incoming
+from reranker.proxy.shadow import ShadowSender, rank_beside, read_message
+from reranker.service.settings import Settings
+from reranker.traffic.file import TrafficFile
+from reranker.upstream.addresses import is_engine
+from reranker.upstream.incoming import Incoming
+from sinkrank.actions.in_process_proxy import check_engine, proxy_of
+from sinkrank.console import resources
 
 _LEAST_PRIORITY = 19
 _LARGEST_MESSAGE = 1 << 20
@@ -38,10 +40,6 @@ def shadow_process(settings: Settings) -> Iterator[Callable[[Incoming], None]]:
         WrongParameter: the system cannot fork, or there is no engine.
         StoreUnavailable: the traffic file cannot be written.
     """
-    from reranker.proxy.shadow import ShadowSender
-    from reranker.traffic.file import TrafficFile
-    from reranker.upstream.addresses import is_engine
-
     if not hasattr(os, "fork"):
         raise WrongParameter("proxy_mode shadow needs Linux or macOS; leave it out, or set it to on")
     if not is_engine(settings.store_address):
@@ -68,11 +66,6 @@ def shadow_process(settings: Settings) -> Iterator[Callable[[Incoming], None]]:
 
 def _rank_until_left(settings: Settings, to_read: socket.socket, parent: int) -> None:
     """Ranks what comes until the parent has ended."""
-    from reranker.proxy.shadow import rank_beside, read_message
-    from reranker.traffic.file import TrafficFile
-    from sinkrank.actions.in_process_proxy import check_engine, proxy_of
-    from sinkrank.console import resources
-
     os.nice(_LEAST_PRIORITY)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # the parent ends it

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from reranker.service.settings import Settings
-from sinkrank.console import options
+from sinkrank.console import options, output
 
 
 @options.takes_settings("host", "port", "home")
@@ -22,6 +22,5 @@ def demo(
     Example: [bold]sinkrank demo --no-serve[/bold]
     """
     from sinkrank.commands.demo_run import run_demo
-    from sinkrank.console import output
 
     raise typer.Exit(run_demo(settings, output.talk(), serve))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from reranker.service.settings_sources import LoadedSettings
-from sinkrank.console import options
+from sinkrank.console import options, output
 
 
 @options.takes_settings(*options.SEARCHABLE)
@@ -22,10 +23,7 @@ def doctor(
 
     Example: [bold]sinkrank doctor --store opensearch://localhost:9200[/bold]
     """
-    from dataclasses import asdict
-
     from sinkrank.actions.checks import run_checks
-    from sinkrank.console import output
 
     with output.talk().status("checking …"):
         checks = run_checks(loaded, quick)

@@ -12,8 +12,7 @@ import typer
 from reranker.service.settings import Settings
 from sinkrank.commands import fetch
 from sinkrank.commands.embeddings_prepare import prepare
-from sinkrank.console import options
-from sinkrank.console.document_sources import opened_records, short_name, usable
+from sinkrank.console import options, output
 from sinkrank.console.embedding_options import MAKES_STORE, GroupField, MaxTerms, Replace, show_summary
 
 if TYPE_CHECKING:
@@ -54,11 +53,10 @@ def import_(
     from ingest.embeddings.importing import import_embeddings
     from ingest.embeddings.selection import VectorSource
     from reranker.embeddings import check_output
-    from sinkrank.console import output as shown
 
     sources = [VectorSource(path, language) for path, language in (_named_file(file, lang) for file in files)]
     check_output(settings.embeddings_path, replace=replace)
-    with shown.progress_bars() as progress:
+    with output.progress_bars() as progress:
         summary = import_embeddings(
             sources,
             settings.embeddings_path,
@@ -117,14 +115,14 @@ def train(
     from ingest.embeddings.document_units import Unusable
     from ingest.embeddings.training import train_documents
     from reranker.embeddings import check_output
-    from sinkrank.console import output as shown
+    from sinkrank.console.document_sources import opened_records, short_name, usable
 
     check_output(settings.embeddings_path, replace=replace)
     layout = Layout(
         language_field=language_field, title_field=title_field, text_field=text_field, default_language=lang
     ).checked()
     unusable = Unusable()
-    with shown.progress_bars() as progress, opened_records(files, layout, settings, progress) as records:
+    with output.progress_bars() as progress, opened_records(files, layout, settings, progress) as records:
         summary = train_documents(
             usable(records, unusable),
             settings.embeddings_path,
@@ -212,8 +210,6 @@ def _show_nearest(found: Sequence[Mapping[str, Any]], as_json: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from sinkrank.console import output
-
     if as_json:
         output.print_json({"words": found})
         return
@@ -226,8 +222,6 @@ def _show_nearest(found: Sequence[Mapping[str, Any]], as_json: bool) -> None:
 
 
 def _show_facts(store: Embeddings, as_json: bool) -> None:
-    from sinkrank.console import output
-
     facts = _facts(store)
     if as_json:
         output.print_json(facts)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from reranker.service.settings_sources import LoadedSettings
-from sinkrank.console import options
+from sinkrank.console import options, output
 from sinkrank.console.embedding_options import MAKES_STORE, GroupField, Replace
 from sinkrank.console.parsing import parse_names
 
@@ -60,8 +61,6 @@ def prepare(
 
     An index: [bold]sinkrank embeddings prepare --store opensearch://localhost:9200 --index articles[/bold]
     """
-    from dataclasses import asdict
-
     from ingest.documents import DETECTED, Layout
     from ingest.embeddings.preparing.plan import check_names, make_plan
     from ingest.embeddings.preparing.run import prepare as run
@@ -69,7 +68,6 @@ def prepare(
     from reranker.text.languages import language_code
     from reranker.text.segmentation import check_can_split
     from sinkrank.actions import preparing
-    from sinkrank.console import output as shown
 
     settings = loaded.settings
     # Only the option: an index in the settings is for searches.
@@ -86,19 +84,19 @@ def prepare(
     if not dry_run:
         check_output(settings.embeddings_path, replace=replace)
     with preparing.work_folder(settings) as folder:
-        with shown.progress_bars() as progress:
+        with output.progress_bars() as progress:
             texts = preparing.read_documents(files or [], index, layout, group_field, settings, folder, progress)
         plan = make_plan(texts, settings.home, left_out, settings.n_threads, query_languages)
         described = preparing.described(texts, plan)
         if dry_run:
-            shown.print_json(described) if json_ else preparing.show_plan(described, shown.results())
+            output.print_json(described) if json_ else preparing.show_plan(described, output.results())
             return
-        preparing.show_plan(described, shown.talk())
-        with shown.progress_bars() as progress:
+        preparing.show_plan(described, output.talk())
+        with output.progress_bars() as progress:
             report = run(texts, plan, settings.embeddings_path, replace=replace, progress=progress)
     if json_:
-        shown.print_json(preparing.as_json(asdict(report), texts))
+        output.print_json(preparing.as_json(asdict(report), texts))
     else:
         preparing.show_report(report, texts)
         if loaded.option("embeddings") is None:
-            shown.talk().print(preparing.next_step(files or [], described["languages"], settings), markup=False)
+            output.talk().print(preparing.next_step(files or [], described["languages"], settings), markup=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reranker.service.settings_sources import LoadedSettings
-from sinkrank.console import options
+from sinkrank.console import options, output
 
 if TYPE_CHECKING:
     from reranker.answers import ExplainAnswer
@@ -37,7 +37,7 @@ def explain(
 
     Example: [bold]sinkrank explain "asiakirjan tulostaminen" el/text/swriter/guide/print_preview --lang fi[/bold]
     """
-    from sinkrank.console import output, tables
+    from sinkrank.console import tables
 
     explanation = _explained(loaded, text, doc_id, lang, to, template)
     if json_:
@@ -59,7 +59,7 @@ def _explained(
 ) -> ExplainAnswer:
     from reranker.stores.base.filters import Filters
     from sinkrank.actions import engine_search
-    from sinkrank.console import output, resources
+    from sinkrank.console import resources
 
     settings = loaded.settings
     with (

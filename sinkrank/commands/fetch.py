@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from reranker.service.settings import Settings
-from sinkrank.console import options
+from sinkrank.console import options, output
 from sinkrank.console.embedding_options import MAKES_STORE, MaxTerms, Replace, show_summary
 from sinkrank.console.parsing import parse_names
 
@@ -39,7 +39,6 @@ def fetch(
     from ingest.embeddings.importing import import_embeddings
     from ingest.embeddings.published import chosen_languages, fetch_published
     from reranker.embeddings import check_output
-    from sinkrank.console import output as shown
 
     if name is None:
         _show_catalogue(json_)
@@ -48,7 +47,7 @@ def fetch(
     languages = [code for codes in lang or [] for code in parse_names(codes)]
     chosen_languages(entry, languages)  # before anything is fetched
     check_output(settings.embeddings_path, replace=replace)
-    with shown.progress_bars() as progress:
+    with output.progress_bars() as progress:
         sources = fetch_published(entry, settings.home / "vectors", languages, progress)
         summary = import_embeddings(
             sources,
@@ -65,7 +64,6 @@ def _show_catalogue(as_json: bool) -> None:
     from rich.table import Table
 
     from ingest.embeddings.catalogue import CATALOGUE
-    from sinkrank.console import output
 
     if as_json:
         output.print_json([{name: getattr(entry, name) for name in _FACTS} for entry in CATALOGUE.values()])

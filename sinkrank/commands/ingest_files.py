@@ -12,7 +12,8 @@ from typing import Annotated
 import typer
 
 from reranker.service.settings import Settings
-from sinkrank.console import options
+from sinkrank.console import options, output
+from sinkrank.console.ingest_report import explain_failure, report
 from sinkrank.console.parsing import parse_pairs
 
 _FROM_INDEX = "From an index"
@@ -129,9 +130,8 @@ def ingest_files(
     from ingest.documents import Layout
     from ingest.files import open_sources
     from ingest.pipeline import Options, ingest
-    from sinkrank.console import output, resources
-    from sinkrank.console.document_sources import layout_of_copy, say_left_out
-    from sinkrank.console.ingest_report import explain_failure, report
+    from sinkrank.console import resources
+    from sinkrank.console.document_sources import index_to_read, layout_of_copy, opened_copy, say_left_out
 
     layout = Layout(
         id_field=id_field,
@@ -157,8 +157,8 @@ def ingest_files(
             names = columns.split(",") if columns else None
             sources = opened.enter_context(open_sources(files or (), file_format, names))
         else:
-            read = resources.index_to_read(from_index, layout, query)
-            copied = resources.opened_copy(read, settings.home / "ingest", settings, progress)
+            read = index_to_read(from_index, layout, query)
+            copied = opened_copy(read, settings.home / "ingest", settings, progress)
             sources = [opened.enter_context(copied)]
         say_left_out(sources)
         store = opened.enter_context(resources.opened_store(settings))

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from reranker.service.settings import Settings
-from sinkrank.console import options
+from sinkrank.console import options, output
 
 
 @options.takes_settings(*options.STORE)
@@ -23,7 +23,7 @@ def rollback(
     Example: [bold]sinkrank ingest rollback --index pages[/bold]
     """
     from ingest.versions import roll_back
-    from sinkrank.console import output, resources
+    from sinkrank.console import resources
 
     name = settings.index or options.DEFAULT_INDEX
     with resources.opened_store(settings) as opened:
@@ -44,7 +44,7 @@ def refresh(settings: Settings, json_: options.Json = False) -> None:
     Example: [bold]sinkrank ingest refresh --index pages[/bold]
     """
     from ingest.refresh import refresh as run
-    from sinkrank.console import output, resources
+    from sinkrank.console import resources
 
     loaded = resources.open_embeddings(settings)
     with resources.opened_store(settings) as opened, output.progress_bars() as progress:
@@ -72,7 +72,7 @@ def delete(
 
     Example: [bold]sinkrank ingest delete page-7 page-9 --index pages[/bold]
     """
-    from sinkrank.console import output, resources
+    from sinkrank.console import resources
 
     name = settings.index or options.DEFAULT_INDEX
     with resources.opened_store(settings) as opened:

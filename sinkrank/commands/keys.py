@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
+from reranker.base.errors import WrongParameter
+from reranker.service.key_file import add_key, remove_key
 from reranker.service.settings import Settings
-from sinkrank.console import options
+from sinkrank.console import options, output
 
 app = typer.Typer(no_args_is_help=True, help="Make and remove the API keys that `sinkrank serve` asks for.")
 
@@ -22,9 +24,6 @@ def add(settings: Settings, name: _Name, json_: options.Json = False) -> None:
 
     Example: [bold]sinkrank keys add shop --api-keys /etc/sinkrank/keys[/bold]
     """
-    from reranker.service.key_file import add_key
-    from sinkrank.console import output
-
     path = _file_of(settings)
     key = add_key(path, name)
     if json_:
@@ -41,16 +40,11 @@ def remove(settings: Settings, name: _Name) -> None:
 
     Example: [bold]sinkrank keys remove shop --api-keys /etc/sinkrank/keys[/bold]
     """
-    from reranker.service.key_file import remove_key
-    from sinkrank.console import output
-
     remove_key(_file_of(settings), name)
     output.talk().print(f"removed {name}", markup=False)
 
 
 def _file_of(settings: Settings) -> Path:
-    from reranker.base.errors import WrongParameter
-
     if settings.api_keys is None:
         raise WrongParameter("no file of API keys is named; give it with --api-keys, or as the setting api_keys")
     return settings.api_keys

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from reranker.base.errors import WrongParameter
+from reranker.service.key_file import is_key
 from reranker.service.settings import Settings
-from sinkrank.console import options
+from sinkrank.console import options, output
 
 if TYPE_CHECKING:
     from reranker.stores.engine.pipeline import EnginePipelines
@@ -46,10 +49,7 @@ def install(
     Example: [bold]sinkrank pipeline install --index pages --store opensearch://localhost:9200 --service-url
     http://10.0.0.7:8080[/bold]
     """
-    from dataclasses import asdict
-
     from reranker.stores.engine.pipeline import PipelineRequest
-    from sinkrank.console import output
 
     request = PipelineRequest(
         index=_index_of(settings),
@@ -84,7 +84,6 @@ def remove(settings: Settings, json_: options.Json = False) -> None:
     Example: [bold]sinkrank pipeline remove --index pages --store opensearch://localhost:9200[/bold]
     """
     from reranker.stores.engine.pipeline import pipeline_name
-    from sinkrank.console import output
 
     index = _index_of(settings)
     with _opened_pipelines(settings) as pipelines:
@@ -98,8 +97,6 @@ def remove(settings: Settings, json_: options.Json = False) -> None:
 
 def _index_of(settings: Settings) -> str:
     """The named index. A pipeline never guesses its index."""
-    from reranker.base.errors import WrongParameter
-
     if settings.index is None:
         raise WrongParameter("no index is named; give it with --index")
     return settings.index
@@ -112,9 +109,6 @@ def _read_key(path: Path) -> str:
         WrongParameter: the file has other contents, which the message does not repeat.
         OSError: the file cannot be read.
     """
-    from reranker.base.errors import WrongParameter
-    from reranker.service.key_file import is_key
-
     with path.open(encoding="utf-8", errors="replace") as file:
         key = file.read(1_000).strip()
     if not is_key(key):
@@ -124,7 +118,6 @@ def _read_key(path: Path) -> str:
 
 @contextmanager
 def _opened_pipelines(settings: Settings) -> Iterator[EnginePipelines]:
-    from reranker.base.errors import WrongParameter
     from reranker.service.engine import engine_access, engine_address
 
     address = engine_address(settings)

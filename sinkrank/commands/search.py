@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
+from reranker.base.errors import WrongParameter
 from reranker.service.settings_sources import LoadedSettings
-from sinkrank.console import options
+from sinkrank.console import options, output
+from sinkrank.console.filters import parse_filters
 
 
 @options.takes_settings("first_stage", "depth", "method", "epsilon", "tau", "feedback", *options.SEARCHABLE)
@@ -37,13 +40,9 @@ def search(
 
     Example: [bold]sinkrank search "asiakirjan tulostaminen" --lang fi --to el[/bold]
     """
-    from dataclasses import replace
-
-    from reranker.base.errors import WrongParameter
     from reranker.stores.base.filters import Filters
     from sinkrank.actions import engine_search
-    from sinkrank.console import output, resources, tables
-    from sinkrank.console.filters import parse_filters
+    from sinkrank.console import resources, tables
 
     settings, conditions = loaded.settings, parse_filters(filters or ())
     with (

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlencode
 
 import typer
 
+from reranker.base.errors import NoEmbeddings, SinkrankError, WrongParameter
 from reranker.service.settings import Settings
 from reranker.service.settings_sources import LoadedSettings
-from sinkrank.console import options
+from sinkrank.console import options, output
 
 if TYPE_CHECKING:
     from reranker.embeddings import Embeddings
@@ -77,11 +79,9 @@ def run_service(settings: Settings, store: Store | None, first: Example | None =
 
 def _run(settings: Settings, store: Store | None, first: Example | None) -> None:
     from reranker.api.app import create_app, drain, start, stop
+    from reranker.service.engine import engine_address
     from reranker.service.logs import set_up_logs
-    from reranker.upstream.addresses import is_engine
     from sinkrank.actions.shadow_process import shadow_process
-    from sinkrank.console import output
-    from sinkrank.console.resources import without_credentials
     from sinkrank.serving.processes import serve_with_processes
     from sinkrank.serving.server import address_of, bind, serve_until_stopped, spare_collector
 
@@ -96,10 +96,9 @@ def _run(settings: Settings, store: Store | None, first: Example | None) -> None
             console.print(f"sinkrank serves {address}", markup=False)
             api = f"   the API: POST {address}/v1/search" if first is None else ""
             console.print(f"the page: {address}{page_path(first)}{api}", markup=False, soft_wrap=True)
-            if is_engine(settings.store_address):
-                behind = without_credentials(settings.store_address)
+            if (engine := engine_address(settings)) is not None:
                 hits = "re-ranked hits" if shadow is None else "the engine's order, re-ranking in shadow,"
-                console.print(f"the proxy: {address}/INDEX/_search, {hits} of {behind}", markup=False)
+                console.print(f"the proxy: {address}/INDEX/_search, {hits} of {engine.redacted}", markup=False)
             console.print("Ctrl-C stops it", style="dim")
 
         serve = serve_until_stopped if settings.processes == 1 else serve_with_processes
@@ -122,7 +121,6 @@ def page_path(first: Example | None) -> str:
 
 def _embeddings(settings: Settings) -> Embeddings | None:
     """The embeddings; None (logged) if there are none yet and the proxy can pass searches on until then."""
-    from reranker.base.errors import NoEmbeddings
     from reranker.upstream.addresses import is_engine
     from sinkrank.console import resources
 
@@ -137,9 +135,7 @@ def _embeddings(settings: Settings) -> Embeddings | None:
 @contextmanager
 def _opened_store(settings: Settings) -> Iterator[Store | None]:
     """The store; None if none is set and the default folder does not exist."""
-    from pathlib import Path
-
-    from sinkrank.console import output, resources
+    from sinkrank.console import resources
 
     if settings.store is None and not Path(settings.store_address).is_dir():
         output.talk().print(
@@ -156,8 +152,7 @@ def _say_if_down(settings: Settings) -> None:
     """Logs if the engine does not answer, so that a mistyped address is seen before the first search. An engine may
     also start after the service. The store is opened only for this, since forked processes must not share its
     connections."""
-    from reranker.base.errors import SinkrankError, WrongParameter
-    from sinkrank.console import output, resources
+    from sinkrank.console import resources
 
     try:
         with resources.opened_store(settings) as store:
@@ -174,12 +169,11 @@ def _print_settings(loaded: LoadedSettings, as_json: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from sinkrank.console import output
-    from sinkrank.console.resources import without_credentials
+    from reranker.service.engine import engine_address
 
     displayed = loaded.settings.model_dump(mode="json")  # secrets as stars
-    if displayed["store"] is not None:
-        displayed["store"] = without_credentials(displayed["store"])
+    if (engine := engine_address(loaded.settings)) is not None:
+        displayed["store"] = engine.redacted  # without credentials
     if as_json:
         output.print_json({name: {"value": displayed[name], "from": loaded.origins[name]} for name in displayed})
         return

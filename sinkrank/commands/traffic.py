@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reranker.service.settings import Settings
-from sinkrank.console import options
+from sinkrank.console import options, output
 
 if TYPE_CHECKING:
     from reranker.answers import InterleavedVotes, TrafficAnswer
@@ -22,7 +22,6 @@ def traffic(settings: Settings, json_: options.Json = False) -> None:
     Example: [bold]sinkrank traffic --store opensearch://localhost:9200[/bold]
     """
     from reranker.traffic.file import TrafficFile
-    from sinkrank.console import output
 
     file = TrafficFile(settings.home)
     _add_clicks_of_ubi(settings, file)
@@ -37,16 +36,15 @@ def traffic(settings: Settings, json_: options.Json = False) -> None:
 
 
 def _add_clicks_of_ubi(settings: Settings, file: TrafficFile) -> None:
-    from sinkrank.actions.in_process_proxy import engine_of
+    from reranker.stores.engine.store import EngineStore
     from sinkrank.console.resources import opened_store
 
     known = file.query_ids()
     if not known:
         return
     with opened_store(settings) as store:
-        engine = engine_of(store)
-        if engine is not None:
-            file.add_clicks((known[query_id], doc_id) for query_id, doc_id in engine.ubi_clicks(list(known)))
+        if isinstance(store, EngineStore):
+            file.add_clicks((known[query_id], doc_id) for query_id, doc_id in store.ubi_clicks(list(known)))
 
 
 def _lines(found: TrafficAnswer) -> list[str]:
@@ -86,7 +84,6 @@ def _print_queries(found: TrafficAnswer) -> None:
     from rich import box
     from rich.table import Table
 
-    from sinkrank.console import output
     from sinkrank.console.tables import plain
 
     table = Table("query", "searches", "change", box=box.SIMPLE_HEAD, pad_edge=False, title="queries that change most")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sinkrank.console import options
+from sinkrank.console import options, output
 
 if TYPE_CHECKING:
     from ingest.embeddings.summary import EmbeddingsSummary
@@ -35,10 +36,6 @@ GroupField = Annotated[
 
 def show_summary(summary: EmbeddingsSummary, as_json: bool) -> None:
     """Prints the summary of a new store, and warnings on standard error."""
-    from dataclasses import asdict
-
-    from sinkrank.console import output
-
     for warning in summary.warnings:
         typer.echo(f"sinkrank: {warning}", err=True)
     if as_json:

@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ingest.progress import Progress, no_progress
+from reranker.answers import ExplainAnswer
 from reranker.base.errors import BadInput
 from reranker.proxy import Proxy
-from reranker.proxy.explain import refusal
+from reranker.proxy.explain import refusal, window_search
 from reranker.upstream.incoming import Incoming
 from sinkrank.evaluation.comparison import Run, Way, measures_of
 from sinkrank.evaluation.judgments import JudgedQuery
@@ -66,6 +67,11 @@ class ProxyIndex:
         if status != 200:
             raise refusal(status, answer.get("error", answer), what, cure)
         return answer, {name.lower(): value for name, value in reply.headers}
+
+    def explain(self, body: Mapping[str, Any], doc_id: str) -> ExplainAnswer:
+        """Raises SinkrankError: as `Proxy.explain`."""
+        incoming = Incoming.of_search(self.name, window_search(body), list(self.headers.items()))
+        return self.proxy.explain(incoming, doc_id)
 
 
 def outcome_of(headers: Mapping[str, str]) -> str:

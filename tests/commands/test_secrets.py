@@ -15,7 +15,7 @@ from reranker.api.app import create_app
 from reranker.base.errors import WrongParameter
 from reranker.service.settings import Settings
 from reranker.stores import EngineAccess, open_store
-from sinkrank.console.resources import index_to_read
+from sinkrank.console.document_sources import index_to_read
 from tests.support.commands import Run
 from tests.support.listening import closed_port
 from tests.support.tiny import tiny_embeddings
