@@ -71,7 +71,7 @@ class EngineSearch:
         answer, headers = self._index.ask(body)
         if headers.get("x-rerank-status") != "applied" and self._settings.method != "none":
             reason = headers.get("x-rerank-reason", "not re-ranked")
-            output.talk().print(f"the engine's order stays: {reason}", markup=False)
+            output.talk().print(f"the engine's order stays: {reason}")
         found = answer["hits"]
         hits = [self._hit(hit, rank) for rank, hit in enumerate(found["hits"], start=offset + 1)]
         reranking: Mapping[str, Any] = next((hit["_rerank"] for hit in found["hits"] if "_rerank" in hit), {})

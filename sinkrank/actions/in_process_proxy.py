@@ -80,7 +80,7 @@ def _plain_template(engine: EngineStore, index: str) -> QueryTemplate:
             f"index {index!r} has {len(fields)} text fields; say which to search with --template FILE, the body of a "
             'search with {{text}} in the place of the query: {"query": {"match": {"body": "{{text}}"}}}'
         )
-    output.talk().print(f"searching the text fields {', '.join(fields)}; --template asks another way", markup=False)
+    output.talk().print(f"searching the text fields {', '.join(fields)}; --template asks another way")
     return QueryTemplate.over(fields)
 
 

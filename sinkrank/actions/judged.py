@@ -98,10 +98,10 @@ def compare(
             for each in summed:
                 if each.difference is not None:
                     told = sentence(each.difference, len(judged))
-                    output.results().print(f"\n{each.run.way.name}, {told}", markup=False)
+                    output.results().print(f"\n{each.run.way.name}, {told}")
         for name, outcome in outcomes.items():
             counted = ", ".join(f"{n} {what}" for what, n in outcome.most_common())
-            output.results().print(f"\nsearches by {name}: {counted}", markup=False)
+            output.results().print(f"\nsearches by {name}: {counted}")
 
 
 def present(
@@ -122,14 +122,14 @@ def present(
     report = _report(index, summed, moves) | dict(more)
     if folder is not None:
         _write(folder, report, runs)
-        output.talk().print(f"written: {folder}", markup=False)
+        output.talk().print(f"written: {folder}")
     if as_json:
         output.print_json(report)
         return summed
     console = output.results()
     console.print(comparison_tables(summed))
     for line in _moved(runs, moves):
-        console.print(line, markup=False)
+        console.print(line)
     return summed
 
 

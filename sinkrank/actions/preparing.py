@@ -121,7 +121,7 @@ def show_plan(plan: dict[str, Any], console: Console) -> None:
     lines += [f"  {part['part']}: {part['what']}" for part in plan["parts"]]
     lines += [f"  without {name}: {reason}" for name, reason in plan["left_out"].items()]
     for line in lines:
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(line, soft_wrap=True)
 
 
 def _not_used(languages: Mapping[str, int], needs_words: Sequence[str]) -> str | None:
@@ -156,7 +156,7 @@ def show_report(report: PreparationReport, texts: Texts) -> None:
         f"{_time(summary.seconds)}",
     ]
     for line in lines:
-        output.results().print(line, markup=False, soft_wrap=True)
+        output.results().print(line, soft_wrap=True)
 
 
 def next_step(files: Sequence[str], languages: Collection[str], settings: Settings) -> str:

@@ -37,9 +37,9 @@ def present(tuning: Tuning, as_json: bool) -> None:
         return
     console = output.results()
     console.print(judged.comparison_tables(summed))
-    console.print(_verdict(tuning, difference), markup=False)
+    console.print(_verdict(tuning, difference))
     if _is_better(tuning, difference):
-        console.print("\n".join(["for sinkrank.toml:", *_toml_lines(tuning.chosen)]), markup=False)
+        console.print("\n".join(["for sinkrank.toml:", *_toml_lines(tuning.chosen)]))
 
 
 def _verdict(tuning: Tuning, found: Difference) -> str:

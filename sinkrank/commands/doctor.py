@@ -33,8 +33,8 @@ def doctor(
     else:
         console = output.results()
         for check in checks:
-            label = "[green]ok     [/green]" if check.ok else "[bold red]problem[/bold red]"
-            console.print(label, end=" ")
-            console.print(f"{check.name}: {check.message}", markup=False, soft_wrap=True)
+            label, style = ("ok", "green") if check.ok else ("problem", "bold red")
+            console.print(f"{label:7}", style=style, end=" ")
+            console.print(f"{check.name}: {check.message}", soft_wrap=True)
     if not is_sound:
         raise typer.Exit(1)

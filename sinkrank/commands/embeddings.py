@@ -208,16 +208,15 @@ def _nearest(store: Embeddings, word: str, language: str, target: str | None, n:
 def _show_nearest(found: Sequence[Mapping[str, Any]], as_json: bool) -> None:
     from rich import box
     from rich.table import Table
-    from rich.text import Text
 
     if as_json:
         output.print_json({"words": found})
         return
     for each in found:
-        title = Text(f"nearest to {each['word']} ({each['language']})")
+        title = f"nearest to {each['word']} ({each['language']})"
         table = Table("word", "lang", "cosine", box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
         for other in each["nearest"]:
-            table.add_row(Text(other["word"]), other["language"], f"{other['cosine']:.4f}")
+            table.add_row(other["word"], other["language"], f"{other['cosine']:.4f}")
         output.results().print(table)
 
 
@@ -228,13 +227,13 @@ def _show_facts(store: Embeddings, as_json: bool) -> None:
         return
     languages = ", ".join(f"{language} {n:,}" for language, n in facts["languages"].items())
     console = output.results()
-    console.print(f"{facts['path']}, version {facts['version']}", markup=False, soft_wrap=True)
-    console.print(f"{facts['n_terms']:,} terms of {facts['dim']} dimensions: {languages}", markup=False)
+    console.print(f"{facts['path']}, version {facts['version']}", soft_wrap=True)
+    console.print(f"{facts['n_terms']:,} terms of {facts['dim']} dimensions: {languages}")
     counted = facts["n_documents"]
     trained = ", ".join(f"{language} {n:,}" for language, n in counted.items()) if counted else "not counted"
-    console.print(f"texts with document frequencies: {trained}", markup=False)
+    console.print(f"texts with document frequencies: {trained}")
     for name, languages in facts["query_encoders"].items():
-        console.print(f"queries in {', '.join(languages)} are encoded by {name}", markup=False)
+        console.print(f"queries in {', '.join(languages)} are encoded by {name}")
 
 
 def _facts(store: Embeddings) -> dict[str, Any]:

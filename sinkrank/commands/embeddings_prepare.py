@@ -99,4 +99,4 @@ def prepare(
     else:
         preparing.show_report(report, texts)
         if loaded.option("embeddings") is None:
-            output.talk().print(preparing.next_step(files or [], described["languages"], settings), markup=False)
+            output.talk().print(preparing.next_step(files or [], described["languages"], settings))

@@ -48,10 +48,10 @@ def explain(
     sources = explanation.score_sources
     if sources is not None and sources.encoder is not None:
         console.print(tables.encoder_table(sources.encoder))
-    console.print(tables.explanation_footer(explanation), markup=False)
+    console.print(tables.explanation_footer(explanation))
     pairs = tables.telling_pairs(explanation, 5)
     if pairs:
-        console.print("What brought it nearest: " + "; ".join(pairs), markup=False)
+        console.print("What brought it nearest: " + "; ".join(pairs))
 
 
 def _explained(

@@ -31,7 +31,7 @@ def rollback(
     if json_:
         output.print_json({"index": name, "version": version})
     else:
-        output.results().print(f"index {name!r} now is {version}", markup=False)
+        output.results().print(f"index {name!r} now is {version}")
 
 
 @options.takes_settings(*options.SEARCHABLE)
@@ -55,8 +55,7 @@ def refresh(settings: Settings, json_: options.Json = False) -> None:
     changed = ", ".join(done.changed_languages) or "no language"
     output.results().print(
         f"{output.counted(done.documents, 'document')} in index {done.index!r}; new figures for {changed}, "
-        f"{output.counted(done.reweighed, 'document')} weighed anew",
-        markup=False,
+        f"{output.counted(done.reweighed, 'document')} weighed anew"
     )
 
 
@@ -83,7 +82,7 @@ def delete(
         output.print_json({"index": name, "deleted": len(results) - len(missing), "missing": missing})
     else:
         deleted = output.counted(len(results) - len(missing), "document")
-        output.results().print(f"{deleted} deleted from index {name!r}", markup=False)
+        output.results().print(f"{deleted} deleted from index {name!r}")
         if missing:
             typer.echo(f"sinkrank: not there: {', '.join(missing[:20])}", err=True)
     if missing:

@@ -29,8 +29,8 @@ def add(settings: Settings, name: _Name, json_: options.Json = False) -> None:
     if json_:
         output.print_json({"name": name, "key": key})
         return
-    output.talk().print(f"added {name} to {path}; the key is shown this once:", markup=False)
-    output.results().print(key, markup=False, highlight=False, soft_wrap=True)
+    output.talk().print(f"added {name} to {path}; the key is shown this once:")
+    output.results().print(key, highlight=False, soft_wrap=True)
 
 
 @app.command()
@@ -41,7 +41,7 @@ def remove(settings: Settings, name: _Name) -> None:
     Example: [bold]sinkrank keys remove shop --api-keys /etc/sinkrank/keys[/bold]
     """
     remove_key(_file_of(settings), name)
-    output.talk().print(f"removed {name}", markup=False)
+    output.talk().print(f"removed {name}")
 
 
 def _file_of(settings: Settings) -> Path:

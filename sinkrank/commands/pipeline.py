@@ -66,13 +66,11 @@ def install(
     console.print(
         f"pipeline {installed.name}: ranks hits of {installed.index} by {', '.join(installed.fields)} at "
         f"{installed.endpoint}",
-        markup=False,
         soft_wrap=True,
     )
     console.print(
         f"use it with ?search_pipeline={installed.name}; the text to rank by goes into "
-        "ext.rerank.query_context.query_text",
-        markup=False,
+        "ext.rerank.query_context.query_text"
     )
 
 
@@ -92,7 +90,7 @@ def remove(settings: Settings, json_: options.Json = False) -> None:
         output.print_json(removed)
         return
     found = ", ".join(f"{n} × {what}" for what, n in removed.items() if n) or "nothing was there"
-    output.results().print(f"removed {pipeline_name(index)}: {found}", markup=False, soft_wrap=True)
+    output.results().print(f"removed {pipeline_name(index)}: {found}", soft_wrap=True)
 
 
 def _index_of(settings: Settings) -> str:

@@ -66,4 +66,4 @@ def search(
     console = output.results()
     if answer.hits:
         console.print(tables.search_table(answer, console.width))
-    console.print(tables.search_footer(answer), markup=False)
+    console.print(tables.search_footer(answer))

@@ -93,12 +93,12 @@ def _run(settings: Settings, store: Store | None, first: Example | None) -> None
         address = address_of(listener)
 
         def ready() -> None:
-            console.print(f"sinkrank serves {address}", markup=False)
+            console.print(f"sinkrank serves {address}")
             api = f"   the API: POST {address}/v1/search" if first is None else ""
-            console.print(f"the page: {address}{page_path(first)}{api}", markup=False, soft_wrap=True)
+            console.print(f"the page: {address}{page_path(first)}{api}", soft_wrap=True)
             if (engine := engine_address(settings)) is not None:
                 hits = "re-ranked hits" if shadow is None else "the engine's order, re-ranking in shadow,"
-                console.print(f"the proxy: {address}/INDEX/_search, {hits} of {engine.redacted}", markup=False)
+                console.print(f"the proxy: {address}/INDEX/_search, {hits} of {engine.redacted}")
             console.print("Ctrl-C stops it", style="dim")
 
         serve = serve_until_stopped if settings.processes == 1 else serve_with_processes
@@ -139,7 +139,7 @@ def _opened_store(settings: Settings) -> Iterator[Store | None]:
 
     if settings.store is None and not Path(settings.store_address).is_dir():
         output.talk().print(
-            f"no store is set and {settings.store_address} is not there: re-ranking texts only, no search", markup=False
+            f"no store is set and {settings.store_address} is not there: re-ranking texts only, no search"
         )
         yield None
         return
@@ -157,17 +157,16 @@ def _say_if_down(settings: Settings) -> None:
     try:
         with resources.opened_store(settings) as store:
             for problem in store.problems():
-                output.talk().print(problem, markup=False)
+                output.talk().print(problem)
     except WrongParameter:
         raise
     except SinkrankError as error:
-        output.talk().print(f"{error} (/-/ready says 503 until it answers)", markup=False)
+        output.talk().print(f"{error} (/-/ready says 503 until it answers)")
 
 
 def _print_settings(loaded: LoadedSettings, as_json: bool) -> None:
     from rich import box
     from rich.table import Table
-    from rich.text import Text
 
     from reranker.service.engine import engine_address
 
@@ -180,6 +179,5 @@ def _print_settings(loaded: LoadedSettings, as_json: bool) -> None:
     table = Table("setting", "value", "from", "what it is", box=box.SIMPLE_HEAD, pad_edge=False)
     fields = type(loaded.settings).model_fields
     for name, value in displayed.items():
-        text = "" if value is None else str(value)
-        table.add_row(name, Text(text), Text(loaded.origins[name]), Text(fields[name].description or ""))
+        table.add_row(name, "" if value is None else str(value), loaded.origins[name], fields[name].description)
     output.results().print(table)

@@ -30,7 +30,7 @@ def traffic(settings: Settings, json_: options.Json = False) -> None:
         output.print_json(found)
         return
     for line in _lines(found):
-        output.results().print(line, markup=False, soft_wrap=True)
+        output.results().print(line, soft_wrap=True)
     if found.queries:
         _print_queries(found)
 

@@ -82,8 +82,7 @@ def say_left_out(sources: Iterable[Source]) -> None:
             kinds = ", ".join(f"{n:,} {kind}" for kind, n in source.left_out)
             output.talk().print(
                 f"ignored in the folder {source.name}: {kinds} (only HTML, Markdown and text are read; name files of "
-                "other formats one by one)",
-                markup=False,
+                "other formats one by one)"
             )
 
 

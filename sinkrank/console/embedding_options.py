@@ -46,8 +46,7 @@ def show_summary(summary: EmbeddingsSummary, as_json: bool) -> None:
     console.print(
         f"{summary.output}: {sum(summary.languages.values()):,} terms of {summary.dim} dimensions ({languages}), "
         f"version {summary.version}, in {summary.seconds:.1f} s",
-        markup=False,
         soft_wrap=True,
     )
     for reason, n in summary.skipped.items():
-        console.print(f"skipped: {n:,} {reason}", markup=False, soft_wrap=True)
+        console.print(f"skipped: {n:,} {reason}", soft_wrap=True)

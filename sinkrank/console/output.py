@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Width of tables in a pipe. Other tools read them, so few cells should be cut.
 _PIPE_WIDTH = 200
+# A text is printed as it is, whatever is in it.
+_PLAIN: Any = {"highlight": False, "markup": False, "emoji": False}
 # Shown on a terminal while a command waits for its first search.
 LOADING = "loading the embeddings and the index …"
 # The bar of a shorter step is removed when the next one begins.
@@ -26,13 +28,13 @@ _KEPT_SECONDS = 1.0
 
 def results() -> Console:
     """Standard output."""
-    console = Console(highlight=False, soft_wrap=False)
-    return console if console.is_terminal else Console(highlight=False, width=_PIPE_WIDTH)
+    console = Console(**_PLAIN)
+    return console if console.is_terminal else Console(**_PLAIN, width=_PIPE_WIDTH)
 
 
 def talk() -> Console:
     """Standard error."""
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return Console(**_PLAIN, stderr=True, soft_wrap=True)
 
 
 def counted(n: int, thing: str) -> str:

@@ -27,7 +27,7 @@ class Steps:
         started = time.monotonic()
         if not self._console.is_terminal:
             # The name comes first, so that a log shows what a long step is waiting for.
-            self._console.print(f"{name} …", end=" ", markup=False)
+            self._console.print(f"{name} …", end=" ")
         try:
             with output.progress_bars(self._console) as progress:
                 progress(0, None, name)
@@ -38,4 +38,4 @@ class Steps:
         self._say(name, f"done in {time.monotonic() - started:.0f} s")
 
     def _say(self, name: str, what: str) -> None:
-        self._console.print(f"{name} … {what}" if self._console.is_terminal else what, markup=False)
+        self._console.print(f"{name} … {what}" if self._console.is_terminal else what)
