@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -16,7 +15,7 @@ from reranker.ranking.explanation import telling_pairs
 from reranker.search.searcher import Searcher, SearchRequest
 from reranker.service.examples import Example
 from reranker.stores.base.filters import Filters
-from sinkrank.console import tables
+from sinkrank.console import output, tables
 from sinkrank.demo.everyday import EVERYDAY_QUERIES, answers
 from sinkrank.evaluation.comparison import Way, differences, run_way
 from sinkrank.evaluation.judgments import JudgedQuery
@@ -104,7 +103,7 @@ def _name(language: str) -> str:
 
 def _table(console: Console, *columns: str) -> Table:
     """A table with ranks in front of two columns of titles, which are cut in a narrow terminal, and in `was`."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = output.table()
     table.add_column("", justify="right", no_wrap=True)
     for name in columns:
         if name == _WAS:

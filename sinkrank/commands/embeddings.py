@@ -206,15 +206,11 @@ def _nearest(store: Embeddings, word: str, language: str, target: str | None, n:
 
 
 def _show_nearest(found: Sequence[Mapping[str, Any]], as_json: bool) -> None:
-    from rich import box
-    from rich.table import Table
-
     if as_json:
         output.print_json({"words": found})
         return
     for each in found:
-        title = f"nearest to {each['word']} ({each['language']})"
-        table = Table("word", "lang", "cosine", box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
+        table = output.table("word", "lang", "cosine", title=f"nearest to {each['word']} ({each['language']})")
         for other in each["nearest"]:
             table.add_row(other["word"], other["language"], f"{other['cosine']:.4f}")
         output.results().print(table)

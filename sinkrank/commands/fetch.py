@@ -60,15 +60,12 @@ def fetch(
 
 
 def _show_catalogue(as_json: bool) -> None:
-    from rich import box
-    from rich.table import Table
-
     from ingest.embeddings.catalogue import CATALOGUE
 
     if as_json:
         output.print_json([{name: getattr(entry, name) for name in _FACTS} for entry in CATALOGUE.values()])
         return
-    table = Table("name", "languages", "dim", "licence", "source", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = output.table("name", "languages", "dim", "licence", "source")
     for entry in CATALOGUE.values():
         table.add_row(*entry.row())
     output.results().print(table)

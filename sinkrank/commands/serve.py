@@ -165,9 +165,6 @@ def _say_if_down(settings: Settings) -> None:
 
 
 def _print_settings(loaded: LoadedSettings, as_json: bool) -> None:
-    from rich import box
-    from rich.table import Table
-
     from reranker.service.engine import engine_address
 
     displayed = loaded.settings.model_dump(mode="json")  # secrets as stars
@@ -176,7 +173,7 @@ def _print_settings(loaded: LoadedSettings, as_json: bool) -> None:
     if as_json:
         output.print_json({name: {"value": displayed[name], "from": loaded.origins[name]} for name in displayed})
         return
-    table = Table("setting", "value", "from", "what it is", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = output.table("setting", "value", "from", "what it is")
     fields = type(loaded.settings).model_fields
     for name, value in displayed.items():
         table.add_row(name, "" if value is None else str(value), loaded.origins[name], fields[name].description)

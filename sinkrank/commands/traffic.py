@@ -81,12 +81,9 @@ def _verdict(votes: InterleavedVotes) -> list[str]:
 
 
 def _print_queries(found: TrafficAnswer) -> None:
-    from rich import box
-    from rich.table import Table
-
     from sinkrank.console.tables import plain
 
-    table = Table("query", "searches", "change", box=box.SIMPLE_HEAD, pad_edge=False, title="queries that change most")
+    table = output.table("query", "searches", "change", title="queries that change most")
     for each in found.queries:
         table.add_row(plain(each.query), f"{each.n:,}", f"{each.change:.0%}")
     output.results().print(table)

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from rich import box
 from rich.console import Console
+from rich.table import Table
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -35,6 +37,11 @@ def results() -> Console:
 def talk() -> Console:
     """Standard error."""
     return Console(**_PLAIN, stderr=True, soft_wrap=True)
+
+
+def table(*columns: str, **more: Any) -> Table:
+    """A table as all of them look."""
+    return Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left", title_style="", **more)
 
 
 def counted(n: int, thing: str) -> str:

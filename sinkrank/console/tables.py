@@ -5,7 +5,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
@@ -21,7 +20,7 @@ from reranker.answers import (
 )
 from reranker.ranking import explanation as transport
 from reranker.ranking.corrections import HUBNESS_WEIGHT
-from sinkrank.console.output import counted
+from sinkrank.console import output
 
 _TITLE_CHARS = 60
 # Width of a terminal with room for titles and ids side by side. In a narrower one an id is below its title.
@@ -34,7 +33,7 @@ def methods_table(names: Sequence[str], columns: Mapping[str, Sequence[str]], ti
     Args:
         columns: the figures of all rows, by the name of the column.
     """
-    table = Table(title=title, title_justify="left", title_style="", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = output.table(title=title)
     table.add_column("method", no_wrap=True)
     for name in columns:
         table.add_column(name, justify="right", no_wrap=True)
@@ -49,7 +48,7 @@ def search_table(answer: SearchAnswer, width: int) -> Table:
     Args:
         width: width of the terminal in columns.
     """
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = output.table()
     for name in ("rank", "score", f"{answer.first_stage} rank", f"{answer.first_stage} score"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("lang", no_wrap=True)
@@ -90,8 +89,9 @@ def search_footer(answer: SearchAnswer) -> str:
         if answer.method != "none":
             feedback = " with feedback" if answer.has_feedback else ""
             how = f"re-ranked by {answer.method}{feedback} ({answer.precision}) in {took['rerank']:.1f} ms"
+        found = output.counted(answer.n_candidates, "candidate")
         lines = [
-            f"{counted(answer.n_candidates, 'candidate')} by {answer.first_stage} in {took['first_stage']:.1f} ms, "
+            f"{found} by {answer.first_stage} in {took['first_stage']:.1f} ms, "
             f"{how}; the query was read as {answer.language!r}"
         ]
     if answer.unknown_words:
@@ -101,7 +101,7 @@ def search_footer(answer: SearchAnswer) -> str:
 
 def explanation_table(explanation: ExplainAnswer) -> Table:
     """Each query word, the document words that its mass goes to, and the costs. The last line is the distance."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_footer=True)
+    table = output.table(show_footer=True)
     distance = f"{explanation.distance:.4f}"
     table.add_column("query word", footer=f"{explanation.method} distance")
     table.add_column("weight", justify="right", footer=f"{sum(word.mass for word in explanation.words):.4f}")
@@ -128,7 +128,7 @@ def explanation_table(explanation: ExplainAnswer) -> Table:
 
 def encoder_table(encoder: EncoderSource) -> Table:
     """The words that carry the part `encoder` of a score, and what else is in it. The last line is the part."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_footer=True)
+    table = output.table(show_footer=True)
     rows = [(plain(word.word), word.part) for word in encoder.words]
     others = {
         "all others": encoder.other_words,
