@@ -57,13 +57,10 @@ class Examples:
         has_titles: whether titles may be offered.
     """
 
-    def __init__(
-        self, store: Store, home: Path, has_titles: bool = True, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, store: Store, home: Path, has_titles: bool = True) -> None:
         self._store = store
         self._has_titles = has_titles
         self._file = home / FILE_NAME
-        self._clock = clock
         self._known: TTLCache[str, tuple[Example, ...]] = TTLCache(_MAX_INDICES, _MAX_AGE_S)
         self._finding = threading.Lock()
 
@@ -99,8 +96,8 @@ class Examples:
 
     def _most_different(self, examples: Sequence[Example], first_page: FirstPage) -> tuple[Example, ...]:
         """Those whose orders differ most, in turn of each language; what the limit leaves no time for comes last."""
-        ends_at = self._clock() + _LIMIT_S
-        differences = [difference(first_page(each)) if self._clock() < ends_at else 0.0 for each in examples]
+        ends_at = time.monotonic() + _LIMIT_S
+        differences = [difference(first_page(each)) if time.monotonic() < ends_at else 0.0 for each in examples]
         by_difference = sorted(zip(differences, examples, strict=True), key=lambda pair: -pair[0])
         return tuple(islice(_round_robin(each for _, each in by_difference), N_EXAMPLES))
 

@@ -121,16 +121,6 @@ def test_each_part_of_an_explanation_sums_to_what_it_says(client: FlaskClient, m
     assert explained["precision"] == "float64"
 
 
-def test_an_explanation_by_nbow_has_no_cost_below_0_and_no_share_over_1(client: FlaskClient) -> None:
-    """The mean of the query is near to that of "cat", "cat" and "dog", and both are shorter than a word's vector: a
-    pair's part of their cosine is more than its own cosine."""
-    body = {"query": "cat water dog", "language": "en", "id": "cat-en", "method": "nbow"}
-    explained = client.post("/v1/explain", json=body).get_json()
-    pairs = [pair for word in explained["words"] for pair in word["pairs"]]
-    assert min(pair["cost"] for pair in pairs) >= 0
-    assert max(pair["share"] for pair in pairs) <= 1
-
-
 @pytest.mark.parametrize(
     ("body", "status", "code", "words"),
     [

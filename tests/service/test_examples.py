@@ -72,23 +72,6 @@ def test_titles_come_first_whose_orders_differ_most(store: Store, embeddings: Em
     assert [each.query for each in offered] == ["cat two", "cat three", "cat four", "cat one"]
 
 
-def test_what_the_limit_leaves_no_time_for_is_not_searched_and_comes_last(
-    store: Store, embeddings: Embeddings, tmp_path: Path
-) -> None:
-    fill(store, embeddings, "many", [Document(str(n), "cat", "en", title=f"cat {n}") for n in range(9)])
-    times = iter([0.0, 0.5, 1.9, *[2.1] * 20])
-    searched: list[Example] = []
-
-    def first_page(example: Example) -> list[int]:
-        searched.append(example)
-        return [2, 1]
-
-    offered = Examples(store, tmp_path, clock=lambda: next(times)).of_index("many", first_page)
-    assert len(searched) == 2
-    assert list(offered[:2]) == searched
-    assert len(offered) == 5
-
-
 def test_an_index_is_searched_once_for_requests_that_come_at_once(
     store: Store, embeddings: Embeddings, tmp_path: Path
 ) -> None:
