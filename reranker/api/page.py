@@ -13,7 +13,7 @@ from functools import partial
 from flask import Blueprint, Response, render_template, request, send_from_directory
 
 from reranker.answers import ExampleQuery, ExamplesAnswer, TrafficAnswer
-from reranker.api.search_routes import search_request
+from reranker.api.search_routes import search_of
 from reranker.base.errors import BadInput, SinkrankError
 from reranker.search.first_stage import FIRST_STAGES
 from reranker.service.errors import json_response
@@ -133,7 +133,7 @@ def _first_page(service: Service, index: str, example: Example) -> list[int]:
     body = parse(SearchBody, {"query": example.query, "index": index, "language": example.language or None})
     service.slots.acquire()
     try:
-        hits = service.searcher.search(replace(search_request(service, body, SERVICE), size=PAGE_SIZE)).hits
+        hits = service.searcher.search(replace(search_of(service, body, SERVICE), size=PAGE_SIZE)).hits
     except BadInput:  # no word of it is known
         return []
     finally:

@@ -18,6 +18,7 @@ from reranker.proxy.explain import window_search
 from reranker.search.request import SearchRequest
 from reranker.service.errors import BadBody, json_response
 from reranker.service.requests import ExplainBody, SearchBody, parse, read_object
+from reranker.service.searches import search_request
 from reranker.service.service import Service, current_service
 from reranker.stores.base.filters import Filters
 from reranker.upstream.incoming import Incoming
@@ -25,14 +26,18 @@ from reranker.upstream.rights import Rights
 
 blueprint = Blueprint("search", __name__)
 
+# What a body may say of a search, by the same names.
+_GIVEN = (
+    "first_stage", "depth", "method", "feedback", "first_stage_share", "knn_weight", "offset", "size", "min_relevance",
+)  # fmt: skip
+
 
 @blueprint.post("/v1/search")
 def search() -> Response:
     """Searches an index; see `requests.SearchBody` for the body, docs/http.md for the answer."""
     service = current_service()
     body = parse(SearchBody, read_object())
-    searched = search_request(service, body, caller_rights(service))
-    searched = replace(searched, offset=body.offset, size=body.size, min_relevance=body.min_relevance)
+    searched = search_of(service, body, caller_rights(service))
     note(index=searched.index, first_stage=searched.first_stage, depth=searched.depth)
     found = service.searcher.search(searched)
     service.metrics.first_stage_seconds.observe(found.took_ms["first_stage"] / 1000)
@@ -50,7 +55,7 @@ def explain() -> Response:
         raise BadBody("the key 'query' is missing; this request needs it, or 'search'")
     rights = caller_rights(service)
     try:
-        return json_response(service.searcher.explain(search_request(service, body, rights), body.doc_id))
+        return json_response(service.searcher.explain(search_of(service, body, rights), body.doc_id))
     except NotOurIndex:
         if PROXY_EXTENSION not in current_app.extensions:
             raise
@@ -92,29 +97,18 @@ def _search_of_all_fields(body: ExplainBody) -> dict[str, Any]:
     return {"query": {"multi_match": {"query": body.query}}, "ext": {"rerank": section}}
 
 
-def search_request(service: Service, body: SearchBody | ExplainBody, rights: Rights) -> SearchRequest:
+def search_of(service: Service, body: SearchBody | ExplainBody, rights: Rights) -> SearchRequest:
     """The search of a body, the settings standing in for what it leaves out.
 
     Args:
         rights: as of `SearchRequest`; those of the caller are asked for first, so that strangers learn nothing.
     """
-    settings = service.settings
     index = _chosen_index(service, body.index)
-    share = settings.first_stage_share if body.first_stage_share is None else body.first_stage_share
-    return SearchRequest(
-        text=body.query,
-        index=index,
-        language=body.language,
-        filters=Filters.parse(body.languages, body.filters),
-        first_stage=body.first_stage or settings.first_stage,
-        depth=settings.depth if body.depth is None else body.depth,
-        method=body.method or settings.method,
-        parameters=service.parameters(body.epsilon, body.n_iterations, body.tau),
-        feedback=settings.feedback if body.feedback is None else body.feedback,
-        first_stage_share=share,
-        knn_weight=settings.knn_weight if body.knn_weight is None else body.knn_weight,
-        rights=rights,
-    )
+    given = {name: value for name in _GIVEN if (value := getattr(body, name, None)) is not None}
+    filters = Filters.parse(body.languages, body.filters)
+    parameters = service.parameters(body.epsilon, body.n_iterations, body.tau)
+    request = search_request(service.settings, body.query, index, body.language, filters)
+    return replace(request, parameters=parameters, rights=rights, **given)
 
 
 def _chosen_index(service: Service, name: str | None) -> str:

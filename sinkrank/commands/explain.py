@@ -57,6 +57,7 @@ def explain(
 def _explained(
     loaded: LoadedSettings, text: str, doc_id: str, lang: str | None, to: Sequence[str] | None, template: Path | None
 ) -> ExplainAnswer:
+    from reranker.service.searches import search_request
     from reranker.stores.base.filters import Filters
     from sinkrank.actions import engine_search
     from sinkrank.console import resources
@@ -70,4 +71,4 @@ def _explained(
         if engine is not None:
             return engine.explain(text, lang, to, doc_id)
         index = searcher.choose_index(settings.index)
-        return searcher.explain(resources.search_request(settings, text, index, lang, Filters.parse(to)), doc_id)
+        return searcher.explain(search_request(settings, text, index, lang, Filters.parse(to)), doc_id)

@@ -40,6 +40,7 @@ def search(
 
     Example: [bold]sinkrank search "asiakirjan tulostaminen" --lang fi --to el[/bold]
     """
+    from reranker.service.searches import search_request
     from reranker.stores.base.filters import Filters
     from sinkrank.actions import engine_search
     from sinkrank.console import resources, tables
@@ -56,7 +57,7 @@ def search(
             answer = engine.search(text, lang, to, offset, size)
         else:
             index = searcher.choose_index(settings.index)
-            request = resources.search_request(settings, text, index, lang, Filters.parse(to, conditions))
+            request = search_request(settings, text, index, lang, Filters.parse(to, conditions))
             request = replace(request, offset=offset, size=size)
             searcher.open(request.index)  # a service opens the index once
             answer = searcher.search(request)

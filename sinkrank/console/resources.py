@@ -7,14 +7,12 @@ from contextlib import closing, contextmanager
 
 from reranker.base.errors import NoEmbeddings
 from reranker.embeddings import Embeddings
-from reranker.search.searcher import Searcher, SearchRequest
+from reranker.search.searcher import Searcher
 from reranker.service.engine import engine_access, revealed
 from reranker.service.missing_embeddings import no_embeddings_message
 from reranker.service.settings import Settings
 from reranker.stores import open_store
-from reranker.stores.base.filters import Filters
 from reranker.stores.base.protocol import WritableStore
-from reranker.transport import Parameters
 
 
 def open_embeddings(settings: Settings, files: Sequence[str] = ()) -> Embeddings:
@@ -53,20 +51,3 @@ def opened_searcher(settings: Settings) -> Iterator[Searcher]:
     embeddings = open_embeddings(settings)
     with opened_store(settings) as store:
         yield Searcher(store, embeddings, settings.n_threads, query_language=settings.query_language)
-
-
-def search_request(settings: Settings, text: str, index: str, language: str | None, filters: Filters) -> SearchRequest:
-    """A search with the parameters of the settings."""
-    return SearchRequest(
-        text=text,
-        index=index,
-        language=language,
-        filters=filters,
-        first_stage=settings.first_stage,
-        depth=settings.depth,
-        method=settings.method,
-        parameters=Parameters(epsilon=settings.epsilon, tau=settings.tau),
-        feedback=settings.feedback,
-        first_stage_share=settings.first_stage_share,
-        knn_weight=settings.knn_weight,
-    )
