@@ -54,7 +54,8 @@ class EncodedRow(NamedTuple):
     Attributes:
         row: the rejected row; None for a document, whose row the caller has.
         first_words: first words for the hubness sample (`hubness.pack_first_words`); empty without a known word.
-        document: None if the row was rejected, for `reason`.
+        document: None if the row was rejected.
+        reason: why; empty for a document.
     """
 
     row: Row | None
@@ -64,7 +65,7 @@ class EncodedRow(NamedTuple):
     has_known_words: bool
     first_words: str
     document: PreparedDocument | None
-    reason: str | None
+    reason: str = ""
 
 
 class ReadDocument(NamedTuple):
@@ -168,7 +169,7 @@ class RowEncoder:
             prepared = self._prepare(EncodedDocument(document, bag, nbow, self._versions.get(language, "")))
         first_words = pack_first_words(first) if len(first) else ""
         hashed = id_hash(document.doc_id)
-        return EncodedRow(None, document.doc_id, hashed, language, len(bag) > 0, first_words, prepared, None)
+        return EncodedRow(None, document.doc_id, hashed, language, len(bag) > 0, first_words, prepared)
 
 
 def _rejected(record: Record) -> EncodedRow:

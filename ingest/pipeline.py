@@ -187,18 +187,17 @@ class _Run:
         )
         failure = writing.write(self._rows(), seen, encoder, self.workers)
         if failure is None and target is not None:
-            failure = self._finish(target, writing.settled.n_indexed, sample.result())
-        settled = writing.settled
+            failure = self._finish(target, writing.n_indexed, sample.result())
         return IngestSummary(
             index=self.index,
-            read=settled.n_rows + writing.n_unconfirmed,
-            indexed=settled.n_indexed,
-            rejected=settled.n_rejected,
-            without_known_words=settled.n_without_known_words,
-            languages=dict(sorted(settled.languages.items())),
+            read=writing.n_indexed + writing.n_rejected + writing.n_unconfirmed,
+            indexed=writing.n_indexed,
+            rejected=writing.n_rejected,
+            without_known_words=writing.n_without_known_words,
+            languages=dict(sorted(writing.languages.items())),
             seconds=time.monotonic() - started,
-            rejects=rejects.path if settled.n_rejected else None,
-            already_there=settled.n_already_there,
+            rejects=rejects.path if writing.n_rejected else None,
+            already_there=writing.n_already_there,
             unconfirmed=writing.n_unconfirmed,
             failure=failure,
             version=target if target != self.index else None,

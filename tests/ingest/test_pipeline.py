@@ -21,7 +21,7 @@ from reranker.base.errors import (
 from reranker.embeddings import Embeddings
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.protocol import WritableStore
-from reranker.stores.base.writing import Writable, WriteResult
+from reranker.stores.base.writing import PreparedDocument, WriteResult
 from tests.ingest.runs import Pages, Wrapped, source
 from tests.stores.samples import make_index
 from tests.support.tiny import write_words
@@ -234,9 +234,9 @@ def test_a_rebuild_that_has_lost_a_document_does_not_serve(pages: Pages) -> None
 class Losing(Wrapped):
     """Confirms a document that it does not write."""
 
-    def write_prepared(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
+    def write_prepared(self, index: str, documents: Iterable[PreparedDocument]) -> Iterator[WriteResult]:
         for document in documents:
-            if document is not None and document.doc_id == "7":
+            if document.doc_id == "7":
                 yield WriteResult("7")
             else:
                 yield from self._store.write_prepared(index, [document])
@@ -249,9 +249,9 @@ class Refusing(Wrapped):
         super().__init__(store)
         self._doc_id = doc_id
 
-    def write_prepared(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
+    def write_prepared(self, index: str, documents: Iterable[PreparedDocument]) -> Iterator[WriteResult]:
         for document in documents:
-            if document is not None and document.doc_id == self._doc_id:
+            if document.doc_id == self._doc_id:
                 yield WriteResult(self._doc_id, "mapper_parsing_exception: no")
             else:
                 yield from self._store.write_prepared(index, [document])
@@ -264,7 +264,7 @@ class Failing(Wrapped):
         super().__init__(store)
         self._after = after
 
-    def write_prepared(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
+    def write_prepared(self, index: str, documents: Iterable[PreparedDocument]) -> Iterator[WriteResult]:
         stream = iter(documents)
         for _ in range(0, self._after, 2):
             yield from self._store.write_prepared(index, [next(stream), next(stream)])
@@ -275,6 +275,6 @@ class Failing(Wrapped):
 class Silent(Wrapped):
     """Reads all and answers nothing."""
 
-    def write_prepared(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
+    def write_prepared(self, index: str, documents: Iterable[PreparedDocument]) -> Iterator[WriteResult]:
         list(documents)
         return iter(())

@@ -109,23 +109,6 @@ def test_a_document_may_be_prepared_in_another_process(store: WritableStore, ind
     assert ids(store.open(index).bm25("cat", 10, ALL)) == ["1", "2"]
 
 
-def test_what_is_at_hand_is_sent_when_asked_for(store: WritableStore, index: str) -> None:
-    make_index(store, index, DESCRIPTION)
-    prepare = store.preparer(index)
-    sent = []
-
-    def stream():
-        yield prepare(make_document("1"))
-        yield None
-        sent.append("the first was not waited for")
-        yield prepare(make_document("2"))
-
-    results = store.write_prepared(index, stream())
-    assert next(results) == WriteResult("1")
-    assert list(results) == [WriteResult("2")]
-    assert sent
-
-
 @pytest.mark.parametrize("metadata", [{"number": 2**70}, {"deep": [[[[[[[["x"]]]]]]]]}])
 def test_metadata_that_json_can_hold_is_written_or_refused_with_its_reason(
     store: WritableStore, index: str, metadata: dict[str, object]

@@ -12,7 +12,7 @@ from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.filters import Filters
 from reranker.stores.base.names import IndexVersion
-from reranker.stores.base.writing import NewVector, Preparer, StoredBag, Writable, WriteResult
+from reranker.stores.base.writing import NewVector, PreparedDocument, Preparer, StoredBag, WriteResult
 from reranker.text.documents import Candidate, Document, EncodedDocument
 from reranker.text.idf import IdfTable
 from reranker.translation.groups import WordGroup
@@ -199,7 +199,7 @@ class WritableStore(Store, Protocol):
         """Returns a function that turns encoded documents into what `write_prepared` takes."""
         ...
 
-    def write_prepared(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
+    def write_prepared(self, index: str, documents: Iterable[PreparedDocument]) -> Iterator[WriteResult]:
         """Adds or replaces documents by id; yields one result for each document, in order. Reads `documents` lazily.
 
         Args:

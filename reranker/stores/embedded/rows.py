@@ -108,8 +108,8 @@ def facet_text(value: str | bool) -> str:
     return value if isinstance(value, str) else str(value).lower()
 
 
-def write_row(connection: sqlite3.Connection, index_id: int, change: int, row: PreparedRow) -> None:
-    """Adds a document, or replaces the one with its id and keeps the row id."""
+def write_row(connection: sqlite3.Connection, index_id: int, change: int, row: PreparedRow) -> bool:
+    """Adds a document, or replaces the one with its id and keeps the row id. Returns True: it is there."""
     partition_id = _partition(connection, index_id, row.language)
     found = connection.execute(
         "SELECT row_id, partition_id FROM documents WHERE index_id = ? AND doc_id = ?", (index_id, row.doc_id)
@@ -137,6 +137,7 @@ def write_row(connection: sqlite3.Connection, index_id: int, change: int, row: P
     connection.executemany(
         "INSERT INTO facets VALUES (?, ?, ?, ?, ?)", [(index_id, row_id, *facet) for facet in row.facets]
     )
+    return True
 
 
 def delete_row(connection: sqlite3.Connection, index_id: int, change: int, doc_id: str) -> bool:

@@ -7,8 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import islice
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,14 @@ from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.checks import check_dim, document_problem
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.names import IndexVersion, check_index_name, version_name
-from reranker.stores.base.writing import NewVector, PreparedDocument, Preparer, StoredBag, Writable, WriteResult
+from reranker.stores.base.writing import (
+    NewVector,
+    PreparedDocument,
+    Preparer,
+    StoredBag,
+    WriteResult,
+    in_batches,
+)
 from reranker.stores.embedded.claims import forget_claim, release_claim, take_claim
 from reranker.stores.embedded.indices import (
     StoredIndex,
@@ -43,7 +49,8 @@ _BATCH_BYTES = 32_000_000
 
 _BAGS_AT_A_TIME = 1_000
 
-_Change = TypeVar("_Change")
+# Changes the document of some content; returns whether it is there.
+_Apply = Callable[[sqlite3.Connection, int, int, Any], bool]
 
 
 class WritableEmbeddedStore(EmbeddedStore):
@@ -97,13 +104,13 @@ class WritableEmbeddedStore(EmbeddedStore):
     def preparer(self, index: str) -> Preparer:
         return partial(_prepare, self.open(index).description.dim)
 
-    def write_prepared(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
+    def write_prepared(self, index: str, documents: Iterable[PreparedDocument]) -> Iterator[WriteResult]:
         self.open(index)
-        return self._write_batches(index, documents)
+        return self._write(index, documents, write_row)
 
     def delete(self, index: str, doc_ids: Iterable[str]) -> Iterator[WriteResult]:
         self.open(index)
-        return self._change_batches(index, doc_ids, lambda doc_id: doc_id, delete_row)
+        return self._write(index, (PreparedDocument(doc_id, doc_id, 0) for doc_id in doc_ids), delete_row)
 
     def bags(self, index: str, stale: Mapping[str, str] | None = None) -> Iterator[StoredBag]:
         self.open(index)
@@ -111,7 +118,7 @@ class WritableEmbeddedStore(EmbeddedStore):
 
     def replace_vectors(self, index: str, vectors: Iterable[NewVector]) -> Iterator[WriteResult]:
         self.open(index)
-        return self._change_batches(index, vectors, lambda vector: vector.doc_id, replace_vector)
+        return self._write(index, (PreparedDocument(vector.doc_id, vector, 0) for vector in vectors), replace_vector)
 
     def refresh(self, index: str) -> None:
         self.open(index)  # committed changes are visible at once
@@ -141,30 +148,17 @@ class WritableEmbeddedStore(EmbeddedStore):
     def _index(self, connection: sqlite3.Connection, index: str) -> StoredIndex:
         return existing_index(connection, index, self.address)
 
-    def _write_batches(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
-        for batch in _batches(documents):
-            rows = [document.content for document in batch if document.problem is None]
-            if rows:
-                with self._changing(index) as (connection, index_id, change):
-                    for row in rows:
-                        write_row(connection, index_id, change, row)
-            for document in batch:
-                yield WriteResult(document.doc_id, document.problem)
-
-    def _change_batches(
-        self,
-        index: str,
-        changes: Iterable[_Change],
-        id_of: Callable[[_Change], str],
-        apply: Callable[[sqlite3.Connection, int, int, _Change], bool],
-    ) -> Iterator[WriteResult]:
-        """Applies changes to existing documents, many in a transaction."""
-        stream = iter(changes)
-        while batch := list(islice(stream, _BATCH_DOCUMENTS)):
+    def _write(self, index: str, documents: Iterable[PreparedDocument], apply: _Apply) -> Iterator[WriteResult]:
+        """Applies the content of each document, many in a transaction."""
+        for batch in in_batches(documents, _BATCH_DOCUMENTS, _BATCH_BYTES):
             with self._changing(index) as (connection, index_id, change):
-                was_there = [apply(connection, index_id, change, one) for one in batch]
-            for one, found in zip(batch, was_there, strict=True):
-                yield WriteResult(id_of(one), None if found else "not_found: the index has no such document")
+                was_there = [
+                    document.problem is None and apply(connection, index_id, change, document.content)
+                    for document in batch
+                ]
+            for document, found in zip(batch, was_there, strict=True):
+                error = None if found else document.problem or "not_found: the index has no such document"
+                yield WriteResult(document.doc_id, error)
 
     @contextmanager
     def _changing(self, index: str) -> Iterator[tuple[sqlite3.Connection, int, int]]:
@@ -199,21 +193,6 @@ class WritableEmbeddedStore(EmbeddedStore):
             for _, _, _, _, language, doc_id, bag, _, weights in rows:
                 if stale is None or stale.get(language, weights) != weights:
                     yield StoredBag(doc_id, language, unpack(bag), weights)
-
-
-def _batches(documents: Iterable[Writable]) -> Iterator[list[PreparedDocument]]:
-    """Splits documents into batches of one transaction."""
-    batch: list[PreparedDocument] = []
-    n_bytes = 0
-    for document in documents:
-        if document is not None:
-            batch.append(document)
-            n_bytes += document.n_bytes
-        if batch and (document is None or len(batch) >= _BATCH_DOCUMENTS or n_bytes >= _BATCH_BYTES):
-            yield batch
-            batch, n_bytes = [], 0
-    if batch:
-        yield batch
 
 
 def _prepare(dim: int, encoded: EncodedDocument) -> PreparedDocument:

@@ -15,7 +15,7 @@ from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.checks import check_dim
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.names import IndexVersion, check_index_name, version_name, writing_alias
-from reranker.stores.base.writing import NewVector, Preparer, StoredBag, Writable, WriteResult
+from reranker.stores.base.writing import NewVector, PreparedDocument, Preparer, StoredBag, WriteResult
 from reranker.stores.engine.actions import delete_action, preparer, vector_action
 from reranker.stores.engine.claims import forget_claim, release_claim, take_claim
 from reranker.stores.engine.client import engine_errors
@@ -117,7 +117,7 @@ class WritableEngineStore(EngineStore):
         with engine_errors(self._address, index):
             return preparer(self._distribution(), found.description.dim)
 
-    def write_prepared(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
+    def write_prepared(self, index: str, documents: Iterable[PreparedDocument]) -> Iterator[WriteResult]:
         return self._write(self._ready_to_write(index), documents)
 
     def delete(self, index: str, doc_ids: Iterable[str]) -> Iterator[WriteResult]:
@@ -172,7 +172,7 @@ class WritableEngineStore(EngineStore):
             self._client.indices.put_alias(index=name, name=alias, body=body, request_timeout=self._admin_timeout_s)
         return name
 
-    def _write(self, name: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
+    def _write(self, name: str, documents: Iterable[PreparedDocument]) -> Iterator[WriteResult]:
         with engine_errors(self._address, name):
             yield from BulkWriter(self._client, name, self._timeout_s).write(documents)
 

@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import opensearchpy
 from opensearchpy import exceptions
 
-from reranker.stores.base.writing import PreparedDocument, Writable, WriteResult
+from reranker.stores.base.writing import PreparedDocument, WriteResult, in_batches
 from reranker.stores.engine.bulk import BulkSender
 
 # As opensearch-py's `parallel_bulk`.
@@ -33,7 +33,7 @@ class BulkWriter:
         self._stopping = threading.Event()
         self._sender = BulkSender(client, index, timeout_s, self._pause)
 
-    def write(self, documents: Iterable[Writable]) -> Iterator[WriteResult]:
+    def write(self, documents: Iterable[PreparedDocument]) -> Iterator[WriteResult]:
         """Yields one result for each document, in order.
 
         Raises:
@@ -43,7 +43,7 @@ class BulkWriter:
         with ThreadPoolExecutor(_REQUESTS_AT_A_TIME, thread_name_prefix="bulk") as pool:
             on_their_way: deque[tuple[Sequence[PreparedDocument], Future[_Errors]]] = deque()
             try:
-                for batch in _batches(documents):
+                for batch in in_batches(documents, _BATCH_DOCUMENTS, _BATCH_BYTES):
                     if len(on_their_way) >= _REQUESTS_AT_A_TIME:
                         yield from _results(*on_their_way.popleft())
                     on_their_way.append((batch, pool.submit(self._send, batch)))
@@ -62,22 +62,6 @@ class BulkWriter:
     def _send(self, batch: Sequence[PreparedDocument]) -> _Errors:
         actions = [one.content for one in batch if one.problem is None]
         return self._sender.send(actions) if actions else []
-
-
-def _batches(documents: Iterable[Writable]) -> Iterator[list[PreparedDocument]]:
-    """Splits documents into the batches of one request each."""
-    batch: list[PreparedDocument] = []
-    n_bytes = 0
-    for document in documents:
-        is_full = document is None or len(batch) == _BATCH_DOCUMENTS or n_bytes + document.n_bytes > _BATCH_BYTES
-        if is_full and batch:
-            yield batch
-            batch, n_bytes = [], 0
-        if document is not None:
-            batch.append(document)
-            n_bytes += document.n_bytes
-    if batch:
-        yield batch
 
 
 def _results(batch: Sequence[PreparedDocument], future: Future[_Errors]) -> Iterator[WriteResult]:
