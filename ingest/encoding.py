@@ -3,7 +3,6 @@ processes."""
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -104,7 +103,7 @@ class RowReader:
         """Reads the rows of a piece that will be read again."""
         read = self._read(rows)
         if self._bytes_left > 0:
-            self._bytes_left -= len(pickle.dumps(rows)) + _BYTES_A_ROW * len(rows)
+            self._bytes_left -= sum(_BYTES_A_ROW + len(row.raw) for row in rows)
             self._kept[_places(rows)] = read
         return read
 

@@ -116,8 +116,7 @@ class EmbeddedIndex:
     ) -> list[Candidate]:
         check_depth(depth)
         with self._file.reading() as connection:
-            stored = self._index(connection)
-            rows = translated_rows(connection, stored.index_id, stored.changes, groups, depth, filters, self._postings)
+            rows = translated_rows(connection, self._index(connection), groups, depth, filters, self._postings)
             return candidates_of_rows(connection, rows)
 
     def documents(self, doc_ids: Sequence[str], rights: Rights = SERVICE) -> dict[str, Document]:
@@ -126,7 +125,11 @@ class EmbeddedIndex:
             return documents_by_id(connection, self._index(connection).index_id, doc_ids)
 
     def stored(self, doc_ids: Sequence[str]) -> Set[str]:
-        return self.documents(doc_ids).keys()
+        check_number_of_ids(doc_ids)
+        select = "SELECT doc_id FROM documents WHERE index_id = ? AND doc_id IN (SELECT value FROM json_each(?))"
+        with self._file.reading() as connection:
+            found = connection.execute(select, (self._index(connection).index_id, json.dumps(doc_ids)))
+            return {doc_id for (doc_id,) in found}
 
     def fetch(self, doc_id: str, rights: Rights = SERVICE) -> EncodedDocument:
         with self._file.reading() as connection:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -127,14 +127,15 @@ def documents_of_rows(connection: sqlite3.Connection, row_ids: Sequence[int]) ->
     return [document for _, document, _ in map(read_document, rows)]
 
 
+def document_frequencies(connection: sqlite3.Connection, partition_id: int, terms: Iterable[str]) -> dict[str, int]:
+    """Returns in how many documents of a partition each term occurs, without terms that occur in none."""
+    select = f"SELECT term, doc FROM {vocabulary_table(partition_id)} WHERE term IN (SELECT value FROM json_each(?))"
+    return dict(connection.execute(select, (json.dumps(list(terms)),)).fetchall())
+
+
 def _rarest(connection: sqlite3.Connection, partition_id: int, terms: list[str]) -> list[str]:
     """Returns the terms that any document has, in order. Of a long query it keeps the rarest, which matter most."""
-    distinct = list(dict.fromkeys(terms))
-    frequencies: dict[str, int] = dict(
-        connection.execute(
-            f"SELECT term, doc FROM {vocabulary_table(partition_id)} WHERE term IN ({_marks(distinct)})", distinct
-        ).fetchall()
-    )
+    frequencies = document_frequencies(connection, partition_id, dict.fromkeys(terms))
     rarest = set(sorted(frequencies, key=lambda term: (frequencies[term], term))[:_MAX_DISTINCT_TERMS])
     return [term for term in terms if term in rarest]
 

@@ -9,24 +9,25 @@ document frequency of a group is the number of documents that contain any of its
 
 from __future__ import annotations
 
-import json
 import math
 import sqlite3
 import threading
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from cachetools import LRUCache, cachedmethod
 from numpy.typing import NDArray
 
 from reranker.stores.base.filters import Filters
-from reranker.stores.embedded.queries import allowed_rows, partitions
+from reranker.stores.embedded.indices import StoredIndex
+from reranker.stores.embedded.queries import allowed_rows, document_frequencies, partitions
 from reranker.stores.embedded.row_sums import wrong_row
-from reranker.stores.embedded.rows import vocabulary_table, words_table
+from reranker.stores.embedded.rows import words_table
 from reranker.stores.embedded.terms import bm25_terms
+from reranker.stores.embedded.vectors import top
 from reranker.translation.groups import WordGroup
 
 # FTS5's (and Lucene's).
@@ -43,8 +44,7 @@ _ENTRY_BYTES = 500
 _Rows = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Lengths:
+class _Lengths(NamedTuple):
     """The lengths of a partition's documents.
 
     Attributes:
@@ -55,13 +55,8 @@ class _Lengths:
     row_ids: _Rows
     norms: NDArray[np.float64]
 
-    @property
-    def nbytes(self) -> int:
-        return self.row_ids.nbytes + self.norms.nbytes
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Posting:
+class _Posting(NamedTuple):
     """The documents that contain a term.
 
     Attributes:
@@ -72,24 +67,19 @@ class _Posting:
     places: NDArray[np.int32]
     counts: NDArray[np.int32]
 
-    @property
-    def nbytes(self) -> int:
-        return self.places.nbytes + self.counts.nbytes
-
 
 class PartitionCache(LRUCache[tuple[Hashable, ...], Any]):
     """Keeps what was read of partitions, the most recently used 64 MB. Entries of an index's earlier states are never
     asked for again, so they go first."""
 
     def __init__(self) -> None:
-        super().__init__(_MAX_CACHED_BYTES, lambda entry: entry.nbytes + _ENTRY_BYTES)
+        super().__init__(_MAX_CACHED_BYTES, lambda entry: sum(array.nbytes for array in entry) + _ENTRY_BYTES)
         self.lock = threading.Lock()
 
 
 def translated_rows(
     connection: sqlite3.Connection,
-    index_id: int,
-    changes: int,
+    index: StoredIndex,
     groups: Mapping[str, Sequence[WordGroup]],
     depth: int,
     filters: Filters,
@@ -97,12 +87,12 @@ def translated_rows(
 ) -> list[tuple[int, float]]:
     """Returns row ids and scores of the best rows of all languages of the filters that have groups, best first.
     Ties are in order of insertion."""
-    allowed = allowed_rows(connection, index_id, filters) if filters.metadata else None
+    allowed = allowed_rows(connection, index.index_id, filters) if filters.metadata else None
     rows: list[tuple[int, float]] = []
-    for partition_id, language in partitions(connection, index_id, filters.languages):
+    for partition_id, language in partitions(connection, index.index_id, filters.languages):
         terms = _weighted_terms(groups.get(language, ()), language)
         if terms:
-            partition = _Partition(connection, partition_id, changes, cache)
+            partition = _Partition(connection, partition_id, index, cache)
             scores = partition.scores(terms)
             row_ids = partition.lengths.row_ids
             if allowed is not None:
@@ -140,10 +130,12 @@ def _weighted_terms(groups: Sequence[WordGroup], language: str) -> list[_Weighte
 class _Partition:
     """The full-text table of one language of an index, at one state of the index."""
 
-    def __init__(self, connection: sqlite3.Connection, partition_id: int, changes: int, cache: PartitionCache) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, partition_id: int, index: StoredIndex, cache: PartitionCache
+    ) -> None:
         self._connection = connection
         self._partition_id = partition_id
-        self._state = (partition_id, changes)
+        self._state = (index.generation, partition_id, index.changes)
         self._cache = cache
         self.lengths = self._lengths()
         self._table = f"temp.instances_{int(partition_id)}"
@@ -170,13 +162,8 @@ class _Partition:
 
     def _rarest(self, groups: Sequence[_WeightedTerms]) -> list[_WeightedTerms]:
         """Returns the groups that fewest documents contain, as many as one search counts, in order."""
-        terms = list({term for group in groups for word in group.weights for term in word})
-        rows = self._connection.execute(
-            f"SELECT term, doc FROM {vocabulary_table(self._partition_id)} "
-            f"WHERE term IN (SELECT value FROM json_each(?))",
-            (json.dumps(terms),),
-        )
-        n_documents = {term: int(doc) for term, doc in rows}
+        terms = {term for group in groups for word in group.weights for term in word}
+        n_documents = document_frequencies(self._connection, self._partition_id, terms)
         frequencies = [_frequency(group, n_documents) for group in groups]
         held = [place for place, frequency in enumerate(frequencies) if frequency]
         return [groups[place] for place in sorted(sorted(held, key=frequencies.__getitem__)[:_MAX_GROUPS])]
@@ -222,11 +209,7 @@ def _frequency(group: _WeightedTerms, n_documents: Mapping[str, int]) -> float:
 
 def _best(row_ids: _Rows, scores: NDArray[np.float64], depth: int) -> list[tuple[int, float]]:
     places = np.flatnonzero(scores > 0)
-    if len(places) > depth:
-        # Keep all ties with the last: the order of insertion decides between them.
-        least = np.partition(scores[places], len(places) - depth)[len(places) - depth]
-        places = places[scores[places] >= least]
-    order = places[np.argsort(-scores[places], kind="stable")][:depth]
+    order = places[top(scores[places], depth)]
     return list(zip(row_ids[order].tolist(), scores[order].tolist(), strict=True))
 
 

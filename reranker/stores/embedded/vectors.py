@@ -8,6 +8,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,7 +116,7 @@ def _products(vectors: NDArray[np.float32], vector: NDArray[np.float32]) -> NDAr
     return products
 
 
-def top(scores: NDArray[np.float32], depth: int) -> NDArray[np.int64]:
+def top(scores: NDArray[np.floating[Any]], depth: int) -> NDArray[np.int64]:
     """The places of the `depth` highest scores, highest first, ties by place.
 
     >>> top(np.array([1, 3, 2, 3, 3], dtype=np.float32), 3).tolist()

@@ -59,57 +59,43 @@ class BulkSender:
         self._timeout_s = max(_LEAST_TIMEOUT_S, timeout_s)
         self._sleep = sleep
 
-    def send(self, actions: Sequence[bytes]) -> list[str | None]:
+    def send(self, actions: Sequence[bytes], n_tries: int = 1) -> list[str | None]:
         """Returns each action's error, or None. Actions that the engine cannot take at the moment are sent again.
 
         Args:
             actions: of each the line of the action and, if any, that of the document, with line ends.
+            n_tries: how often they were sent, with this time.
 
         Raises:
             exceptions.TransportError: the engine did not take some of them at the last try either.
         """
         errors: list[str | None] = [None] * len(actions)
-        waiting = list(range(len(actions)))
-        n_tries = 0
-        while waiting:
-            n_tries += 1
-            try:
-                answers = self._request([actions[place] for place in waiting])
-            except exceptions.TransportError as error:
-                if error.status_code in _REFUSED:
-                    self._send_halves(actions, waiting, errors, error)
-                    return errors
-                if not is_worth_another_try(error) or n_tries == retries.ENGINE.n_tries:
-                    raise
-            else:
-                refused: dict[int, _Failure] = {}
-                for place, answer in zip(waiting, answers, strict=True):
-                    if answer is not None and answer.is_final:
-                        errors[place] = answer.reason
-                    elif answer is not None:
-                        refused[place] = answer
-                waiting = list(refused)
-                if not waiting:
-                    break
-                missing = [answer for answer in refused.values() if answer.status == _NOT_FOUND]
-                if missing or n_tries == retries.ENGINE.n_tries:
-                    raise (missing or list(refused.values()))[0].as_exception()
+        try:
+            answers = self._request(actions)
+        except exceptions.TransportError as error:
+            if error.status_code in _REFUSED:
+                if len(actions) == 1:
+                    return [failure_reason(error)]
+                middle = len(actions) // 2
+                return self.send(actions[:middle]) + self.send(actions[middle:])
+            if not is_worth_another_try(error) or n_tries == retries.ENGINE.n_tries:
+                raise
+            refused = list(range(len(actions)))
+        else:
+            errors = [None if answer is None else answer.reason for answer in answers]
+            failed = {
+                place: answer for place, answer in enumerate(answers) if answer is not None and not answer.is_final
+            }
+            missing = [answer for answer in failed.values() if answer.status == _NOT_FOUND]
+            if missing or (failed and n_tries == retries.ENGINE.n_tries):
+                raise (missing or list(failed.values()))[0].as_exception()
+            refused = list(failed)
+        if refused:
             self._sleep(retries.ENGINE.wait_s(n_tries))
-        return errors
-
-    def _send_halves(
-        self,
-        actions: Sequence[bytes],
-        waiting: list[int],
-        errors: list[str | None],
-        error: exceptions.TransportError,
-    ) -> None:
-        if len(waiting) == 1:
-            errors[waiting[0]] = failure_reason(error)
-            return
-        for half in (waiting[: len(waiting) // 2], waiting[len(waiting) // 2 :]):
-            for place, outcome in zip(half, self.send([actions[place] for place in half]), strict=True):
+            again = self.send([actions[place] for place in refused], n_tries + 1)
+            for place, outcome in zip(refused, again, strict=True):
                 errors[place] = outcome
+        return errors
 
     def _request(self, actions: Sequence[bytes]) -> list[_Failure | None]:
         answer = self._client.transport.perform_request(
