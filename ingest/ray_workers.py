@@ -7,14 +7,16 @@ and writing stay on the machine of the command. What is shared is opened by its 
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, redirect_stdout
 from typing import Any, Generic, Self, TypeVar
+from urllib.parse import urlsplit
 
-from ingest.ray_address import check_ray_address
 from reranker.base.errors import BadInput, SinkrankError
+from reranker.base.extras import extra
 
 _Shared = TypeVar("_Shared")
 _Piece = TypeVar("_Piece")
@@ -26,6 +28,10 @@ LOCAL = "local"
 _PIECES_AHEAD = 3
 # How often a lost worker (its machine is gone, for instance) is restarted and its piece repeated.
 _MAX_RESTARTS = 3
+# A host accepts within milliseconds; a firewall that drops packets never refuses.
+_CONNECT_TIMEOUT_S = 5.0
+# Of a cluster's head (`ray start --head`), and of its server for clients.
+_HEAD_PORT, _CLIENT_PORT = 6379, 10001
 
 
 class RayWorkers(Generic[_Shared]):
@@ -40,12 +46,10 @@ class RayWorkers(Generic[_Shared]):
                 machine.
 
         Raises:
-            BadInput: Ray is not installed.
+            MissingPackage: Ray is not installed.
         """
-        try:
+        with extra("ray", "--ray"):
             import ray
-        except ImportError as error:
-            raise BadInput("--ray needs the package; pip install 'sinkrank[ray]'") from error
         self._ray = ray
         self._shared = shared
         self._n_workers = n_workers
@@ -59,7 +63,7 @@ class RayWorkers(Generic[_Shared]):
         Raises:
             BadInput: no cluster at the address, or Ray does not start here.
         """
-        check_ray_address(self._address)
+        _check_address(self._address)
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         # Ray reports lost workers on standard output, which is for results.
         self._talk.enter_context(redirect_stdout(sys.stderr))
@@ -121,6 +125,27 @@ class RayWorkers(Generic[_Shared]):
                 "Ray lost its workers (a machine is gone, or memory is short); run the same command again: it "
                 "writes what is missing"
             ) from error
+
+
+def _check_address(address: str) -> None:
+    """Checks that something answers at the address of a cluster. Ray itself tries for over a minute, without an error.
+
+    Raises:
+        BadInput: nothing answers, or the address has another form.
+    """
+    where = urlsplit(address if "://" in address else f"//{address}")
+    if address in ("auto", LOCAL) or where.scheme not in ("", "ray"):
+        return  # Ray finds these by itself
+    try:
+        if not where.hostname:
+            raise ValueError("it names no host")
+        port = where.port or (_CLIENT_PORT if where.scheme else _HEAD_PORT)
+        socket.create_connection((where.hostname, port), timeout=_CONNECT_TIMEOUT_S).close()
+    except (OSError, ValueError) as error:
+        raise BadInput(
+            f"no Ray cluster answers at {address!r} ({error}); start one there with `ray start --head`, or give local, "
+            f"auto, HOST:{_HEAD_PORT} or ray://HOST:{_CLIENT_PORT}"
+        ) from error
 
 
 class _Worker:

@@ -3,6 +3,7 @@ it."""
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,6 @@ from pathlib import Path
 from typing import IO, Literal
 
 from ingest.fetching.commands import LIMIT_S, RunCommand, run_command
-from ingest.fetching.digests import sha256_of
 from reranker.base.errors import FetchFailed
 from reranker.base.temporary import temporary_folder
 
@@ -151,6 +151,7 @@ def _command(package: Package, folder: Path) -> list[str]:
 
 
 def _check_digest(package: Package, archive: Path) -> None:
-    digest = sha256_of(archive)
+    with archive.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != package.sha256:
         raise FetchFailed(f"{archive} of {package} has the sha256 {digest}, expected {package.sha256}; delete it")

@@ -11,6 +11,7 @@ from ingest.files.lines import MAX_ROW_BYTES
 from ingest.files.row import Row
 from ingest.files.sources import Source
 from reranker.base.errors import BadInput
+from reranker.base.extras import extra
 
 _BATCH_ROWS = 250
 
@@ -19,9 +20,10 @@ def read_parquet(source: Source) -> Iterator[Row]:
     """The rows, batch by batch.
 
     Raises:
-        BadInput: not a Parquet file, or pyarrow is not installed.
+        BadInput: not a Parquet file.
+        MissingPackage: pyarrow is not installed.
     """
-    pyarrow = _pyarrow(source)
+    pyarrow = _pyarrow()
     number = 0
     try:
         with pyarrow.parquet.ParquetFile(source.path) as file:
@@ -39,9 +41,9 @@ def columns_of(source: Source) -> list[str]:
     """The names of the columns.
 
     Raises:
-        BadInput: as `read_parquet`.
+        BadInput, MissingPackage: as `read_parquet`.
     """
-    pyarrow = _pyarrow(source)
+    pyarrow = _pyarrow()
     try:
         with pyarrow.parquet.ParquetFile(source.path) as file:
             return list(file.schema_arrow.names)
@@ -49,11 +51,9 @@ def columns_of(source: Source) -> list[str]:
         raise BadInput(f"{source.name} cannot be read as Parquet ({error}); check its format") from error
 
 
-def _pyarrow(source: Source) -> Any:
-    try:
+def _pyarrow() -> Any:
+    with extra("parquet", "reading Parquet"):
         import pyarrow.parquet
-    except ImportError as error:
-        raise BadInput(f"{source.name} is Parquet, which needs pyarrow; install sinkrank[parquet]") from error
     return pyarrow
 
 

@@ -15,7 +15,7 @@ from functools import partial
 from hashlib import blake2b, file_digest
 from pathlib import Path
 
-from ingest.files.walking import FORMATS, PAGE_FORMATS, format_of_name, kind_of_special, pages_of, walk
+from ingest.files.walking import FORMATS, PAGE_FORMATS, format_of_name, pages_of, walk
 from reranker.base.errors import BadInput, NotFound, WrongParameter
 from reranker.base.temporary import temporary_folder
 
@@ -75,7 +75,7 @@ def open_sources(
 
     Raises:
         NotFound: there is no such file.
-        BadInput: no file, a FIFO, a folder without pages, an unknown format, or standard input twice.
+        BadInput: no file, a folder without pages, an unknown format, or standard input twice.
     """
     if not names:
         raise BadInput("no file was given; name at least one, or - for standard input")
@@ -107,11 +107,6 @@ def _sources(
         yield _folder(path, name)
         return
     if path.exists():
-        if not path.is_file():
-            raise BadInput(
-                f"{name!r} is a {kind_of_special(path)}, which cannot be read twice; name a file, or give - to read "
-                "standard input"
-            )
         yield _file(path, name, file_format, columns, base)
         return
     paths = [Path(found) for found in sorted(glob.glob(name, recursive=True))]  # noqa: PTH207

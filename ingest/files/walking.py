@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,33 +56,16 @@ def walk(folder: Path) -> Iterator[tuple[Path, str | None]]:
     yield from ((Path(error.filename), "folder that cannot be read") for error in unread)
 
 
-def kind_of_special(path: Path) -> str | None:
-    """`FIFO`, `socket` or `device`; None for a regular or missing file."""
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return None
-    if stat.S_ISFIFO(mode):
-        return "FIFO"
-    if stat.S_ISSOCK(mode):
-        return "socket"
-    return "device" if stat.S_ISCHR(mode) or stat.S_ISBLK(mode) else None
-
-
 def _ignored(path: Path, top: str) -> str | None:
     """The kind of a file that is ignored, or None.
 
     Args:
         top: real path of the given folder.
     """
-    if path.is_symlink():
-        if not path.exists():
-            return "broken link"
-        if not Path(os.path.realpath(path)).is_relative_to(top):
-            return "link out of the folder"
-    special = kind_of_special(path)
-    if special is not None:
-        return special
+    if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(top):
+        return "link out of the folder"
+    if not path.is_file():
+        return "device, socket, FIFO or broken link"
     if format_of_name(path) in PAGE_FORMATS:
         return None
     packed = -2 if path.suffix.lower() in _COMPRESSIONS else -1

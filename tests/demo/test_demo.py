@@ -21,7 +21,6 @@ from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from reranker.stores import open_store
-from reranker.stores.base.filters import Filters
 from sinkrank.commands.demo_run import run_demo
 from sinkrank.console.steps import Steps
 from tests.stores.samples import make_index
@@ -74,7 +73,7 @@ def run_again(home: Path) -> str:
 def n_documents(home: Path) -> int:
     store = open_store(str(home / "store"))
     try:
-        return store.open("texts").count(Filters())
+        return store.open("texts").count()
     finally:
         store.close()
 

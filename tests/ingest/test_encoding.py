@@ -37,12 +37,6 @@ def test_rows_read_in_advance_are_read_once(embeddings: Embeddings) -> None:
     assert all(reader.read(piece) is not kept for piece, kept in zip(PIECES, first, strict=True))
 
 
-def test_rows_are_kept_up_to_a_bound_of_memory(embeddings: Embeddings) -> None:
-    reader = RowReader(embeddings, Layout(), most_bytes=1)
-    first = [reader.read_ahead(piece) for piece in PIECES]
-    assert [reader.read(piece) is kept for piece, kept in zip(PIECES, first, strict=True)] == [True, False]
-
-
 def test_rows_that_were_counted_are_encoded_as_if_they_were_read_again(embeddings: Embeddings) -> None:
     expected = encoded(RowReader(embeddings, Layout()), PIECES)
     assert [row.reason is None for row in expected] == [True, False, True, True, True]
@@ -51,9 +45,3 @@ def test_rows_that_were_counted_are_encoded_as_if_they_were_read_again(embedding
         counted = [row for piece in PIECES for row in count(reader, piece)]
         assert [row.term_ids is None for row in counted] == [False, True, False, False, False]
         assert encoded(reader, PIECES) == expected
-
-
-def test_words_of_other_languages_are_not_counted(embeddings: Embeddings) -> None:
-    counted = RowCounter(["en"])(RowReader(embeddings, Layout()), PIECES[0])
-    assert [row.term_ids for row in counted] == [None] * 3
-    assert [row.language for row in counted] == ["fr", "", "fr"]

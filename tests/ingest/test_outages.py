@@ -3,8 +3,6 @@ end, when they are given again, with exactly the documents of the input."""
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 import threading
@@ -19,15 +17,12 @@ from ingest.claims import Claim
 from reranker.base import retries
 from reranker.base.errors import BadInput
 from reranker.base.retries import Backoff
-from reranker.stores import open_store
 from reranker.stores.base.protocol import WritableStore
 from reranker.stores.embedded.writable import WritableEmbeddedStore
 from sinkrank.commands.app import app
-from tests.ingest.faulty_proxy import Fault, faulty_proxy, is_bulk
+from tests.ingest.faulty_proxy import Fault, is_bulk
 from tests.ingest.runs import N_DOCUMENTS, Runs, Stopping, through_faults, write_documents, write_rows
-from tests.stores.test_claims import n_claims
-from tests.support.engines.nodes import Node, start_node
-from tests.support.engines.sources import Engine, chosen_engines, is_assembled
+from tests.support.engines.sources import Engine
 
 pytestmark = pytest.mark.any_engine
 
@@ -35,56 +30,6 @@ pytestmark = pytest.mark.any_engine
 def put(url: str, path: str, body: object = None, method: str = "PUT") -> None:
     answer = urllib3.request(method, f"{url}/{path}", json=body, timeout=60)
     assert answer.status == 200, answer.data
-
-
-@pytest.mark.conformance  # it starts a node twice
-@pytest.mark.engine
-def test_a_node_that_is_killed_and_starts_again_in_the_middle_costs_no_document(
-    runs: Runs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name = chosen_engines()[0]
-    if not is_assembled(name):
-        pytest.skip("only a node of our own can be killed")
-    monkeypatch.setattr(retries, "ENGINE", Backoff(150, first_wait_s=0.2, longest_wait_s=1.0))
-    with start_node(name) as node, faulty_proxy(node.url, lambda number: "pass") as proxy:
-        again: list[subprocess.Popen[bytes]] = []
-
-        def kill(number: int) -> Fault:
-            if number == 2:
-                again.append(restarted(node))
-            return "pass"
-
-        proxy.fault = kill
-        store, direct = open_store(proxy.address), open_store(node.url)
-        try:
-            summary = runs(store)
-            if summary.failure is not None:  # what was asked of it while it started, other than to write
-                summary = runs(store)
-            assert len(again) == 1
-            assert (summary.failure, summary.indexed) == (None, N_DOCUMENTS)
-            runs.assert_whole(direct)
-        finally:
-            store.close()
-            direct.close()
-            for process in again:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.communicate()
-
-
-def restarted(node: Node) -> subprocess.Popen[bytes]:
-    """The node's process anew, on its port and with its data, after the one before was killed; it may not answer
-    yet."""
-    os.killpg(node.pid, signal.SIGKILL)
-    node.process.wait()
-    with (node.folder / "again.log").open("wb") as log:
-        return subprocess.Popen(
-            node.process.args,
-            cwd=node.folder,
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
 
 
 @pytest.mark.engine
@@ -242,20 +187,6 @@ def test_a_run_that_goes_on_has_the_claim_that_it_had(embedded: WritableStore, r
         runs(embedded, rebuild=True, documents=write_documents(runs.folder / "other.jsonl", 10))
     assert runs(embedded, rebuild=True).already_there > 0
     runs.assert_whole(embedded)
-
-
-def test_a_claim_that_a_killed_first_run_left_goes_when_the_run_is_given_again(
-    new_index: Callable[[], str], store: WritableStore, runs: Runs
-) -> None:
-    index = new_index()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            runs(Killed(store, after=1_000), index)
-        assert n_claims(store, index) == 1
-        assert runs(store, index).failure is None
-        assert n_claims(store, index) == 0
-    finally:
-        store.drop(index)
 
 
 def test_a_run_that_has_lost_its_claim_lets_nothing_serve(embedded: WritableStore, runs: Runs) -> None:

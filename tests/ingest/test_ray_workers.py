@@ -5,23 +5,23 @@ from __future__ import annotations
 import importlib.util
 import os
 import signal
+import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 from ingest.ray_workers import RayWorkers
-from reranker.base.errors import BadInput
+from reranker.base.errors import BadInput, MissingPackage
 from reranker.stores import open_store
 from reranker.stores.base.protocol import WritableStore
 from tests.ingest.faulty_proxy import Fault, faulty_proxy
-from tests.ingest.runs import N_MANY, Runs, assert_equal, start, written
+from tests.ingest.runs import N_MANY, Runs, assert_equal, start
 from tests.support.engines.sources import Engine
+from tests.support.listening import closed_port
 
 ON_RAY = ("--ray", "local", "--workers", "2")
 
@@ -99,42 +99,35 @@ def test_two_ray_workers_make_the_same_index_also_after_one_of_them_was_killed(
     assert_as_by_a_process(store, by_ray, by_process, many_runs)
 
 
-@pytest.mark.conformance
-@NEEDS_RAY
-def test_two_ray_workers_make_the_same_index_also_after_the_run_was_killed(
-    first_engine: Engine, two_indices: tuple[WritableStore, str, str], many_runs: Runs
-) -> None:
-    store, by_ray, by_process = two_indices
-    was_running, stdout = False, ""
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1:{}", "ray://127.0.0.1:{}", "[::1]:{}", "a b", "host:port", "ray://", "127.0.0.1:70000", ""]
+)
+def test_ray_is_not_asked_for_a_cluster_that_does_not_answer(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    """It would try for over a minute."""
 
-    def run_and_kill() -> str:
-        nonlocal was_running
-        process = start(many_runs.command(proxy.address, by_ray, *ON_RAY))
-        while process.poll() is None and written(store, by_ray) < 1_200:
-            time.sleep(0.02)
-        was_running = process.poll() is None
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        return str(process.communicate()[1])
+    def init(**options: object) -> None:
+        raise AssertionError("Ray was asked")
 
-    def run() -> str:
-        nonlocal stdout
-        stdout, stderr = start(many_runs.command(proxy.address, by_ray, *ON_RAY)).communicate(timeout=500)
-        return stderr
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=init))
+    address = address.format(closed_port())
+    with pytest.raises(BadInput, match=r"no Ray cluster answers at .* give local, auto, HOST:6379 or ray://HOST:10001"):
+        RayWorkers(None, 1, address).__enter__()
 
-    with faulty_proxy(first_engine.url, lambda number: "slow") as proxy:
-        until_ray_starts(run_and_kill)
-        assert was_running
-        proxy.fault = lambda number: "pass"
-        until_ray_starts(run)
-    assert "3,000 of 3,007 documents are in index" in stdout
-    assert "were there already" in stdout
-    assert_as_by_a_process(store, by_ray, by_process, many_runs)
+
+def test_ray_is_asked_for_a_cluster_whose_host_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    def init(**options: object) -> None:
+        raise ConnectionError(f"asked for {options['address']}")
+
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=init))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"ray://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(BadInput, match=f"asked for {address}"):
+            RayWorkers(None, 1, address).__enter__()
 
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(BadInput, match=r"sinkrank\[ray\]"):
+    with pytest.raises(MissingPackage, match=r"sinkrank\[ray\]"):
         RayWorkers(None, 2, "local")
 
 

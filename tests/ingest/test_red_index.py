@@ -16,8 +16,7 @@ from reranker.embeddings import Embeddings
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.engine import bulk
 from sinkrank.commands.app import app
-from tests.ingest.faulty_proxy import Fault
-from tests.ingest.runs import N_MANY, Runs, dropped, through_faults
+from tests.ingest.runs import Runs, dropped
 from tests.support.engines.sources import Engine
 
 _PER_NODE = "index.routing.allocation.total_shards_per_node"
@@ -57,24 +56,6 @@ def health(engine: Engine, index: str) -> str:
 def give_it_its_shards(engine: Engine, index: str) -> None:
     answer = urllib3.request("PUT", f"{engine.url}/{index}/_settings", json={_PER_NODE: -1}, timeout=60)
     assert answer.status == 200, answer.data
-
-
-@pytest.mark.any_engine
-@pytest.mark.engine
-def test_a_red_index_takes_the_documents_when_it_has_its_shards(engine: Engine, red: str, many_runs: Runs) -> None:
-    seen: list[str] = []
-
-    def heal(number: int) -> Fault:
-        if number == 4:  # four are on their way at a time: this one is sent again, of what had no shard
-            seen.append(health(engine, red))
-            give_it_its_shards(engine, red)
-        return "pass"
-
-    with through_faults(engine.url, red, heal) as (direct, store, _):
-        summary = many_runs(store, red)
-        assert seen == ["red"]
-        assert (summary.failure, summary.indexed, summary.rejected) == (None, N_MANY, 7)
-        many_runs.assert_whole(direct, red)
 
 
 @pytest.mark.any_engine

@@ -12,7 +12,6 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-import opensearchpy
 import pytest
 
 from reranker.base import retries
@@ -20,7 +19,6 @@ from reranker.base.errors import BadInput, NotFound, SinkrankError, StoreUnavail
 from reranker.base.retries import Backoff
 from reranker.stores import EngineAccess, open_store
 from reranker.stores.base.writing import WriteResult
-from reranker.stores.engine import bulk
 from reranker.stores.engine.client import connect, detect_distribution, engine_errors
 from reranker.stores.engine.writable import WritableEngineStore
 from reranker.upstream.addresses import EngineAddress, read_address
@@ -248,21 +246,6 @@ def test_a_document_that_is_refused_for_long_gets_in_at_the_last_try() -> None:
     results, requests = written(["1", "2"], *[{"1": 429}] * (n_tries - 1), {})
     assert results == [WriteResult("1"), WriteResult("2")]
     assert requests == [["1", "2"], *[["1"]] * (n_tries - 1)]
-
-
-def test_the_waits_grow_to_a_bound_and_never_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retries, "ENGINE", Backoff(8, 1.0))
-    waits: list[float] = []
-    with serve(lambda *request: (503, error("unavailable", "red"))) as node:
-        client = opensearchpy.OpenSearch(node.address, max_retries=0)
-        sender = bulk.BulkSender(client, "docs", 5, waits.append)
-        with pytest.raises(opensearchpy.exceptions.TransportError):
-            sender.send([b'{"index": {"_id": "1"}}\n{}\n'])
-        client.close()
-    bounds = [1, 2, 4, 8, 16, 30, 30]
-    assert len(waits) == len(bounds)
-    assert all(bound / 2 <= wait <= bound for wait, bound in zip(waits, bounds, strict=True))
-    assert len({wait / bound for wait, bound in zip(waits, bounds, strict=True)}) > 1
 
 
 @pytest.mark.parametrize("status", [400, 413])

@@ -149,7 +149,7 @@ def test_an_index_deleted_by_other_means_is_not_found(
 def test_a_filter_of_the_wrong_type_is_bad_input(store: WritableStore, index: str) -> None:
     fill(store, index, make_document("1", metadata={"year": 2019}))
     with pytest.raises(BadInput, match="filter"):
-        store.open(index).count(Filters.parse(None, {"year": "soon"}))
+        store.open(index).bm25("cat", 10, Filters.parse(None, {"year": "soon"}))
 
 
 def test_the_index_has_term_vectors_of_unstemmed_words(

@@ -18,7 +18,6 @@ from reranker.stores import open_store
 from reranker.stores.base.protocol import IndexReader
 from reranker.stores.engine.connection import may_be_sent_twice
 from reranker.stores.engine.writable import WritableEngineStore
-from reranker.upstream.node_order import REST_S, NodeOrder
 from reranker.upstream.rights import SERVICE, Rights
 from tests.stores.fake_engine import FakeEngine, serve
 from tests.stores.samples import ALL, MAPPING, query
@@ -160,22 +159,6 @@ def test_only_what_changes_nothing_the_second_time_is_sent_twice(
     method: str, url: str, params: dict[str, Any] | None, expected: bool
 ) -> None:
     assert may_be_sent_twice(method, url, params) is expected
-
-
-def test_a_node_that_took_no_connection_rests_and_is_then_tried_by_one_request() -> None:
-    now = [1_000.0]
-    order = NodeOrder(["a", "b", "c"], lambda: now[0])
-    assert order.places() == [0, 1, 2]
-    order.took_none(0)
-    assert order.places() == [1, 2, 0]
-    now[0] += REST_S
-    assert order.places() == [0, 1, 2]
-    assert order.places() == [1, 2, 0]
-    order.took_a_connection(0)
-    assert order.places() == [0, 1, 2]
-    for place in range(3):
-        order.took_none(place)
-    assert order.places() == [0, 1, 2]
 
 
 def test_all_nodes_are_asked_whether_they_respond(two: tuple[WritableEngineStore, Node, Node]) -> None:

@@ -241,10 +241,9 @@ def test_a_document_of_the_same_id_replaces_the_one_before(store: WritableStore,
     assert store.open(index).fetch("1").document.text == "ένα νέο κείμενο"
     assert store.open(index).bm25("cat", 10, ALL) == []
     assert ids(store.open(index).bm25("κείμενο", 10, ALL)) == ["1"]
-    assert store.open(index).count(Filters.parse(["en"])) == 0
-    assert store.open(index).count(Filters.parse(None, {"state": "old"})) == 0
-    assert store.open(index).count(Filters.parse(["el"], {"state": "new"})) == 1
-    (found,) = store.open(index).knn(query(0, 1, 0, 0), 10, ALL)
+    for gone in (Filters.parse(["en"]), Filters.parse(None, {"state": "old"})):
+        assert store.open(index).knn(query(0, 1, 0, 0), 10, gone) == []
+    (found,) = store.open(index).knn(query(0, 1, 0, 0), 10, Filters.parse(["el"], {"state": "new"}))
     assert found.first_stage_score == pytest.approx(1, abs=1e-5)
 
 
@@ -612,7 +611,6 @@ def test_filters_choose_the_same_documents_for_every_search(
     read_only: ReadOnly, languages: list[str] | None, metadata: dict[str, Any] | None, expected: str
 ) -> None:
     store, index, filters = read_only.store, read_only.holding(*LIBRARY), Filters.parse(languages, metadata)
-    assert store.open(index).count(filters) == len(expected)
     assert sorted(ids(store.open(index).knn(query(1, 0, 0, 0), 10, filters))) == list(expected)
     assert sorted(ids(store.open(index).bm25("book livre kirja", 10, filters))) == list(expected)
 

@@ -134,7 +134,7 @@ def store_answers(store: EmbeddedStore) -> Any:
     answers = [
         store.indices(),
         store.open("docs").languages(),
-        store.open("docs").count(filtered),
+        store.open("docs").count(),
         found(store.open("docs").knn(query(1, 2, 3, 4), 50, ALL)),
         found(store.open("docs").knn(query(1, -2, 3, 4), 50, filtered)),
         *(found(store.open("docs").bm25(word, 50, ALL)) for word in _WORDS[::7]),

@@ -101,8 +101,8 @@ class IndexReader(Protocol):
         """
         ...
 
-    def count(self, filters: Filters = Filters(), rights: Rights = SERVICE) -> int:
-        """Returns how many documents the filters leave."""
+    def count(self, rights: Rights = SERVICE) -> int:
+        """Returns how many documents the index has."""
         ...
 
     def random_documents(self, n: int) -> list[Document]:
@@ -188,7 +188,7 @@ class WritableStore(Store, Protocol):
         ...
 
     def release(self, index: str, owner: str) -> None:
-        """Deletes a claim of this owner, or one that has expired. Another owner's valid claim stays."""
+        """Deletes a claim of this owner. Another owner's stays."""
         ...
 
     def differences(self, index: str) -> Sequence[str]:

@@ -24,6 +24,4 @@ def forget_claim(connection: sqlite3.Connection, index: str) -> None:
 
 def release_claim(connection: sqlite3.Connection, index: str, owner: str) -> None:
     """See `reranker.stores.base.protocol.WritableStore.release`."""
-    found = connection.execute("SELECT owner, claimed_until FROM claims WHERE name = ?", (index,)).fetchone()
-    if found is not None and (found[0] == owner or not claim_seconds(found[1], time.time())):
-        connection.execute("DELETE FROM claims WHERE name = ?", (index,))
+    connection.execute("DELETE FROM claims WHERE name = ? AND owner = ?", (index, owner))

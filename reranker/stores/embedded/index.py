@@ -1,7 +1,5 @@
 """Searches one index of the embedded store."""
 
-# ruff: noqa: S608 - the SQL is built of table names, which are stored of our own numbers, columns and placeholders
-
 from __future__ import annotations
 
 import json
@@ -25,7 +23,6 @@ from reranker.stores.embedded.queries import (
     candidates_of_rows,
     documents_by_id,
     documents_of_rows,
-    filtered_rows,
     partitions,
 )
 from reranker.stores.embedded.row_sums import check_row
@@ -141,15 +138,15 @@ class EmbeddedIndex:
                 raise NotFound(f"index {self._name!r} has no document {doc_id!r}; a search shows the ids that it has")
             return read_encoded(row, *read_vector(connection, row[0]))
 
-    def count(self, filters: Filters = Filters(), rights: Rights = SERVICE) -> int:
+    def count(self, rights: Rights = SERVICE) -> int:
         with self._file.reading() as connection:
-            sql, parameters = filtered_rows(self._index(connection).index_id, filters)
-            return int(connection.execute(f"SELECT count(*) FROM ({sql})", parameters).fetchone()[0])
+            select = "SELECT count(*) FROM documents WHERE index_id = ?"
+            return int(connection.execute(select, (self._index(connection).index_id,)).fetchone()[0])
 
     def random_documents(self, n: int) -> list[Document]:
         with self._file.reading() as connection:
-            sql, parameters = filtered_rows(self._index(connection).index_id, Filters())
-            row_ids = [row_id for (row_id,) in connection.execute(f"{sql} ORDER BY row_id", parameters)]
+            select = "SELECT row_id FROM documents WHERE index_id = ? ORDER BY row_id"
+            row_ids = [row_id for (row_id,) in connection.execute(select, (self._index(connection).index_id,))]
             drawn = np.random.default_rng(_SEED).choice(row_ids, min(n, len(row_ids)), replace=False)
             return documents_of_rows(connection, drawn.tolist())
 

@@ -37,7 +37,7 @@ _OPERATORS = {"gte": ">=", "gt": ">", "lte": "<=", "lt": "<"}
 
 
 def filtered_rows(index_id: int, filters: Filters) -> tuple[str, list[Any]]:
-    """Returns a SELECT of the row ids that pass the filters, and its parameters."""
+    """Returns a SELECT of the row ids that pass the filters, one at least, and its parameters."""
     # The database index of each part contains the row ids, so that SQLite reads no document.
     parts: list[str] = []
     parameters: list[Any] = []
@@ -45,10 +45,10 @@ def filtered_rows(index_id: int, filters: Filters) -> tuple[str, list[Any]]:
         sql, values = _range(condition) if isinstance(condition, Range) else _any_of(condition)
         parts.append(f"SELECT DISTINCT row_id FROM facets WHERE index_id = ? AND field = ? AND ({sql})")
         parameters += [index_id, field, *values]
-    if filters.languages or not parts:
-        partitions = "SELECT partition_id FROM partitions WHERE index_id = ?"
-        if filters.languages:
-            partitions += f" AND language IN ({_marks(filters.languages)})"
+    if filters.languages:
+        partitions = (
+            f"SELECT partition_id FROM partitions WHERE index_id = ? AND language IN ({_marks(filters.languages)})"
+        )
         parts.append(f"SELECT row_id FROM documents WHERE partition_id IN ({partitions})")
         parameters += [index_id, *filters.languages]
     return " INTERSECT ".join(parts), parameters

@@ -30,7 +30,6 @@ from reranker.stores.engine.queries import (
     MAX_DEPTH,
     bm25_body,
     documents_body,
-    filter_clauses,
     knn_body,
     translated_body,
 )
@@ -144,10 +143,9 @@ class EngineIndex:
             raise NotFound(f"index {self._requested!r} has no document {doc_id!r}; a search shows the ids that it has")
         return read_encoded(found)
 
-    def count(self, filters: Filters = Filters(), rights: Rights = SERVICE) -> int:
-        query = {"query": {"bool": {"filter": filter_clauses(filters)}}}
+    def count(self, rights: Rights = SERVICE) -> int:
         with engine_errors(self._address, self._requested):
-            return int(self._client.count(index=self.name, body=query, headers=rights.headers)["count"])
+            return int(self._client.count(index=self.name, headers=rights.headers)["count"])
 
     def random_documents(self, n: int) -> list[Document]:
         with engine_errors(self._address, self._requested):

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import threading
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -105,48 +102,3 @@ def test_the_proxy_of_the_environment_is_asked_and_its_password_not_told(
     assert "secret" not in str(raised.value)
     monkeypatch.setenv("NO_PROXY", "localhost")
     assert fetched().read_bytes() == CONTENT
-
-
-@pytest.fixture
-def proxy() -> Iterator[tuple[int, list[bytes]]]:
-    """A proxy that opens one tunnel: its port, and the head of the request for it."""
-    heads: list[bytes] = []
-
-    def pump(source: socket.socket, target: socket.socket) -> None:
-        with suppress(OSError):
-            while part := source.recv(65_536):
-                target.sendall(part)
-            target.shutdown(socket.SHUT_WR)
-
-    def tunnel() -> None:
-        with suppress(OSError):
-            caller, _ = bound.accept()
-            heads.append(caller.recv(65_536))
-            host, _, port = heads[0].split()[1].decode().partition(":")
-            with caller, socket.create_connection((host, int(port))) as server:
-                caller.sendall(b"HTTP/1.1 200 Connected\r\n\r\n")
-                back = threading.Thread(target=pump, args=(server, caller))
-                back.start()
-                pump(caller, server)
-                back.join()
-
-    with socket.create_server(("127.0.0.1", 0)) as bound:
-        thread = threading.Thread(target=tunnel, daemon=True)
-        thread.start()
-        yield bound.getsockname()[1], heads
-    thread.join(5)
-
-
-def test_a_file_comes_through_a_proxy_with_its_password(
-    fetched: Fetched, monkeypatch: pytest.MonkeyPatch, proxy: tuple[int, list[bytes]]
-) -> None:
-    port, heads = proxy
-    monkeypatch.setenv("HTTPS_PROXY", f"http://me:secret@127.0.0.1:{port}")
-    monkeypatch.delenv("NO_PROXY", raising=False)
-    monkeypatch.delenv("no_proxy", raising=False)
-    fetched.server.answers["/v.vec"] = page(CONTENT)
-    assert fetched().read_bytes() == CONTENT
-    assert heads[0].startswith(b"CONNECT localhost:")
-    # "me:secret" in base 64
-    assert b"basic bwu6c2vjcmv0" in heads[0].lower()
-    assert "Proxy-Authorization" not in fetched.server.asked[0][1]

@@ -8,7 +8,6 @@ import json
 import os
 from datetime import date
 from pathlib import Path
-from random import Random
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -30,18 +29,6 @@ def test_packed_files_are_unpacked_whatever_they_are_called(tmp_path: Path, suff
     for name in (f"in.jsonl.{suffix}", "in.jsonl"):
         (tmp_path / name).write_bytes(content)
         assert [one.doc_id for one in documents(read(tmp_path / name))] == ["1", "2"]
-
-
-@pytest.mark.parametrize("pack", PACKERS.values())
-def test_a_packed_file_that_breaks_off_is_a_reject_after_what_could_be_read(tmp_path: Path, pack) -> None:
-    numbers = Random(1)
-    content = "".join(json.dumps({"id": str(n), "text": str(numbers.random())}) + "\n" for n in range(60_000)).encode()
-    path = tmp_path / "in.jsonl"
-    packed = pack(content)
-    path.write_bytes(packed[: len(packed) // 2])
-    records = read(path)
-    assert len(records) > 1_000
-    assert records[-1].document is None
 
 
 def test_parquet_rows_become_documents_with_typed_metadata(tmp_path: Path) -> None:
