@@ -30,8 +30,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ingest.documents import Layout
 from ingest.encoding import RowCounter, RowEncoder, RowReader
-from ingest.files import open_sources, read_rows
-from ingest.pieces import in_pieces
+from ingest.files import in_pieces, open_sources, read_rows
 from ingest.pipeline import ingest
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store

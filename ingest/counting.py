@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ingest.encoding import EncodingWorkers, RowCounter
-from ingest.files import Row
-from ingest.pieces import in_pieces
+from ingest.files import Row, in_pieces
 from ingest.progress import Progress
 from ingest.seen_ids import SeenIds
 from reranker.text.bags import end_to_end

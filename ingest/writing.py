@@ -7,8 +7,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence, Set
 from contextlib import closing
 
 from ingest.encoding import EncodedRow, EncodingWorkers, RowEncoder
-from ingest.files import Row
-from ingest.pieces import in_pieces
+from ingest.files import Row, in_pieces
 from ingest.progress import Progress
 from ingest.rejects import RejectFile
 from ingest.seen_ids import SeenIds

@@ -1,7 +1,7 @@
 """Turns files of many formats into rows. A row that cannot be read has the reason instead."""
 
 from ingest.files.lines import MAX_ROW_BYTES
-from ingest.files.reading import parse, read_header, read_rows
+from ingest.files.reading import in_pieces, parse, read_header, read_rows
 from ingest.files.row import REJECT_FIELDS, Row, json_type
 from ingest.files.sources import STDIN, Source, open_sources
 from ingest.files.walking import FORMATS
@@ -13,6 +13,7 @@ __all__ = [
     "STDIN",
     "Row",
     "Source",
+    "in_pieces",
     "json_type",
     "open_sources",
     "parse",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ingest.files.jsonl import parse_json, read_jsonl
 from ingest.files.lines import open_file
@@ -13,6 +13,7 @@ from ingest.files.row import Row
 from ingest.files.separated import Records, header, read_csv
 from ingest.files.sources import Source
 from ingest.files.walking import PAGE_FORMATS
+from reranker.base.batches import in_batches
 
 _READERS: dict[str, Callable[[Source], Iterator[Row]]] = {
     "jsonl": read_jsonl,
@@ -30,6 +31,11 @@ _PARSERS: dict[str, Callable[[Row], Row]] = {
     "markdown": parse_markdown,
     "text": parse_text,
 }
+
+
+def in_pieces(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """The rows in pieces so large that sending one to a process costs little compared with the work on it."""
+    return in_batches(rows, lambda row: len(row.raw), 250, 2_000_000)
 
 
 def read_rows(source: Source) -> Iterator[Row]:

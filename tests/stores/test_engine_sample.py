@@ -25,7 +25,6 @@ MAPPINGS = {
         "sku": {"type": "keyword"},
         "body": {"properties": {"text": {"type": "text"}, "vector": {"type": "knn_vector", "dimension": 2}}},
         "parts": {"type": "nested", "properties": {"note": {"type": "text"}}},
-        "broken": None,
     }
 }
 

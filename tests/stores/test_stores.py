@@ -219,14 +219,6 @@ def test_random_documents_come_from_all_of_the_index_and_are_the_same_again(read
     assert len(store.open(index).random_documents(1_000)) == 300
 
 
-def test_too_many_documents_at_a_time_are_refused(read_only: ReadOnly) -> None:
-    store, index = read_only.store, read_only.holding(make_document("1"))
-    names = [f"n{number}" for number in range(10_001)]
-    assert store.open(index).documents(names[:-1]) == {}
-    with pytest.raises(BadInput, match="10001 ids came; ask for at most 10000"):
-        store.open(index).documents(names)
-
-
 def test_a_document_that_is_not_there_is_not_found(read_only: ReadOnly) -> None:
     store, index = read_only.store, read_only.holding(make_document("1"))
     for doc_id in ("2", "..", "*", "_search", "1/"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,6 @@ MAX_FILTERABLE_LENGTH = 1024
 
 # The widest vector that both engines take.
 MAX_DIM = 4096
-
-# The engines' `index.max_result_window`.
-MAX_IDS = 10_000
 
 
 def document_problem(encoded: EncodedDocument, dim: int) -> str | None:
@@ -86,9 +82,3 @@ def _vector_problem(vector: NDArray[Any], dim: int) -> str | None:
     if not np.isfinite(vector).all() or not vector.any():
         return "nBOW embedding is zero or not finite; leave it out where no word is known"
     return None
-
-
-def check_number_of_ids(doc_ids: Sequence[str]) -> None:
-    """Raises BadInput for more ids than a store looks up at once."""
-    if len(doc_ids) > MAX_IDS:
-        raise BadInput(f"{len(doc_ids)} ids came; ask for at most {MAX_IDS} at a time")

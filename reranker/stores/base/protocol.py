@@ -74,10 +74,7 @@ class IndexReader(Protocol):
         search found it.
 
         Args:
-            doc_ids: at most 10,000.
-
-        Raises:
-            BadInput: there are more.
+            doc_ids: at most 10,000, the engines' limit.
         """
         ...
 
@@ -86,10 +83,7 @@ class IndexReader(Protocol):
         an engine makes what was written visible every second while an index is searched, in many small segments.
 
         Args:
-            doc_ids: at most 10,000.
-
-        Raises:
-            BadInput: there are more.
+            doc_ids: at most 10,000, the engines' limit.
         """
         ...
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -59,19 +59,3 @@ class NewVector(NamedTuple):
     doc_id: str
     nbow: NDArray[np.float32] | None
     weights_version: str
-
-
-def in_batches(
-    documents: Iterable[PreparedDocument], most_documents: int, most_bytes: int
-) -> Iterator[list[PreparedDocument]]:
-    """Splits documents into the batches of one request or transaction each."""
-    batch: list[PreparedDocument] = []
-    n_bytes = 0
-    for document in documents:
-        if batch and (len(batch) == most_documents or n_bytes + document.n_bytes > most_bytes):
-            yield batch
-            batch, n_bytes = [], 0
-        batch.append(document)
-        n_bytes += document.n_bytes
-    if batch:
-        yield batch

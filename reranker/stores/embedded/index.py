@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from reranker.base.errors import NotFound
 from reranker.embeddings.hubness import HubnessSample
-from reranker.stores.base.checks import check_depth, check_number_of_ids, check_query_vector
+from reranker.stores.base.checks import check_depth, check_query_vector
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.filters import Filters
 from reranker.stores.embedded.file import SqliteFile
@@ -117,12 +117,10 @@ class EmbeddedIndex:
             return candidates_of_rows(connection, rows)
 
     def documents(self, doc_ids: Sequence[str], rights: Rights = SERVICE) -> dict[str, Document]:
-        check_number_of_ids(doc_ids)
         with self._file.reading() as connection:
             return documents_by_id(connection, self._index(connection).index_id, doc_ids)
 
     def stored(self, doc_ids: Sequence[str]) -> Set[str]:
-        check_number_of_ids(doc_ids)
         select = "SELECT doc_id FROM documents WHERE index_id = ? AND doc_id IN (SELECT value FROM json_each(?))"
         with self._file.reading() as connection:
             found = connection.execute(select, (self._index(connection).index_id, json.dumps(doc_ids)))

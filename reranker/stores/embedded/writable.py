@@ -7,11 +7,13 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reranker.base.batches import in_batches
 from reranker.base.errors import NotFound
 from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.checks import check_dim, document_problem
@@ -23,7 +25,6 @@ from reranker.stores.base.writing import (
     Preparer,
     StoredBag,
     WriteResult,
-    in_batches,
 )
 from reranker.stores.embedded.claims import forget_claim, release_claim, take_claim
 from reranker.stores.embedded.indices import (
@@ -150,7 +151,7 @@ class WritableEmbeddedStore(EmbeddedStore):
 
     def _write(self, index: str, documents: Iterable[PreparedDocument], apply: _Apply) -> Iterator[WriteResult]:
         """Applies the content of each document, many in a transaction."""
-        for batch in in_batches(documents, _BATCH_DOCUMENTS, _BATCH_BYTES):
+        for batch in in_batches(documents, attrgetter("n_bytes"), _BATCH_DOCUMENTS, _BATCH_BYTES):
             with self._changing(index) as (connection, index_id, change):
                 was_there = [
                     document.problem is None and apply(connection, index_id, change, document.content)

@@ -8,8 +8,6 @@ from typing import Any
 TEXT_TYPES = frozenset(["text", "match_only_text", "annotated_text"])
 VECTOR_TYPES = frozenset(["knn_vector", "dense_vector", "sparse_vector", "rank_features"])
 
-_MAX_DEPTH = 32
-
 
 def mapped_fields(mappings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Returns the definition of each field by its dotted name, without sub-fields (`fields`), which have the same text.
@@ -17,7 +15,7 @@ def mapped_fields(mappings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     >>> mapped_fields({"properties": {"a": {"properties": {"b": {"type": "text"}}}, "n": {"type": "long"}}})
     {'a.b': {'type': 'text'}, 'n': {'type': 'long'}}
     """
-    return dict(_fields(mappings, "", 0))
+    return dict(_fields(mappings, ""))
 
 
 def fields_of_types(mappings: Mapping[str, Any], types: frozenset[str]) -> list[str]:
@@ -31,16 +29,11 @@ def text_fields(mappings: Mapping[str, Any]) -> list[str]:
     return [name for name in fields_of_types(mappings, TEXT_TYPES) if not name.startswith(nested)]
 
 
-def _fields(mappings: Mapping[str, Any], prefix: str, depth: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    properties = mappings.get("properties")
-    if not isinstance(properties, Mapping) or depth > _MAX_DEPTH:
-        return
-    for name, field in properties.items():
-        if not isinstance(field, Mapping):
-            continue
+def _fields(mappings: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, field in mappings.get("properties", {}).items():
         if "properties" in field:
             if field.get("type") == "nested":
                 yield f"{prefix}{name}", {"type": "nested"}
-            yield from _fields(field, f"{prefix}{name}.", depth + 1)
+            yield from _fields(field, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", dict(field)

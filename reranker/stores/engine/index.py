@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from reranker.base.errors import NotFound
 from reranker.embeddings.hubness import HubnessSample
-from reranker.stores.base.checks import check_depth, check_number_of_ids, check_query_vector
+from reranker.stores.base.checks import check_depth, check_query_vector
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.filters import Filters
 from reranker.stores.engine.client import engine_errors, no_such_index
@@ -115,7 +115,6 @@ class EngineIndex:
         return [] if body is None else self._candidates(body, rights)
 
     def documents(self, doc_ids: Sequence[str], rights: Rights = SERVICE) -> dict[str, Document]:
-        check_number_of_ids(doc_ids)
         if not doc_ids:
             return {}
         with engine_errors(self._address, self._requested):
@@ -123,7 +122,6 @@ class EngineIndex:
         return {hit["_id"]: read_document(hit) for hit in answer["hits"]["hits"]}
 
     def stored(self, doc_ids: Sequence[str]) -> Set[str]:
-        check_number_of_ids(doc_ids)
         if not doc_ids:
             return set()
         with engine_errors(self._address, self._requested):

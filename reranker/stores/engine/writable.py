@@ -25,8 +25,6 @@ from reranker.stores.engine.store import EngineStore
 from reranker.stores.engine.versions import check_name_is_free, forget_run, move_alias, versions_of
 from reranker.stores.engine.writer import BulkWriter
 from reranker.text.idf import IdfTable
-from reranker.upstream.access import EngineAccess
-from reranker.upstream.addresses import EngineAddress
 
 _log = logging.getLogger(__name__)
 
@@ -37,16 +35,13 @@ _LEAST_ADMIN_TIMEOUT_S = 60.0
 class WritableEngineStore(EngineStore):
     """A `WritableStore` in an engine; see `reranker.stores.base.protocol.WritableStore`."""
 
-    def __init__(
-        self,
-        address: EngineAddress,
-        access: EngineAccess = EngineAccess(),
-        *,
-        timeout_s: float = 30.0,
-    ) -> None:
-        super().__init__(address, access, timeout_s=timeout_s)
-        self._admin_timeout_s = max(_LEAST_ADMIN_TIMEOUT_S, timeout_s)
-        self._idf = EngineIdf(self._client)
+    @property
+    def _admin_timeout_s(self) -> float:
+        return max(_LEAST_ADMIN_TIMEOUT_S, self._timeout_s)
+
+    @property
+    def _idf(self) -> EngineIdf:
+        return EngineIdf(self._client)
 
     def stage(self, index: str, description: IndexDescription, run: str | None = None) -> str:
         check_index_name(index)

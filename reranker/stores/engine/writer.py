@@ -7,11 +7,13 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from operator import attrgetter
 
 import opensearchpy
 from opensearchpy import exceptions
 
-from reranker.stores.base.writing import PreparedDocument, WriteResult, in_batches
+from reranker.base.batches import in_batches
+from reranker.stores.base.writing import PreparedDocument, WriteResult
 from reranker.stores.engine.bulk import BulkSender
 
 # As opensearch-py's `parallel_bulk`.
@@ -43,7 +45,7 @@ class BulkWriter:
         with ThreadPoolExecutor(_REQUESTS_AT_A_TIME, thread_name_prefix="bulk") as pool:
             on_their_way: deque[tuple[Sequence[PreparedDocument], Future[_Errors]]] = deque()
             try:
-                for batch in in_batches(documents, _BATCH_DOCUMENTS, _BATCH_BYTES):
+                for batch in in_batches(documents, attrgetter("n_bytes"), _BATCH_DOCUMENTS, _BATCH_BYTES):
                     if len(on_their_way) >= _REQUESTS_AT_A_TIME:
                         yield from _results(*on_their_way.popleft())
                     on_their_way.append((batch, pool.submit(self._send, batch)))
