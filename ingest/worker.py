@@ -14,14 +14,13 @@ import pickle
 import signal
 import subprocess
 import sys
-import threading
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from multiprocessing.spawn import get_executable
-from queue import SimpleQueue
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -29,12 +28,6 @@ from threadpoolctl import threadpool_limits
 from reranker.base.errors import SinkrankError
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# A worker first finishes its current piece.
-_END_SECONDS = 5.0
-# The kinds of messages: the first argument of all functions, the function of the next pieces (it may contain a large
-# table, so it is not sent with each piece), and a piece.
-SHARED, FUNCTION, PIECE = b"s", b"f", b"p"
-
 
 # The modules are looked for where the parent looks for them.
 _PROGRAM = """\
@@ -46,109 +39,88 @@ serve(int(sys.argv[1]))
 
 
 class Worker:
-    """A process, as its parent sees it. All methods that send or receive raise SinkrankError if it has ended."""
+    """A process, and the thread that starts it and speaks with it."""
 
-    def __init__(self, process: subprocess.Popen[bytes], connection: Connection) -> None:
-        self._process = process
-        self._connection = connection
+    def __init__(self, shared: Any) -> None:
+        """
+        Args:
+            shared: the first argument of all functions; sent once.
+        """
+        self._thread = ThreadPoolExecutor(1)
+        self._started = self._thread.submit(_start, shared)
+        self._function: Callable[[Any, Any], Any] | None = None
 
-    def send(self, kind: bytes, content: Any) -> None:
-        """Sends a message, whose first byte is its kind; does not wait for a result."""
-        message = kind + pickle.dumps(content)
-        with self._ended_if_closed():
-            self._connection.send_bytes(message)
-
-    def receive(self) -> Any:
-        """Waits for the result of the first piece that has none yet. Raises what the function raised."""
-        with self._ended_if_closed():
-            answer = self._connection.recv_bytes()
-        result, error = pickle.loads(answer)  # noqa: S301 - from our own process
-        if error is not None:
-            raise error
-        return result
-
-    def tell_to_end(self) -> None:
-        """Closes the connection, so that the process ends after its current piece."""
-        self._connection.close()
+    def call(self, function: Callable[[Any, Any], Any], piece: Any) -> Future[Any]:
+        """Lets the process call a function with the shared object and a piece, after what it was given before. The
+        result raises what the function raises, and SinkrankError if the process has ended."""
+        return self._thread.submit(self._call, function, piece)
 
     def end(self) -> None:
-        """Waits for the end of the process, and kills it after 5 s."""
-        try:
-            self._process.wait(_END_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        """Kills the process, which keeps nothing."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        if not self._started.cancelled() and self._started.exception() is None:
+            process, connection = self._started.result()
+            process.kill()
+            process.wait()
+            self._thread.shutdown()
+            connection.close()
 
-    @contextmanager
-    def _ended_if_closed(self) -> Iterator[None]:
+    def _call(self, function: Callable[[Any, Any], Any], piece: Any) -> Any:
+        process, connection = self._started.result()
         try:
-            yield
+            # A function may contain a large table, so it is not sent with each piece.
+            connection.send_bytes(pickle.dumps((function if function is not self._function else None, piece)))
+            self._function = function
+            answer = connection.recv_bytes()
         except (EOFError, OSError) as error:
-            self.end()
-            if self._process.returncode > 0:
-                raise SinkrankError(
-                    f"a worker process ended with exit code {self._process.returncode}, and wrote why to standard error"
-                ) from error
-            raise SinkrankError(
-                "a worker process was killed (by the system if memory is short); run the same command again, with "
-                "fewer --workers: it writes what is missing"
-            ) from error
+            raise _ended(process) from error
+        result, raised = pickle.loads(answer)  # noqa: S301 - from our own process
+        if raised is not None:
+            raise raised
+        return result
 
 
-def start_worker() -> Worker:
-    """Starts a process. Call it in a thread made for this: the process inherits the signals that the thread blocks."""
+def _start(shared: Any) -> tuple[subprocess.Popen[bytes], Connection]:
+    """Starts a process, which inherits the signals that the thread blocks."""
     signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)
     ours, theirs = Pipe()
     with theirs:  # else the connection would outlive the process
         command = [get_executable(), "-c", _PROGRAM, str(theirs.fileno()), json.dumps(sys.path)]
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
-    return Worker(process, ours)
+    with suppress(OSError):  # the first call finds out
+        ours.send_bytes(pickle.dumps(shared))
+    return process, ours
+
+
+def _ended(process: subprocess.Popen[bytes]) -> SinkrankError:
+    code = process.wait()
+    if code > 0:
+        return SinkrankError(f"a worker process ended with exit code {code}, and wrote why to standard error")
+    return SinkrankError(
+        "a worker process was killed (by the system if memory is short); run the same command again, with fewer "
+        "--workers: it writes what is missing"
+    )
 
 
 def serve(handle: int) -> None:
-    """Runs in the process until the connection is closed. Threads read and write it, so neither side waits for the
-    other to read.
+    """Runs in the process until the connection is closed.
 
     Args:
         handle: file descriptor of the connection.
     """
-    connection = Connection(handle)
     threadpool_limits(1)  # each core has a process already
-    closed = threading.Event()
-    messages: SimpleQueue[bytes] = SimpleQueue()
-    answers: SimpleQueue[bytes] = SimpleQueue()
-    threading.Thread(target=_read, args=(connection, messages, closed), daemon=True).start()
-    threading.Thread(target=_write, args=(connection, answers), daemon=True).start()
-    shared: Any = None
     function: Any = None
-    while True:
-        message = messages.get()
-        if closed.is_set():
-            return
-        try:
-            kind, content = message[:1], pickle.loads(memoryview(message)[1:])  # noqa: S301 - from the parent
-            if kind == SHARED:
-                shared = content
-            elif kind == FUNCTION:
-                function = content
-            else:
-                answers.put(pickle.dumps((function(shared, content), None)))
-        except Exception as error:
-            answers.put(_as_answer(error))
-
-
-def _read(connection: Connection, messages: SimpleQueue[bytes], closed: threading.Event) -> None:
-    with suppress(EOFError, OSError):
+    with Connection(handle) as connection, suppress(EOFError, OSError):
+        shared = pickle.loads(connection.recv_bytes())  # noqa: S301 - from the parent
         while True:
-            messages.put(connection.recv_bytes())
-    closed.set()
-    messages.put(b"")  # wakes `serve`
-
-
-def _write(connection: Connection, answers: SimpleQueue[bytes]) -> None:
-    with suppress(OSError):
-        while True:
-            connection.send_bytes(answers.get())
+            message = connection.recv_bytes()
+            try:
+                given, piece = pickle.loads(message)  # noqa: S301 - from the parent
+                function = function if given is None else given
+                answer = pickle.dumps((function(shared, piece), None))
+            except Exception as error:
+                answer = _as_answer(error)
+            connection.send_bytes(answer)
 
 
 def _as_answer(error: Exception) -> bytes:

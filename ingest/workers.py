@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import atexit
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from itertools import chain, cycle, islice
 from typing import Generic, Self, TypeVar
 
-from ingest.worker import FUNCTION, PIECE, SHARED, Worker, start_worker
+from ingest.worker import Worker
 
 _Shared = TypeVar("_Shared")
 _Piece = TypeVar("_Piece")
@@ -33,7 +32,6 @@ class Workers(Generic[_Shared]):
         self._shared = shared
         self._n_workers = n_workers
         self._started: list[Worker] = []
-        self._starting: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -64,45 +62,21 @@ class Workers(Generic[_Shared]):
         self, function: Callable[[_Shared, _Piece], _Result], pieces: Iterable[_Piece]
     ) -> Iterator[tuple[_Piece, _Result]]:
         if not self._started:
-            self._start()
-        waiting: deque[tuple[_Piece, Worker]] = deque()
+            self._started = [Worker(self._shared) for _ in range(self._n_workers)]
+        waiting: deque[tuple[_Piece, Future[_Result]]] = deque()
         try:
-            for worker in self._started:
-                worker.send(FUNCTION, function)
             for piece, worker in zip(pieces, cycle(self._started)):
-                worker.send(PIECE, piece)
-                waiting.append((piece, worker))
+                waiting.append((piece, worker.call(function, piece)))
                 if len(waiting) > self._n_workers * _PIECES_AHEAD:
-                    done, sent_to = waiting.popleft()
-                    yield done, sent_to.receive()
-            for done, sent_to in waiting:
-                yield done, sent_to.receive()
+                    done, result = waiting.popleft()
+                    yield done, result.result()
+            for done, result in waiting:
+                yield done, result.result()
         except BaseException:
-            self._stop()  # else the next pieces would get the answers that nobody read
+            self._stop()  # else pieces that nobody waits for would be worked on
             raise
 
-    def _start(self) -> None:
-        """Starts the processes in a thread. Python runs signal handlers in the main thread, so a handler that raises
-        leaves no process half started."""
-        # If a second signal ends `__exit__` early, this ends the processes.
-        atexit.register(self._stop)
-        self._starting = ThreadPoolExecutor(1)
-        self._starting.submit(self._start_all).result()
-        for worker in self._started:
-            worker.send(SHARED, self._shared)
-
-    def _start_all(self) -> None:
-        for _ in range(self._n_workers):
-            self._started.append(start_worker())
-
     def _stop(self) -> None:
-        if self._starting is None:
-            return
-        self._starting.shutdown()
-        for worker in self._started:
-            worker.tell_to_end()
         for worker in self._started:
             worker.end()
         self._started.clear()
-        self._starting = None
-        atexit.unregister(self._stop)
