@@ -15,9 +15,6 @@ from reranker.text.documents import Document
 from reranker.text.language_detection import UNKNOWN_LANGUAGE, detect_language
 from reranker.text.languages import language_code
 
-# OpenSearch's and Elasticsearch's limit.
-MAX_ID_BYTES = 512
-
 # The default language of rows whose language is to be detected.
 DETECTED = "auto"
 # With a lower confidence the language is `und`.
@@ -138,6 +135,9 @@ def record_of(row: Row, layout: Layout) -> Record:
         document = _checked(as_document(row.values, layout))
     except (BadDocument, UnknownLanguage) as error:
         return Record(row, known_id, None, str(error))
+    except UnicodeEncodeError:
+        reason = "it contains half a surrogate pair (\\ud800 to \\udfff), not a character; correct or remove it"
+        return Record(row, known_id, None, reason)
     return Record(row, document.doc_id, document)
 
 
@@ -145,7 +145,7 @@ def as_document(values: Mapping[str, Any], layout: Layout) -> Document:
     """The document of a row. Without an id it gets a hash of its contents, which is the same in every run.
 
     Raises:
-        BadDocument: a part of the wrong type, an id that is too long, or no language.
+        BadDocument: a part of the wrong type, or no language.
     """
     title = _first_string(values, layout.title_fields)
     text = _first_string(values, layout.text_fields)
@@ -177,8 +177,10 @@ def _checked(document: Document) -> Document:
 
     Raises:
         BadDocument: it has no text.
+        UnicodeEncodeError: its id, title or text is no Unicode, such as a file's name in another encoding.
         UnknownLanguage: the language is not known.
     """
+    (document.doc_id + document.title + document.text).encode()
     if not document.full_text.strip():
         raise BadDocument(f"document {document.doc_id!r} has no text; give it a title or a text")
     if document.language == UNKNOWN_LANGUAGE or (code := language_code(document.language)) == document.language:
@@ -227,9 +229,6 @@ def _doc_id(values: Mapping[str, Any], names: Sequence[str]) -> str:
         return str(value)
     if value is not None and not isinstance(value, str):
         raise BadDocument(f"field {name!r} is {json_type(value)}, not a string or a whole number")
-    n_bytes = len(value.encode()) if value else 0
-    if n_bytes > MAX_ID_BYTES:
-        raise BadDocument(f"the id is {n_bytes} bytes long; give one of {MAX_ID_BYTES} at most")
     return value or ""
 
 

@@ -14,6 +14,7 @@ from ingest.documents import Layout, Record, record_of
 from ingest.files import Row
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import SAMPLE_TOKENS, pack_first_words
+from reranker.stores.base.checks import document_problem
 from reranker.stores.base.writing import PreparedDocument, Preparer
 from reranker.text.bags import BagOfWords
 from reranker.text.documents import Document, EncodedDocument, id_hash
@@ -163,7 +164,7 @@ class RowEncoder:
         document, bag, first = read
         language = document.language
         if self._prepare is None:
-            prepared = PreparedDocument(document.doc_id, None, 0)
+            prepared = PreparedDocument(document.doc_id, None, 0, document_problem(document))
         else:
             prepared = self._prepare(EncodedDocument(document, bag, nbow, self._versions.get(language, "")))
         first_words = pack_first_words(first) if len(first) else ""

@@ -45,11 +45,6 @@ def _parse_slowly(content: bytes) -> tuple[Mapping[str, Any] | None, str | None]
         return None, f"the JSON cannot be read: {error}"
     if not isinstance(value, dict):
         return None, _no_object(value)
-    if not _is_unicode(value):
-        return (
-            None,
-            "a string contains half a surrogate pair (\\ud800 to \\udfff), not a character; correct or remove it",
-        )
     return value, None
 
 
@@ -59,11 +54,3 @@ def _no_object(value: object) -> str:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
-
-
-def _is_unicode(value: Mapping[str, Any]) -> bool:
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return False
-    return True

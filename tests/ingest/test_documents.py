@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -90,7 +91,6 @@ REJECTED: list[tuple[str, str]] = [
     ('{"id": "x", "lang": "fr", "metadata": [], "text": "y"}', "field 'metadata' is a list, not an object"),
     ('{"id": 1.5, "lang": "fr", "text": "y"}', "field 'id' is a number, not a string or a whole number"),
     ('{"id": true, "lang": "fr", "text": "y"}', "field 'id' is a boolean"),
-    (json.dumps({"id": "x" * 513, "lang": "fr", "text": "y"}), "the id is 513 bytes long"),
 ]
 
 
@@ -106,6 +106,14 @@ def test_a_row_that_is_no_document_is_rejected_with_its_line_and_the_others_stay
     assert rejected.row.line == 3
     assert rejected.row.raw == line.encode()
     assert reason in str(rejected.reason)
+
+
+def test_a_page_whose_name_is_not_utf8_is_rejected_and_the_others_are_read(tmp_path: Path) -> None:
+    for name in (b"caf\xe9.txt", b"tea.txt"):
+        (tmp_path / os.fsdecode(name)).write_text("a cat")
+    cafe, tea = read(tmp_path)
+    assert "half a surrogate pair" in str(cafe.reason)
+    assert tea.doc_id == "tea.txt"
 
 
 def test_bytes_that_are_not_utf8_are_rejected_as_they_came(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ PIECES = [rows_of("chat chien", "", "inconnu"), rows_of("eau pain", "chien 8601"
 def encoded(reader: RowReader, pieces: Sequence[Sequence[Row]]) -> list[EncodedRow]:
     """The rows, with idf and for an engine."""
     idf = IdfTable({"fr": DocumentFrequencies.count(reader.embeddings.bags(["chat", "chien eau"], ["fr", "fr"]))})
-    encode = RowEncoder(idf, preparer("opensearch", reader.embeddings.dim))
+    encode = RowEncoder(idf, preparer("opensearch"))
     return [row for piece in pieces for row in encode(reader, piece)]
 
 

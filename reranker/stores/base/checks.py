@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.base.errors import BadInput
-from reranker.text.documents import EncodedDocument
+from reranker.text.documents import Document
 
 # OpenSearch and Elasticsearch refuse a longer `_id`.
 MAX_ID_BYTES = 512
@@ -21,13 +21,8 @@ MAX_FILTERABLE_LENGTH = 1024
 MAX_DIM = 4096
 
 
-def document_problem(encoded: EncodedDocument, dim: int) -> str | None:
-    """Says why an index with vectors (dim,) cannot take a document; None if it can."""
-    document = encoded.document
-    if not document.doc_id:
-        return "the id is empty; give each document a unique id"
-    if not document.language:
-        return "the language is empty; give an ISO 639-1 code"
+def document_problem(document: Document) -> str | None:
+    """Says why no index can take a document; None if it can."""
     try:
         metadata = json.dumps(dict(document.metadata), ensure_ascii=False, allow_nan=False) if document.metadata else ""
         "".join((document.language, document.title, document.text, document.url, metadata)).encode()
@@ -38,7 +33,7 @@ def document_problem(encoded: EncodedDocument, dim: int) -> str | None:
         return f"the metadata is not JSON ({error}); use strings, finite numbers, booleans, lists and objects"
     if n_id_bytes > MAX_ID_BYTES:
         return f"the id has {n_id_bytes} bytes; {MAX_ID_BYTES} is the most that an engine takes"
-    return None if encoded.nbow is None else _vector_problem(encoded.nbow, dim)
+    return None
 
 
 def check_query_vector(vector: NDArray[Any], dim: int) -> NDArray[np.float32]:
@@ -47,9 +42,10 @@ def check_query_vector(vector: NDArray[Any], dim: int) -> NDArray[np.float32]:
     Raises:
         BadInput: it has another shape, is zero, or is not finite.
     """
-    problem = _vector_problem(vector, dim)
-    if problem:
-        raise BadInput(f"the query's {problem}")
+    if vector.shape != (dim,):
+        raise BadInput(f"the query's embedding has shape {vector.shape}, not {(dim,)}; encode with those of the index")
+    if not np.isfinite(vector).all() or not vector.any():
+        raise BadInput("the query's embedding is zero or not finite; search by its words instead")
     return np.ascontiguousarray(vector, dtype=np.float32)
 
 
@@ -74,11 +70,3 @@ def check_dim(dim: int) -> int:
     if not 1 <= dim <= MAX_DIM:
         raise BadInput(f"the embeddings have {dim} dimensions; an index takes 1 to {MAX_DIM}")
     return dim
-
-
-def _vector_problem(vector: NDArray[Any], dim: int) -> str | None:
-    if vector.shape != (dim,):
-        return f"nBOW embedding has shape {vector.shape}, not {(dim,)}; encode with the embeddings of the index"
-    if not np.isfinite(vector).all() or not vector.any():
-        return "nBOW embedding is zero or not finite; leave it out where no word is known"
-    return None

@@ -6,7 +6,6 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -103,7 +102,8 @@ class WritableEmbeddedStore(EmbeddedStore):
         return ()
 
     def preparer(self, index: str) -> Preparer:
-        return partial(_prepare, self.open(index).description.dim)
+        self.open(index)
+        return _prepare
 
     def write_prepared(self, index: str, documents: Iterable[PreparedDocument]) -> Iterator[WriteResult]:
         self.open(index)
@@ -196,9 +196,9 @@ class WritableEmbeddedStore(EmbeddedStore):
                     yield StoredBag(doc_id, language, unpack(bag), weights)
 
 
-def _prepare(dim: int, encoded: EncodedDocument) -> PreparedDocument:
+def _prepare(encoded: EncodedDocument) -> PreparedDocument:
     doc_id = encoded.document.doc_id
-    problem = document_problem(encoded, dim)
+    problem = document_problem(encoded.document)
     if problem is not None:
         return PreparedDocument(doc_id, None, 0, problem)
     row = prepare(encoded)

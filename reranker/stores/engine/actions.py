@@ -19,9 +19,9 @@ from reranker.upstream.addresses import Distribution
 _JSON_OPTIONS = orjson.OPT_SERIALIZE_NUMPY
 
 
-def preparer(distribution: Distribution, dim: int) -> Preparer:
-    """Returns a function that turns a document into the lines of a bulk request, for indices with vectors (dim,)."""
-    return partial(_prepare, distribution, dim)
+def preparer(distribution: Distribution) -> Preparer:
+    """Returns a function that turns a document into the lines of a bulk request."""
+    return partial(_prepare, distribution)
 
 
 def delete_action(doc_id: str) -> PreparedDocument:
@@ -37,9 +37,9 @@ def vector_action(vector: NewVector) -> PreparedDocument:
     return PreparedDocument(vector.doc_id, lines, len(lines))
 
 
-def _prepare(distribution: Distribution, dim: int, encoded: EncodedDocument) -> PreparedDocument:
+def _prepare(distribution: Distribution, encoded: EncodedDocument) -> PreparedDocument:
     doc_id = encoded.document.doc_id
-    problem = document_problem(encoded, dim)
+    problem = document_problem(encoded.document)
     if problem is not None:
         return PreparedDocument(doc_id, None, 0, problem)
     try:

@@ -108,9 +108,9 @@ class WritableEngineStore(EngineStore):
             return mapping_differences(mapping, self._definition(found.description)["mappings"])
 
     def preparer(self, index: str) -> Preparer:
-        found = self.open(index)
+        self.open(index)
         with engine_errors(self._address, index):
-            return preparer(self._distribution(), found.description.dim)
+            return preparer(self._distribution())
 
     def write_prepared(self, index: str, documents: Iterable[PreparedDocument]) -> Iterator[WriteResult]:
         return self._write(self._ready_to_write(index), documents)
