@@ -87,8 +87,7 @@ def test_stale_bags_are_those_of_a_language_weighed_with_other_figures(store: Wr
         replace(make_document("other", language="fr"), weights_version="v1"),
         replace(make_document("unasked", language="de"), weights_version="v1"),
     )
-    stale = list(store.bags(index, {"en": "v2", "fr": "v1"}))
-    assert {one.doc_id: one.weights_version for one in stale} == {"old": "v1", "unknown": ""}
+    assert {one.doc_id for one in store.bags(index, {"en": "v2", "fr": "v1"})} == {"old", "unknown"}
 
 
 def test_documents_are_counted_by_language(store: WritableStore, index: str) -> None:

@@ -13,7 +13,6 @@ import urllib3
 
 from reranker.base.errors import BadInput
 from reranker.stores.base.protocol import WritableStore
-from tests.stores.samples import DESCRIPTION
 
 
 @pytest.fixture
@@ -71,21 +70,6 @@ def test_a_claim_runs_out_and_a_release_deletes_one_of_this_owner(store: Writabl
     store.claim(index, "other", 60)
     with pytest.raises(BadInput, match="another run"):
         store.claim(index, "one", 60)
-
-
-def test_an_index_that_is_dropped_leaves_no_claim(
-    store: WritableStore, index: str, new_index: Callable[[], str]
-) -> None:
-    other = new_index()
-    store.claim(index, "one", 60)
-    store.claim(other, "one", 60)
-    versions = [store.stage(index, DESCRIPTION) for _ in range(2)]
-    store.promote(index, versions[1])
-    store.drop(versions[0])
-    assert n_claims(store, index) == 1
-    store.drop(index)
-    assert (n_claims(store, index), n_claims(store, other)) == (0, 1)
-    store.release(other, "one")
 
 
 def test_of_many_at_once_one_gets_it(store: WritableStore, index: str) -> None:

@@ -169,7 +169,7 @@ class WritableStore(Store, Protocol):
         ...
 
     def drop(self, index: str) -> None:
-        """Deletes an index that Sinkrank made, with its idf, hubness sample, claim and all versions; or one version."""
+        """Deletes an index that Sinkrank made, with its idf, hubness sample and all versions; or one version."""
         ...
 
     def claim(self, index: str, owner: str, seconds: float) -> None:

@@ -41,16 +41,11 @@ Preparer = Callable[[EncodedDocument], PreparedDocument]
 
 
 class StoredBag(NamedTuple):
-    """A document's bag as an index has it.
-
-    Attributes:
-        weights_version: of the weights in its nBOW embedding; empty if unknown.
-    """
+    """A document's bag as an index has it."""
 
     doc_id: str
     language: str
     bag: BagOfWords
-    weights_version: str
 
 
 class NewVector(NamedTuple):

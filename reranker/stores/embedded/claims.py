@@ -17,11 +17,6 @@ def take_claim(connection: sqlite3.Connection, index: str, owner: str, seconds: 
     connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", row)
 
 
-def forget_claim(connection: sqlite3.Connection, index: str) -> None:
-    """Deletes the claim on an index, whoever owns it."""
-    connection.execute("DELETE FROM claims WHERE name = ?", (index,))
-
-
 def release_claim(connection: sqlite3.Connection, index: str, owner: str) -> None:
     """See `reranker.stores.base.protocol.WritableStore.release`."""
     connection.execute("DELETE FROM claims WHERE name = ? AND owner = ?", (index, owner))

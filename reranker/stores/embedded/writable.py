@@ -25,7 +25,7 @@ from reranker.stores.base.writing import (
     StoredBag,
     WriteResult,
 )
-from reranker.stores.embedded.claims import forget_claim, release_claim, take_claim
+from reranker.stores.embedded.claims import release_claim, take_claim
 from reranker.stores.embedded.indices import (
     StoredIndex,
     delete_index,
@@ -86,7 +86,6 @@ class WritableEmbeddedStore(EmbeddedStore):
             found = self._index(connection, index)
             for version in version_ids(connection, index) or [found.index_id]:
                 delete_index(connection, version)
-            forget_claim(connection, index)
 
     def claim(self, index: str, owner: str, seconds: float) -> None:
         check_index_name(index)
@@ -193,7 +192,7 @@ class WritableEmbeddedStore(EmbeddedStore):
             after = rows[-1][0]
             for _, _, _, _, language, doc_id, bag, _, weights in rows:
                 if stale is None or stale.get(language, weights) != weights:
-                    yield StoredBag(doc_id, language, unpack(bag), weights)
+                    yield StoredBag(doc_id, language, unpack(bag))
 
 
 def _prepare(encoded: EncodedDocument) -> PreparedDocument:

@@ -40,12 +40,6 @@ def release_claim(client: opensearchpy.OpenSearch, index: str, owner: str) -> No
         client.delete(index=IDF_INDEX, id=_claim_id(index), params=_unchanged(found))
 
 
-def forget_claim(client: opensearchpy.OpenSearch, index: str) -> None:
-    """Deletes the claim on an index, whoever owns it."""
-    with suppress(exceptions.NotFoundError):
-        client.delete(index=IDF_INDEX, id=_claim_id(index))
-
-
 def _read(client: opensearchpy.OpenSearch, index: str) -> dict[str, Any]:
     try:
         answer = client.mget(index=IDF_INDEX, body={"ids": [_claim_id(index)]})

@@ -99,12 +99,10 @@ class PointInTime:
 def read_bags(moment: PointInTime, timeout_s: float, stale: Mapping[str, str] | None = None) -> Iterator[StoredBag]:
     """Yields the bags of one of our indices; see `reranker.stores.base.protocol.WritableStore.bags`."""
     query = {"match_all": {}} if stale is None else _stale_query(stale)
-    for hits in moment.pages(query, ["lang", "bag", "weights"], timeout_s):
+    for hits in moment.pages(query, ["lang", "bag"], timeout_s):
         for hit in hits:
             source = hit["_source"]
-            yield StoredBag(
-                hit["_id"], source.get("lang", ""), read_bag(source.get("bag", "")), source.get("weights", "")
-            )
+            yield StoredBag(hit["_id"], source.get("lang", ""), read_bag(source.get("bag", "")))
 
 
 def _stale_query(versions: Mapping[str, str]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.names import IndexVersion, check_index_name, version_name, writing_alias
 from reranker.stores.base.writing import NewVector, PreparedDocument, Preparer, StoredBag, WriteResult
 from reranker.stores.engine.actions import delete_action, preparer, vector_action
-from reranker.stores.engine.claims import forget_claim, release_claim, take_claim
+from reranker.stores.engine.claims import release_claim, take_claim
 from reranker.stores.engine.client import engine_errors
 from reranker.stores.engine.idf import IDF_INDEX, EngineIdf
 from reranker.stores.engine.scan import PointInTime, read_bags
@@ -88,7 +88,6 @@ class WritableEngineStore(EngineStore):
             self._client.indices.delete(index=",".join(names), request_timeout=self._admin_timeout_s)
             for name in names:
                 self._idf.forget(name)
-            forget_claim(self._client, index)
 
     def claim(self, index: str, owner: str, seconds: float) -> None:
         check_index_name(index)
