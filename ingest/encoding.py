@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 EncodingWorkers: TypeAlias = "Workers[RowReader] | RayWorkers[RowReader]"
 """Processes, or Ray workers, that have a reader each and call the functions of this module."""
 
-# Of the rows that a process reads in advance: 20,000 of 1 kB.
-KEPT_BYTES = 40 * 2**20
+# Of the rows that a process reads in advance: 20,000 of 1 kB. What is kept of them takes some two times as much.
+_KEPT_BYTES = 40 * 2**20
 # What a document and its bags take, besides what grows with its text.
 _BYTES_A_ROW = 1_000
 
@@ -85,15 +85,12 @@ class RowReader:
 
     What is read in advance is kept, so that an input whose words are counted first is read once, up to a bound of
     memory. Rows beyond it are read again.
-
-    Args:
-        most_bytes: size of the rows that are kept; what is kept of them takes some two times as much.
     """
 
-    def __init__(self, embeddings: Embeddings, layout: Layout, most_bytes: int = KEPT_BYTES) -> None:
+    def __init__(self, embeddings: Embeddings, layout: Layout) -> None:
         self.embeddings = embeddings
         self._layout = layout
-        self._bytes_left = most_bytes
+        self._bytes_left = _KEPT_BYTES
         self._kept: dict[tuple[tuple[str, int], ...], list[ReadDocument | Record]] = {}
 
     def read(self, rows: Sequence[Row]) -> list[ReadDocument | Record]:

@@ -31,19 +31,6 @@ MAX_DEPTH = 1_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LexicalScores:
-    """What the words of a query say of n candidates.
-
-    Attributes:
-        values: (n,) BM25; NaN for a candidate that it says nothing of.
-        translated: (n,) whether it is BM25 by translations.
-    """
-
-    values: NDArray[np.float64]
-    translated: NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Window:
     """The candidates of a first stage.
 
@@ -60,10 +47,12 @@ class Window:
     translated: Mapping[str, float] = field(default_factory=dict)
     groups: Mapping[str, Sequence[WordGroup]] = field(default_factory=dict)
 
-    def lexical_scores(self, language: str) -> LexicalScores | None:
-        """BM25 of each candidate. One that it did not find has the lowest score of those that it did, or 0 where it
-        found all that share a word with the query or its translations. BM25 by the query's own words says nothing of
-        documents in other languages. None where nothing is said of any candidate.
+    def lexical_scores(self, language: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]] | None:
+        """BM25 of each candidate (n,), NaN where it says nothing, and whether it is BM25 by translations (n,).
+
+        One that it did not find has the lowest score of those that it did, or 0 where it found all that share a word
+        with the query or its translations. BM25 by the query's own words says nothing of documents in other languages.
+        None where nothing is said of any candidate.
 
         The cosine of kNN is no evidence of its own: it is the `nbow` part of `auto`.
         """
@@ -78,7 +67,7 @@ class Window:
                 lowest = min(scores.values()) if len(scores) >= self.depth else 0.0
                 for place in np.flatnonzero(is_meant).tolist():
                     values[place] = scores.get(self.candidates[place].doc_id, lowest)
-        return None if np.isnan(values).all() else LexicalScores(values, translated & ~np.isnan(values))
+        return None if np.isnan(values).all() else (values, translated & ~np.isnan(values))
 
     def exact_titles(self, text: str) -> NDArray[np.bool_]:
         """Of which candidates the title is the query, word for word (n,)."""

@@ -189,14 +189,14 @@ class Searcher:
     def _rerank(self, reranker: Reranker, query: Query, window: Window, request: SearchRequest) -> Reranking | None:
         if request.method == "none" or not len(query.weighted):
             return None
-        lexical = window.lexical_scores(query.language)
+        scores, translated = window.lexical_scores(query.language) or (None, None)
         return reranker.rerank_bags(
             query,
             [(candidate.bag, candidate.language) for candidate in window.candidates],
             request.method,
             request.parameters,
-            first_stage_scores=None if lexical is None else lexical.values,
-            translated=None if lexical is None else lexical.translated,
+            first_stage_scores=scores,
+            translated=translated,
             exact=window.exact_titles(query.text),
             feedback=request.feedback,
             first_stage_share=request.first_stage_share,

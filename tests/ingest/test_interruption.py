@@ -75,8 +75,10 @@ def test_a_killed_process_leaves_no_worker_behind(many_runs: Runs) -> None:
 
 
 def descendants(pid: int) -> set[int]:
+    """Linux lists the children of a process by the thread that started them."""
     with suppress(OSError):
-        return {int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
+        lists = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
+        return {int(child) for listed in lists for child in listed.split()}
     return set()
 
 

@@ -141,8 +141,6 @@ def test_a_claim_on_a_connection_that_breaks_is_not_sent_again(two: tuple[Writab
 @pytest.mark.parametrize(
     ("method", "url", "params", "expected"),
     [
-        ("GET", "/docs/_mapping", None, True),
-        ("HEAD", "/docs", None, True),
         ("POST", "/docs/_search", None, True),
         ("POST", "/docs/_search/point_in_time", None, True),
         ("POST", "/docs/_bulk", None, False),

@@ -20,14 +20,8 @@ _MAX_FILTER_FIELDS = 100
 Scalar = str | int | float | bool
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
-    """Bounds of a number, or of a string in alphabetical order; None for no bound."""
-
-    gte: Scalar | None = None
-    gt: Scalar | None = None
-    lte: Scalar | None = None
-    lt: Scalar | None = None
+# Bounds by `gte`, `gt`, `lte` and `lt`: of a number, or of a string in alphabetical order.
+Range = Mapping[str, Scalar]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +46,7 @@ class Filters:
         """
         codes = tuple(dict.fromkeys(language_code(language) for language in languages or ()))
         conditions = {name: _condition(name, value) for name, value in (metadata or {}).items()}
-        n_values = sum(len(condition) for condition in conditions.values() if not isinstance(condition, Range))
+        n_values = sum(len(condition) for condition in conditions.values() if isinstance(condition, tuple))
         if len(conditions) > _MAX_FILTER_FIELDS or n_values > _MAX_FILTER_VALUES:
             raise BadInput(
                 f"the filters have {len(conditions)} fields and {n_values} values; give at most {_MAX_FILTER_FIELDS} "
@@ -72,7 +66,7 @@ def _condition(name: str, value: Any) -> tuple[Scalar, ...] | Range:
             raise WrongParameter(f"filter {name!r} takes gte, gt, lte, lt; got {sorted(value)}")
         if not all(isinstance(bound, str | int | float) for bound in value.values()):
             raise WrongParameter(f"the bounds of filter {name!r} must be numbers or strings")
-        return Range(**value)
+        return value
     values = tuple(value) if isinstance(value, list | tuple) else (value,)
     if not values or not all(isinstance(one, str | int | float | bool) for one in values):
         raise WrongParameter(f"filter {name!r} takes a string, number or boolean, or a list of them; got {value!r}")

@@ -42,7 +42,7 @@ def filtered_rows(index_id: int, filters: Filters) -> tuple[str, list[Any]]:
     parts: list[str] = []
     parameters: list[Any] = []
     for field, condition in filters.metadata.items():
-        sql, values = _range(condition) if isinstance(condition, Range) else _any_of(condition)
+        sql, values = _any_of(condition) if isinstance(condition, tuple) else _range(condition)
         parts.append(f"SELECT DISTINCT row_id FROM facets WHERE index_id = ? AND field = ? AND ({sql})")
         parameters += [index_id, field, *values]
     if filters.languages:
@@ -162,14 +162,16 @@ def _any_of(accepted: tuple[Scalar, ...]) -> tuple[str, list[Any]]:
 
 
 def _range(bounds: Range) -> tuple[str, list[Any]]:
-    conditions, values = [], []
-    for name, operator in _OPERATORS.items():
-        bound = getattr(bounds, name)
-        if bound is not None:
-            is_text = isinstance(bound, str | bool)
-            conditions.append(f"{'text' if is_text else 'number'} {operator} ?")
-            values.append(facet_text(bound) if is_text else float(bound))
-    return " AND ".join(conditions) or "1", values
+    conditions: list[str] = []
+    values: list[Any] = []
+    for name, bound in bounds.items():
+        if isinstance(bound, str | bool):
+            conditions.append(f"text {_OPERATORS[name]} ?")
+            values.append(facet_text(bound))
+        else:
+            conditions.append(f"number {_OPERATORS[name]} ?")
+            values.append(float(bound))
+    return " AND ".join(conditions), values
 
 
 def _marks(values: tuple[Any, ...] | list[Any]) -> str:

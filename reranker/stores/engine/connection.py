@@ -13,7 +13,6 @@ from opensearchpy import exceptions
 from reranker.base.request_context import current_request
 from reranker.upstream.nodes import EngineTimeout, EngineUnreachable, NoTls, Upstream
 
-_READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 # Last parts of paths to which a POST changes nothing, or nothing more the second time.
 _READING_POSTS = frozenset({"_search", "_mget", "_count", "_analyze", "_refresh", "_pit", "point_in_time", "explain"})
 # Parts of paths to which a PUT may be sent twice. A PUT that makes an index may not.
@@ -82,7 +81,7 @@ class UpstreamConnection(opensearchpy.Connection):
 
 
 def may_be_sent_twice(method: str, url: str, params: Mapping[str, Any] | None = None) -> bool:
-    """Whether a request leaves the engine in the same state if it arrives twice.
+    """Whether a POST or a PUT leaves the engine in the same state if it arrives twice.
 
     >>> may_be_sent_twice("POST", "/pages/_search"), may_be_sent_twice("POST", "/pages/_bulk")
     (True, False)
@@ -94,4 +93,4 @@ def may_be_sent_twice(method: str, url: str, params: Mapping[str, Any] | None = 
         return parts[-1] in _READING_POSTS
     if method == "PUT":
         return not _REPEATABLE_PUTS.isdisjoint(parts) and _CONDITIONS.isdisjoint(params or ())
-    return method in _READING_METHODS
+    return False

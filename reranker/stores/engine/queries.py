@@ -12,7 +12,7 @@ import regex
 from numpy.typing import NDArray
 
 from mappings import OTHER_LANGUAGE, TEXT_FIELDS, analyzed_languages
-from reranker.stores.base.filters import Filters, Range
+from reranker.stores.base.filters import Filters
 from reranker.text.bags import pack
 from reranker.text.documents import EncodedDocument
 from reranker.text.exact_text import exact_key
@@ -147,11 +147,10 @@ def filter_clauses(filters: Filters) -> list[dict[str, Any]]:
         clauses.append({"terms": {"lang": list(filters.languages)}})
     for name, condition in filters.metadata.items():
         field = f"metadata.{name}"
-        if isinstance(condition, Range):
-            bounds = {bound: getattr(condition, bound) for bound in ("gte", "gt", "lte", "lt")}
-            clauses.append({"range": {field: {name: value for name, value in bounds.items() if value is not None}}})
-        else:
+        if isinstance(condition, tuple):
             clauses.append({"terms": {field: list(condition)}})
+        else:
+            clauses.append({"range": {field: dict(condition)}})
     return clauses
 
 
