@@ -611,8 +611,8 @@ def test_an_idf_table_comes_back_as_it_was_saved_and_a_large_one_replaces_it(sto
     assert saved.languages["en"].term_ids.tolist() == [0, 7, 199_999]
     assert saved.languages["en"].counts.tolist() == [1, 9, 3]
     assert saved.languages["el"].n_documents == 0
-    term_ids = np.arange(0, 600_000, 2, dtype=np.int32)  # of two parts
-    large = IdfTable({"en": DocumentFrequencies(10**6, term_ids, term_ids % 1000 + 1)})
+    term_ids = np.arange(0, 4_000_000, 2, dtype=np.int32)  # as many words as the largest vocabularies have
+    large = IdfTable({"en": DocumentFrequencies(10**7, term_ids, term_ids % 1000 + 1)})
     store.save_idf(index, large)
     saved = store.open(index).idf()
     assert list(saved.languages) == ["en"]

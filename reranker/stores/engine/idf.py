@@ -1,8 +1,8 @@
 """Keeps the idf tables and hubness samples of an engine's indices in a hidden index, which no search of a user reaches.
 
-The parts of a new table are written first, under its version. Then a single write makes the table the current one. So a
-reader gets either the old table or the new one, never a mixture. The table before stays until the next one, for readers
-that began before. A sample is one document, of some ten thousand bytes a language.
+The languages of a new table are written first, under its version. Then a single write makes the table the current one.
+So a reader gets either the old table or the new one, never a mixture. The table before stays until the next one, for
+readers that began before. A sample is one document, of some ten thousand bytes a language.
 """
 
 from __future__ import annotations
@@ -22,9 +22,6 @@ from reranker.embeddings.hubness import HubnessSample
 from reranker.text.idf import DocumentFrequencies, IdfTable
 
 IDF_INDEX = "sinkrank-idf"
-
-# 2.7 MB of base64: far below the longest string that the engines' JSON parser takes.
-_TERMS_PER_PART = 250_000
 
 _DEFINITION: dict[str, Any] = {
     "settings": {"index": {"hidden": True, "number_of_shards": 1, "auto_expand_replicas": "0-1"}},
@@ -58,13 +55,21 @@ class EngineIdf:
         """Returns the index's table, an empty one if none was saved.
 
         Raises:
-            StoreUnavailable: parts of the table are missing.
+            StoreUnavailable: languages of the table are missing.
         """
         part_ids = self._current_parts(index)
-        parts = [part for part in self._get(part_ids) if part is not None]
-        if len(parts) < len(part_ids):
-            raise StoreUnavailable(f"the idf of index {index!r} has lost parts; count it again with `sinkrank ingest`")
-        return _joined(parts)
+        languages = {
+            part["language"]: DocumentFrequencies(
+                part["n_documents"], _unpacked(part["term_ids"]), _unpacked(part["counts"])
+            )
+            for part in self._get(part_ids)
+            if part is not None
+        }
+        if len(languages) < len(part_ids):
+            raise StoreUnavailable(
+                f"the idf of index {index!r} is not whole; make the index again with `sinkrank ingest FILE --rebuild`"
+            )
+        return IdfTable(languages)
 
     def save(self, index: str, table: IdfTable) -> None:
         """Makes the table the index's current one."""
@@ -135,35 +140,19 @@ def _sample_id(index: str) -> str:
 
 
 def _parts(index: str, table: IdfTable) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields a document for each language, with its id. Two million terms are 11 MB of base64, less than the longest
+    string that the engines' JSON parsers take."""
     for language, frequencies in table.languages.items():
-        for start in range(0, max(1, len(frequencies.term_ids)), _TERMS_PER_PART):
-            chosen = slice(start, start + _TERMS_PER_PART)
-            part = {
-                "index": index,
-                "version": table.version,
-                "language": language,
-                "n_documents": frequencies.n_documents,
-                "term_ids": _packed(frequencies.term_ids[chosen]),
-                "counts": _packed(frequencies.counts[chosen]),
-            }
-            # No index name has a colon. A slash would not do: some proxies decode an encoded one.
-            yield f"{index}:{table.version}:{language}:{start // _TERMS_PER_PART}", part
-
-
-def _joined(parts: list[dict[str, Any]]) -> IdfTable:
-    by_language: dict[str, list[dict[str, Any]]] = {}
-    for part in parts:
-        by_language.setdefault(part["language"], []).append(part)
-    return IdfTable(
-        {
-            language: DocumentFrequencies(
-                of_language[0]["n_documents"],
-                np.concatenate([_unpacked(part["term_ids"]) for part in of_language]),
-                np.concatenate([_unpacked(part["counts"]) for part in of_language]),
-            )
-            for language, of_language in by_language.items()
+        part = {
+            "index": index,
+            "version": table.version,
+            "language": language,
+            "n_documents": frequencies.n_documents,
+            "term_ids": _packed(frequencies.term_ids),
+            "counts": _packed(frequencies.counts),
         }
-    )
+        # No index name has a colon. A slash would not do: some proxies decode an encoded one.
+        yield f"{index}:{table.version}:{language}", part
 
 
 def _packed(numbers: NDArray[np.int32]) -> str:
