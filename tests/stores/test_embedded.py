@@ -187,14 +187,14 @@ def test_a_folder_made_anew_under_an_open_store_is_read_anew(folder: Path) -> No
     assert ids(store.open("docs").knn(query(1, 0, 0, 0), 10, ALL)) == ["new"]
 
 
-def test_translations_are_not_looked_for_in_a_folder_of_the_same_name_that_was_deleted(folder: Path) -> None:
+def test_words_are_not_looked_for_in_a_folder_of_the_same_name_that_was_deleted(folder: Path) -> None:
     store = open_store(str(folder))
     groups = {"en": [WordGroup("chat", 1, (Translation("cat", 1.0),))]}
     fill(store, "docs", make_document("old", "a cat"))
     assert ids(store.open("docs").translated(groups, 10, ALL)) == ["old"]
     shutil.rmtree(folder)
     fill(open_store(str(folder)), "docs", make_document("new", "a dog"))
-    assert store.open("docs").translated(groups, 10, ALL) == []
+    assert store.open("docs").translated(groups, 10, ALL) == store.open("docs").bm25("cat", 10, ALL) == []
 
 
 def test_a_connection_in_use_while_the_folder_is_replaced_is_not_used_again(folder: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from math import log
+from pathlib import Path
 
 import pytest
 
@@ -111,14 +114,20 @@ class TestInTheEmbeddedStore:
         expected = {"1": first, "5": second}
         assert {each.doc_id: each.first_stage_score for each in found} == pytest.approx(expected)
 
-    def test_groups_of_one_word_score_as_fts5_scores_the_words(self, store: WritableStore, index: str) -> None:
+    def test_words_and_groups_of_one_word_score_as_fts5_scores_them(self, store: WritableStore, index: str) -> None:
         texts = ["a kettle and a teapot", "teapots", "kettle kettle table " * 60, "lamp", "chair", "carpet"]
-        fill(store, index, *[make_document(str(place), text) for place, text in enumerate(texts)])
-        found = store.open(index).translated({"en": [group(("kettle", 1.0)), group(("teapot", 1.0))]}, 10, ALL)
-        expected = store.open(index).bm25("kettle teapot", 10, ALL)
-        assert ids(found) == ids(expected)
-        scores = [each.first_stage_score for each in expected]
-        assert [each.first_stage_score for each in found] == pytest.approx(scores)
+        fill(store, index, *[make_document(str(place), text) for place, text in enumerate(texts, start=1)])
+        with closing(sqlite3.connect(Path(store.address, "store.sqlite3"))) as connection:
+            select = "SELECT rowid, -bm25(words_1) FROM words_1 WHERE words_1 MATCH 'kettl OR teapot OR teapot'"
+            expected = {str(row_id): score for row_id, score in connection.execute(select)}
+        assert len(expected) == 3
+        groups = [group(("kettle", 1.0)), group(("teapot", 1.0), times=2)]
+        for found in (
+            store.open(index).bm25("teapot kettle teapot", 10, ALL),
+            store.open(index).translated({"en": groups}, 10, ALL),
+        ):
+            assert {each.doc_id: each.first_stage_score for each in found} == pytest.approx(expected)
+            assert ids(found) == sorted(expected, key=expected.__getitem__, reverse=True)
 
     def test_words_of_one_stem_count_once_with_the_largest_weight(self, store: WritableStore, index: str) -> None:
         fill(store, index, *[make_document(str(place), text) for place, text in enumerate(["kettle", "lamp", "chair"])])

@@ -14,12 +14,12 @@ from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.checks import check_depth, check_query_vector
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.filters import Filters
+from reranker.stores.embedded.bm25 import PartitionCache, bm25_rows, translated_rows
 from reranker.stores.embedded.file import SqliteFile
 from reranker.stores.embedded.indices import StoredIndex, existing_index
 from reranker.stores.embedded.queries import (
     SELECT_DOCUMENTS,
     allowed_rows,
-    bm25_rows,
     candidates_of_rows,
     documents_by_id,
     documents_of_rows,
@@ -27,7 +27,6 @@ from reranker.stores.embedded.queries import (
 )
 from reranker.stores.embedded.row_sums import check_row
 from reranker.stores.embedded.rows import read_encoded, read_vector
-from reranker.stores.embedded.translated import PartitionCache, translated_rows
 from reranker.stores.embedded.vectors import VectorCache
 from reranker.text.documents import Candidate, Document, EncodedDocument
 from reranker.text.idf import DocumentFrequencies, IdfTable
@@ -105,7 +104,7 @@ class EmbeddedIndex:
     def bm25(self, text: str, depth: int, filters: Filters, rights: Rights = SERVICE) -> list[Candidate]:
         check_depth(depth)
         with self._file.reading() as connection:
-            rows = bm25_rows(connection, self._index(connection).index_id, text, depth, filters)
+            rows = bm25_rows(connection, self._index(connection), text, depth, filters, self._postings)
             return candidates_of_rows(connection, rows)
 
     def translated(

@@ -1,4 +1,4 @@
-"""The embedded store's SQL for filters, BM25, candidates and documents. Every value of a request is a bound
+"""The embedded store's SQL for filters, candidates and documents. Every value of a request is a bound
 parameter."""
 
 # ruff: noqa: S608 - the SQL is built of table names, which are made of our own numbers, columns and placeholders
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,17 +19,10 @@ from reranker.stores.embedded.rows import (
     DOCUMENT_COLUMNS,
     facet_text,
     read_document,
-    vocabulary_table,
-    words_table,
 )
-from reranker.stores.embedded.terms import bm25_terms
 from reranker.text.bags import unpack
 from reranker.text.documents import Candidate, Document
 from reranker.text.exact_text import exact_key
-from reranker.text.tokens import MAX_QUERY_TOKENS
-
-# FTS5 weighs every term in every document that has any of them: 300 terms take ten times as long as 50.
-_MAX_DISTINCT_TERMS = 50
 
 SELECT_DOCUMENTS = f"SELECT {DOCUMENT_COLUMNS} FROM documents JOIN partitions USING (partition_id)"
 
@@ -60,30 +53,6 @@ def allowed_rows(connection: sqlite3.Connection, index_id: int, filters: Filters
         return None
     sql, parameters = filtered_rows(index_id, filters)
     return np.array([row_id for (row_id,) in connection.execute(sql, parameters)], dtype=np.int64)
-
-
-def bm25_rows(
-    connection: sqlite3.Connection, index_id: int, text: str, depth: int, filters: Filters
-) -> list[tuple[int, float]]:
-    """Returns row ids and BM25 scores of the best rows of all languages of the filters, best first. Ties are in order
-    of insertion."""
-    rows: list[tuple[int, float]] = []
-    for partition_id, language in partitions(connection, index_id, filters.languages):
-        terms = _rarest(connection, partition_id, bm25_terms(text, language, MAX_QUERY_TOKENS))
-        if not terms:
-            continue
-        # A term has only letters, digits, points and commas. Within quotation marks it is no operator.
-        query = " OR ".join(f'"{term}"' for term in terms)
-        table = words_table(partition_id)
-        sql = f"SELECT rowid, -bm25({table}) AS score FROM {table} WHERE {table} MATCH ?"
-        parameters: list[Any] = [query]
-        if filters.metadata:
-            inner, values = filtered_rows(index_id, filters)
-            sql += f" AND +rowid IN ({inner})"
-            parameters += values
-        sql += " ORDER BY score DESC, rowid LIMIT ?"
-        rows += connection.execute(sql, [*parameters, depth]).fetchall()
-    return sorted(rows, key=lambda row: (-row[1], row[0]))[:depth]
 
 
 def candidates_of_rows(connection: sqlite3.Connection, scored: Sequence[tuple[int, float]]) -> list[Candidate]:
@@ -125,19 +94,6 @@ def documents_of_rows(connection: sqlite3.Connection, row_ids: Sequence[int]) ->
         f"{SELECT_DOCUMENTS} WHERE row_id IN (SELECT value FROM json_each(?))", (json.dumps(row_ids),)
     )
     return [document for _, document, _ in map(read_document, rows)]
-
-
-def document_frequencies(connection: sqlite3.Connection, partition_id: int, terms: Iterable[str]) -> dict[str, int]:
-    """Returns in how many documents of a partition each term occurs, without terms that occur in none."""
-    select = f"SELECT term, doc FROM {vocabulary_table(partition_id)} WHERE term IN (SELECT value FROM json_each(?))"
-    return dict(connection.execute(select, (json.dumps(list(terms)),)).fetchall())
-
-
-def _rarest(connection: sqlite3.Connection, partition_id: int, terms: list[str]) -> list[str]:
-    """Returns the terms that any document has, in order. Of a long query it keeps the rarest, which matter most."""
-    frequencies = document_frequencies(connection, partition_id, dict.fromkeys(terms))
-    rarest = set(sorted(frequencies, key=lambda term: (frequencies[term], term))[:_MAX_DISTINCT_TERMS])
-    return [term for term in terms if term in rarest]
 
 
 def partitions(connection: sqlite3.Connection, index_id: int, languages: tuple[str, ...]) -> list[tuple[int, str]]:

@@ -1,9 +1,10 @@
 """The default store: one SQLite file in a folder, without a server or anything to install.
 
 SQLite comes with Python. It survives a crash at any moment (write-ahead log, atomic transactions), and several
-processes can read while one writes. It filters in SQL and computes BM25 (FTS5). Nearest neighbours are exact: one
-product of NumPy over the vectors in memory, some 12 ms for 100,000 documents of 300 dimensions (120 MB). LanceDB does
-no more and needs its own binary packages. Beyond some 100,000 documents an engine is the better store.
+processes can read while one writes. It filters in SQL and keeps the words of each document (FTS5). BM25 and nearest
+neighbours are exact, by NumPy over what is in memory: one product over the vectors takes some 12 ms for 100,000
+documents of 300 dimensions (120 MB). LanceDB does no more and needs its own binary packages. Beyond some 100,000
+documents an engine is the better store.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from reranker.stores.embedded.bm25 import PartitionCache
 from reranker.stores.embedded.checking import checked_steps
 from reranker.stores.embedded.file import SqliteFile
 from reranker.stores.embedded.index import EmbeddedIndex
 from reranker.stores.embedded.indices import existing_index, index_names
-from reranker.stores.embedded.translated import PartitionCache
 from reranker.stores.embedded.vectors import VectorCache
 
 

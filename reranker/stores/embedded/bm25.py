@@ -1,18 +1,20 @@
-"""BM25 of word groups over the embedded store's full-text tables. A group counts as one term, which occurs as often as
-the weighted sum of its translations (Pirkola 1998).
+"""BM25 of words and of word groups over the embedded store's full-text tables. A group counts as one term, which occurs
+as often as the weighted sum of its translations (Pirkola 1998).
 
-The formula is FTS5's `bm25`, so a group of one translation of weight 1 has the score that FTS5 gives this word. The
-document frequency of a group is the number of documents that contain any of its translations.
+The formula is FTS5's `bm25`, which takes seven times as long. The document frequency of a group is the number of
+documents that contain any of its translations.
 """
 
 # ruff: noqa: S608 - the SQL is built of table names, which are made of our own numbers, and placeholders
 
 from __future__ import annotations
 
+import json
 import math
 import sqlite3
 import threading
-from collections.abc import Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -23,11 +25,12 @@ from numpy.typing import NDArray
 
 from reranker.stores.base.filters import Filters
 from reranker.stores.embedded.indices import StoredIndex
-from reranker.stores.embedded.queries import allowed_rows, document_frequencies, partitions
+from reranker.stores.embedded.queries import allowed_rows, partitions
 from reranker.stores.embedded.row_sums import wrong_row
-from reranker.stores.embedded.rows import words_table
+from reranker.stores.embedded.rows import vocabulary_table, words_table
 from reranker.stores.embedded.terms import bm25_terms
 from reranker.stores.embedded.vectors import top
+from reranker.text.tokens import MAX_QUERY_TOKENS
 from reranker.translation.groups import WordGroup
 
 # FTS5's (and Lucene's).
@@ -77,6 +80,19 @@ class PartitionCache(LRUCache[tuple[Hashable, ...], Any]):
         self.lock = threading.Lock()
 
 
+def bm25_rows(
+    connection: sqlite3.Connection, index: StoredIndex, text: str, depth: int, filters: Filters, cache: PartitionCache
+) -> list[tuple[int, float]]:
+    """Returns row ids and scores of the best rows of all languages of the filters, best first. Ties are in order of
+    insertion."""
+
+    def terms_in(language: str) -> list[_WeightedTerms]:
+        counted = Counter(bm25_terms(text, language, MAX_QUERY_TOKENS))
+        return [_WeightedTerms(n_occurrences, {(term,): 1.0}) for term, n_occurrences in counted.items()]
+
+    return _best_rows(connection, index, terms_in, depth, filters, cache)
+
+
 def translated_rows(
     connection: sqlite3.Connection,
     index: StoredIndex,
@@ -85,12 +101,30 @@ def translated_rows(
     filters: Filters,
     cache: PartitionCache,
 ) -> list[tuple[int, float]]:
-    """Returns row ids and scores of the best rows of all languages of the filters that have groups, best first.
-    Ties are in order of insertion."""
+    """Returns row ids and scores of the best rows of the languages that have groups, as `bm25_rows` does."""
+
+    def terms_in(language: str) -> list[_WeightedTerms]:
+        return _weighted_terms(groups.get(language, ()), language)
+
+    return _best_rows(connection, index, terms_in, depth, filters, cache)
+
+
+def _best_rows(
+    connection: sqlite3.Connection,
+    index: StoredIndex,
+    terms_in: Callable[[str], list[_WeightedTerms]],
+    depth: int,
+    filters: Filters,
+    cache: PartitionCache,
+) -> list[tuple[int, float]]:
+    """
+    Args:
+        terms_in: what to look for in the documents of a language.
+    """
     allowed = allowed_rows(connection, index.index_id, filters) if filters.metadata else None
     rows: list[tuple[int, float]] = []
     for partition_id, language in partitions(connection, index.index_id, filters.languages):
-        terms = _weighted_terms(groups.get(language, ()), language)
+        terms = terms_in(language)
         if terms:
             partition = _Partition(connection, partition_id, index, cache)
             scores = partition.scores(terms)
@@ -162,8 +196,13 @@ class _Partition:
 
     def _rarest(self, groups: Sequence[_WeightedTerms]) -> list[_WeightedTerms]:
         """Returns the groups that fewest documents contain, as many as one search counts, in order."""
-        terms = {term for group in groups for word in group.weights for term in word}
-        n_documents = document_frequencies(self._connection, self._partition_id, terms)
+        terms = list({term for group in groups for word in group.weights for term in word})
+        rows = self._connection.execute(
+            f"SELECT term, doc FROM {vocabulary_table(self._partition_id)} "
+            f"WHERE term IN (SELECT value FROM json_each(?))",
+            (json.dumps(terms),),
+        )
+        n_documents: dict[str, int] = dict(rows.fetchall())
         frequencies = [_frequency(group, n_documents) for group in groups]
         held = [place for place, frequency in enumerate(frequencies) if frequency]
         return [groups[place] for place in sorted(sorted(held, key=frequencies.__getitem__)[:_MAX_GROUPS])]
@@ -193,12 +232,13 @@ class _Partition:
     @cachedmethod(attrgetter("_cache"), attrgetter("_state"), attrgetter("_cache.lock"))
     def _lengths(self) -> _Lengths:
         table = f"{words_table(self._partition_id)}_docsize"
-        rows = self._connection.execute(f"SELECT id, sz FROM {table} ORDER BY id").fetchall()
-        if not all(isinstance(size, bytes) for _, size in rows):
+        sql = f"SELECT group_concat(id), group_concat(hex(sz), '') FROM (SELECT id, sz FROM {table} ORDER BY id)"
+        ids, sizes = self._connection.execute(sql).fetchone()
+        row_ids = np.fromstring(ids or "", dtype=np.int64, sep=",")
+        lengths = _varints(np.frombuffer(bytes.fromhex(sizes or ""), np.uint8))
+        if len(lengths) != len(row_ids):
             raise wrong_row(table, "of a document's length")
-        lengths = np.array([_varint(size) for _, size in rows], dtype=np.float64)
         mean = lengths.mean() if lengths.any() else 1.0
-        row_ids = np.array([row_id for row_id, _ in rows], dtype=np.int64)
         return _Lengths(row_ids, _K1 * (1.0 - _B + _B * lengths / mean))
 
 
@@ -213,9 +253,14 @@ def _best(row_ids: _Rows, scores: NDArray[np.float64], depth: int) -> list[tuple
     return list(zip(row_ids[order].tolist(), scores[order].tolist(), strict=True))
 
 
-def _varint(encoded: bytes) -> int:
-    """Decodes SQLite's integers of variable length, in which FTS5 stores lengths: seven bits a byte, highest first."""
-    value = 0
-    for byte in encoded:
-        value = value << 7 | byte & 0x7F
-    return value
+def _varints(encoded: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """Decodes SQLite's integers of variable length, in which FTS5 stores lengths: seven bits a byte, highest first; all
+    bytes but the last have the eighth bit.
+
+    >>> _varints(np.array([5, 0x81, 0x02], np.uint8))
+    array([  5., 130.])
+    """
+    (ends,) = np.nonzero(encoded < 0x80)
+    last = np.repeat(ends, np.diff(ends, prepend=-1))
+    digits = (encoded[: len(last)] & 0x7F) * 128.0 ** (last - np.arange(len(last)))
+    return np.add.reduceat(digits, np.concatenate([[0], ends[:-1] + 1])) if len(ends) else digits
