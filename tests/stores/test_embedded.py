@@ -153,18 +153,6 @@ def test_a_writer_killed_in_a_batch_leaves_whole_batches(folder: Path) -> None:
     assert store.open("docs").count() == n_documents + 1
 
 
-def test_a_search_in_the_middle_of_a_batch_sees_the_state_before(folder: Path) -> None:
-    store = open_store(str(folder))
-    fill(store, "docs", make_document("1"))
-    assert isinstance(store, WritableEmbeddedStore)
-    with store._file.writing() as connection:
-        connection.execute("DELETE FROM documents")
-        assert store.open("docs").count() == 1
-        connection.execute("ROLLBACK")
-        connection.execute("BEGIN")
-    assert store.open("docs").count() == 1
-
-
 def test_a_locked_store_is_unavailable_after_the_time_out(folder: Path) -> None:
     store = open_store(str(folder), timeout_s=0.1)
     make_index(store, "docs", DESCRIPTION)

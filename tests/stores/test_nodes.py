@@ -16,7 +16,6 @@ from reranker.base.retries import Backoff
 from reranker.service.slots import Slots
 from reranker.stores import open_store
 from reranker.stores.base.protocol import IndexReader
-from reranker.stores.engine.connection import may_be_sent_twice
 from reranker.stores.engine.writable import WritableEngineStore
 from reranker.upstream.rights import SERVICE, Rights
 from tests.stores.fake_engine import FakeEngine, serve
@@ -136,27 +135,6 @@ def test_a_claim_on_a_connection_that_breaks_is_not_sent_again(two: tuple[Writab
         "PUT /sinkrank-idf/_doc/docs%3Aclaim",
     ]
     assert second.asked == []
-
-
-@pytest.mark.parametrize(
-    ("method", "url", "params", "expected"),
-    [
-        ("POST", "/docs/_search", None, True),
-        ("POST", "/docs/_search/point_in_time", None, True),
-        ("POST", "/docs/_bulk", None, False),
-        ("POST", "/_aliases", None, False),
-        ("PUT", "/docs", None, False),
-        ("PUT", "/docs/_alias/docs-writing", None, True),
-        ("PUT", "/sinkrank-idf/_doc/docs", {}, True),
-        ("PUT", "/sinkrank-idf/_doc/docs:claim", {"op_type": "create"}, False),
-        ("PUT", "/sinkrank-idf/_doc/docs:claim", {"if_seq_no": 3}, False),
-        ("DELETE", "/docs", None, False),
-    ],
-)
-def test_only_what_changes_nothing_the_second_time_is_sent_twice(
-    method: str, url: str, params: dict[str, Any] | None, expected: bool
-) -> None:
-    assert may_be_sent_twice(method, url, params) is expected
 
 
 def test_all_nodes_are_asked_whether_they_respond(two: tuple[WritableEngineStore, Node, Node]) -> None:
