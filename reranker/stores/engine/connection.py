@@ -14,9 +14,9 @@ from reranker.base.request_context import current_request
 from reranker.upstream.nodes import EngineTimeout, EngineUnreachable, NoTls, Upstream
 
 # Last parts of paths to which a POST changes nothing, or nothing more the second time.
-_READING_POSTS = frozenset({"_search", "_mget", "_count", "_analyze", "_refresh", "_pit", "point_in_time", "explain"})
+_READING_POSTS = frozenset({"_search", "_mget", "_count", "_analyze", "_refresh", "_pit", "point_in_time"})
 # Parts of paths to which a PUT may be sent twice. A PUT that makes an index may not.
-_REPEATABLE_PUTS = frozenset({"_mapping", "_alias", "_doc", "_settings", "pipeline"})
+_REPEATABLE_PUTS = frozenset({"_mapping", "_alias", "_doc", "pipeline"})
 # They make a write depend on the current state, which the first try may have changed.
 _CONDITIONS = frozenset({"op_type", "if_seq_no"})
 # What may stand in a target; opensearch-py has escaped all that a name must not hold.
