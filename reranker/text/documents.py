@@ -38,16 +38,17 @@ class Document:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedDocument:
-    """A document ready for an index: with its bag of words and its nBOW embedding.
+    """A document with its bag of words and, on its way to an index, its nBOW embedding.
 
     Attributes:
-        nbow: (dim,) float32, L2-normalised; None if no word is known (a cosine field refuses a zero vector).
+        nbow: (dim,) float32, L2-normalised; None if no word is known (a cosine field refuses a zero vector), and for a
+            document that comes from an index.
         weights_version: version of the document frequencies that weighted `nbow`; empty if not known.
     """
 
     document: Document
     bag: BagOfWords
-    nbow: NDArray[np.float32] | None
+    nbow: NDArray[np.float32] | None = None
     weights_version: str = ""
 
 

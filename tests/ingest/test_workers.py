@@ -17,6 +17,7 @@ from reranker.base.errors import SinkrankError
 from reranker.embeddings import Embeddings
 from reranker.stores.base.protocol import WritableStore
 from tests.ingest.runs import assert_equal, write_rows
+from tests.stores.samples import ALL, query
 
 pytestmark = pytest.mark.slow
 
@@ -118,6 +119,10 @@ def test_the_same_documents_come_out_of_one_process_and_of_two(
     assert [(one.indexed, one.rejected) for one in summaries] == [(2_400, 100)] * 2
     assert (tmp_path / "1.jsonl").read_bytes() == (tmp_path / "2.jsonl").read_bytes()
     assert embedded.open("pages-1").idf().version == embedded.open("pages-2").idf().version
+    one, other = (embedded.open(f"pages-{n_workers}").knn(query(1, 0), 3_000, ALL) for n_workers in (1, 2))
+    assert [(each.doc_id, each.first_stage_score) for each in one] == [
+        (each.doc_id, each.first_stage_score) for each in other
+    ]
     for number in (0, 7, 2_399):
         assert_equal(*(embedded.open(f"pages-{n_workers}").fetch(str(number)) for n_workers in (1, 2)))
 

@@ -112,6 +112,12 @@ def query(*numbers: float) -> np.ndarray:
     return vector / np.linalg.norm(vector)
 
 
+def cosine(store: Store, index: str, doc_id: str, vector: Iterable[float]) -> float | None:
+    """Of a document's vector with this one; None for a document without a vector."""
+    found = store.open(index).knn(query(*vector), 10_000, ALL)
+    return next((one.first_stage_score for one in found if one.doc_id == doc_id), None)
+
+
 def _indices(store: Store) -> list[str]:
     try:
         return store.indices()

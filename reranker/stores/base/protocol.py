@@ -88,7 +88,7 @@ class IndexReader(Protocol):
         ...
 
     def fetch(self, doc_id: str, rights: Rights = SERVICE) -> EncodedDocument:
-        """Returns a whole document, also one that searches do not see yet.
+        """Returns a document with its bag, without its vector, also one that searches do not see yet.
 
         Raises:
             NotFound: there is no such document.

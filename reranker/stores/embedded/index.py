@@ -26,8 +26,9 @@ from reranker.stores.embedded.queries import (
     partitions,
 )
 from reranker.stores.embedded.row_sums import check_row
-from reranker.stores.embedded.rows import read_encoded, read_vector
+from reranker.stores.embedded.rows import read_document
 from reranker.stores.embedded.vectors import VectorCache
+from reranker.text.bags import unpack
 from reranker.text.documents import Candidate, Document, EncodedDocument
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from reranker.translation.groups import WordGroup
@@ -133,7 +134,8 @@ class EmbeddedIndex:
             ).fetchone()
             if row is None:
                 raise NotFound(f"index {self._name!r} has no document {doc_id!r}; a search shows the ids that it has")
-            return read_encoded(row, *read_vector(connection, row[0]))
+            _, document, bag = read_document(row)
+            return EncodedDocument(document, unpack(bag))
 
     def count(self, rights: Rights = SERVICE) -> int:
         with self._file.reading() as connection:

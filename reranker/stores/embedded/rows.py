@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from reranker.stores.base.checks import MAX_FILTERABLE_LENGTH
 from reranker.stores.base.writing import NewVector
-from reranker.stores.embedded.row_sums import check_row, row_sum, wrong_row
+from reranker.stores.embedded.row_sums import check_row, row_sum
 from reranker.stores.embedded.terms import bm25_terms
-from reranker.text.bags import pack, unpack
+from reranker.text.bags import pack
 from reranker.text.documents import Document, EncodedDocument
 
 DOCUMENT_COLUMNS = (
@@ -95,13 +95,6 @@ def pack_vector(vector: NDArray[np.float32] | None) -> bytes | None:
     return None if vector is None else np.asarray(vector, dtype="<f4").tobytes()
 
 
-def read_encoded(row: tuple[Any, ...], nbow: bytes | None, weights: str) -> EncodedDocument:
-    """Returns the document of a row of `DOCUMENT_COLUMNS` with its vector."""
-    _, document, bag = read_document(row)
-    vector: NDArray[np.float32] | None = None if nbow is None else np.frombuffer(nbow, "<f4").astype(np.float32)
-    return EncodedDocument(document, unpack(bag), vector, weights)
-
-
 def facet_text(value: str | bool) -> str:
     """Returns a string or boolean as filters compare it. A boolean equals the string `true` or `false`, as in
     engines."""
@@ -166,27 +159,15 @@ def replace_vector(connection: sqlite3.Connection, index_id: int, change: int, v
     return found is not None
 
 
-def read_vector_row(row: tuple[Any, ...]) -> tuple[int, bytes | None, str]:
-    """Returns row id, packed vector and version of the weights of a row of `VECTOR_COLUMNS`.
+def read_vector_row(row: tuple[Any, ...]) -> tuple[int, bytes | None]:
+    """Returns row id and packed vector of a row of `VECTOR_COLUMNS`.
 
     Raises:
         StoreDamaged: the row is damaged.
     """
     row_id, index_id, change, nbow, weights, found = row
     check_row(found, "vectors", row_id, (row_id, index_id, change), weights, blobs=_blobs(nbow))
-    return row_id, nbow, weights
-
-
-def read_vector(connection: sqlite3.Connection, row_id: int) -> tuple[bytes | None, str]:
-    """Returns a document's vector and the version of its weights.
-
-    Raises:
-        StoreDamaged: the row is missing or damaged.
-    """
-    row = connection.execute(f"SELECT {VECTOR_COLUMNS} FROM vectors WHERE row_id = ?", (row_id,)).fetchone()
-    if row is None:
-        raise wrong_row("vectors", row_id)
-    return read_vector_row(row)[1:]
+    return row_id, nbow
 
 
 def _write_vector(

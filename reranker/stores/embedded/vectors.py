@@ -101,7 +101,7 @@ class VectorCache:
                     f"SELECT {VECTOR_COLUMNS} FROM vectors WHERE index_id = ? AND change > ? ORDER BY row_id",
                     (stored.index_id, block.change),
                 )
-                block = block.updated(stored.changes, [read_vector_row(row)[:2] for row in changed])
+                block = block.updated(stored.changes, list(map(read_vector_row, changed)))
                 self._blocks[name] = block
         return stored, block
 

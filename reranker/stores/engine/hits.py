@@ -65,13 +65,7 @@ def read_document(hit: Mapping[str, Any]) -> Document:
 
 
 def read_encoded(hit: Mapping[str, Any]) -> EncodedDocument:
-    nbow = hit["_source"].get("nbow")
-    return EncodedDocument(
-        read_document(hit),
-        read_bag(hit["_source"].get("bag", "")),
-        None if nbow is None else np.array(nbow, np.float32),
-        hit["_source"].get("weights", ""),
-    )
+    return EncodedDocument(read_document(hit), read_bag(hit["_source"].get("bag", "")))
 
 
 def read_bag(packed: Any) -> BagOfWords:

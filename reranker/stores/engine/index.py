@@ -133,7 +133,8 @@ class EngineIndex:
     def fetch(self, doc_id: str, rights: Rights = SERVICE) -> EncodedDocument:
         with engine_errors(self._address, self._requested):
             # Not GET /INDEX/_doc/ID: a path cannot contain an id such as `..`.
-            answer = self._client.mget(index=self.name, body={"ids": [doc_id]}, headers=rights.headers)
+            params = {"_source": ",".join([*DOCUMENT_FIELDS, "bag"])}
+            answer = self._client.mget(index=self.name, body={"ids": [doc_id]}, params=params, headers=rights.headers)
         (found,) = answer["docs"]
         if "error" in found:
             raise no_such_index(self._address, self._requested)
