@@ -17,8 +17,6 @@ from reranker.base.temporary import temporary_folder
 
 _CHUNK_BYTES = 1 << 16
 _TIMEOUT_S = 60.0
-# The vectors of the catalogue are smaller.
-MOST_BYTES = 16 * 10**9
 
 
 def fetch_file(
@@ -26,13 +24,11 @@ def fetch_file(
     target: Path,
     progress: Progress = no_progress,
     timeout_s: float = _TIMEOUT_S,
-    most_bytes: int = MOST_BYTES,
 ) -> Path:
     """The file at `target`, fetched if it is missing.
 
     Args:
         timeout_s: longest silence of the server.
-        most_bytes: a longer file is refused.
 
     Raises:
         FetchFailed: it cannot be fetched; the message says how to fetch it by hand.
@@ -42,7 +38,7 @@ def fetch_file(
     target.parent.mkdir(parents=True, exist_ok=True)
     with temporary_folder("fetching-", target.parent) as folder:
         try:
-            _write(url, folder / target.name, progress, timeout_s, most_bytes)
+            _write(url, folder / target.name, progress, timeout_s)
         except (FetchFailed, OSError) as error:
             raise FetchFailed(
                 f"{url} could not be fetched: {one_line(error)}. Check the network, or fetch it by hand, put it at "
@@ -52,7 +48,7 @@ def fetch_file(
     return target
 
 
-def _write(url: str, path: Path, progress: Progress, timeout_s: float, most_bytes: int) -> None:
+def _write(url: str, path: Path, progress: Progress, timeout_s: float) -> None:
     authorities = os.environ.get("SSL_CERT_FILE") or True
     # Not compressed, so that the size is known.
     headers = {"Accept-Encoding": "identity"}
@@ -69,7 +65,5 @@ def _write(url: str, path: Path, progress: Progress, timeout_s: float, most_byte
             with path.open("wb") as file:
                 for chunk in answer.iter_content(_CHUNK_BYTES):
                     n_bytes += len(chunk)
-                    if n_bytes > most_bytes:
-                        raise FetchFailed(f"the file is longer than {most_bytes:,} bytes")
                     file.write(chunk)
                     progress(n_bytes, total, f"fetching {path.name}")
