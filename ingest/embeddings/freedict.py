@@ -70,7 +70,6 @@ def fetch(
     progress: Progress = no_progress,
     *,
     run: RunCommand = run_command,
-    is_root: bool | None = None,
 ) -> Path:
     """Fetches a dictionary of `LICENCES` into the folder, unless it is there. Returns the folder of its two files.
 
@@ -78,7 +77,7 @@ def fetch(
         CorpusUnavailable: a tool is missing, or the package cannot be downloaded or unpacked.
     """
     otherwise = ", or leave the dictionary (or the system bm25-translated) out"
-    archive = Archive.at(folder, ways_out("the dictionaries", [package_of(pair)], folder, otherwise), run, is_root)
+    archive = Archive.at(folder, ways_out("the dictionaries", [package_of(pair)], folder, otherwise), run)
     path = archive.folder / _name(pair)
     if not path.is_dir():
         progress(0, 1, f"downloading {package_of(pair)}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,20 +26,18 @@ class Archive:
         folder: folder of the package files. A file that was put there by hand is not downloaded.
         ways_out: last sentence of every error: what to do without Debian's archive.
         run: runs commands.
-        as_root: whether the package lists may be updated.
     """
 
     folder: Path
     ways_out: str
     run: RunCommand
-    as_root: bool
 
     @classmethod
-    def at(cls, folder: Path, ways_out: str, run: RunCommand = run_command, is_root: bool | None = None) -> Archive:
-        """The archive in a folder, which is created. `is_root` None asks the system."""
+    def at(cls, folder: Path, ways_out: str, run: RunCommand = run_command) -> Archive:
+        """The archive in a folder, which is created."""
         folder = folder.resolve()
         folder.mkdir(parents=True, exist_ok=True)
-        return cls(folder, ways_out, run, os.geteuid() == 0 if is_root is None else is_root)
+        return cls(folder, ways_out, run)
 
     def package(self, name: str) -> Path:
         """The newest file of a package, downloaded if there is none. It appears only when it is complete.
@@ -81,18 +78,16 @@ class Archive:
         with temporary_folder(".download-", self.folder) as temporary:
             command = ("apt-get", "download", name)
             result = self.attempt(command, temporary)
-            if result.returncode != 0 and self.as_root:
+            if result.returncode != 0:
                 # A new container has no package lists ("Unable to locate package"), and old lists name versions that
-                # the archive no longer has (404). New lists solve both.
+                # the archive no longer has (404). New lists solve both, but only root may fetch them.
                 update = self.attempt(("apt-get", "update"), temporary)
                 result = self.attempt(command, temporary)
-                if result.returncode != 0 and update.returncode != 0:
-                    result = update
-            if result.returncode != 0:
-                cure = "" if self.as_root else " The package lists may be old: run `sudo apt-get update` and try again."
-                raise CorpusUnavailable(
-                    f"apt-get could not download {name}: {_last_line(result)}.{cure} {self.ways_out}"
-                )
+                if result.returncode != 0:
+                    cure = f" Run `sudo apt-get update` ({_last_line(update)})." if update.returncode != 0 else ""
+                    raise CorpusUnavailable(
+                        f"apt-get could not download {name}: {_last_line(result)}.{cure} {self.ways_out}"
+                    )
             downloaded = find_package(temporary, name)
             if downloaded is None:
                 raise CorpusUnavailable(f"apt-get left no file of {name}. {self.ways_out}")

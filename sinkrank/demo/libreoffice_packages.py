@@ -31,7 +31,6 @@ def fetch(
     *,
     languages: Sequence[str] = tuple(PACKAGES),
     run: RunCommand = run_command,
-    is_root: bool | None = None,
 ) -> dict[str, Path]:
     """Fetches the help in these languages into the folder. Returns the folder of pages by language.
 
@@ -42,9 +41,7 @@ def fetch(
         CorpusUnavailable: a tool is missing, or a package cannot be downloaded or unpacked.
     """
     otherwise = ", or use the small corpus that comes with Sinkrank"
-    archive = Archive.at(
-        folder, ways_out("LibreOffice's help", list(PACKAGES.values()), folder, otherwise), run, is_root
-    )
+    archive = Archive.at(folder, ways_out("LibreOffice's help", list(PACKAGES.values()), folder, otherwise), run)
     paths: dict[str, Path] = {}
     for done, language in enumerate(languages):
         path = pages_folder(archive.folder, language)

@@ -273,15 +273,17 @@ def test_a_download_that_broke_off_leaves_no_package_behind(tmp_path: Path) -> N
 
 def test_missing_package_lists_are_fetched_when_we_may(tmp_path: Path) -> None:
     archive = FakeArchive(knows_packages=False)
-    fetch(tmp_path, languages=("fr",), run=archive, is_root=True)
+    fetch(tmp_path, languages=("fr",), run=archive)
     assert archive.commands == ["apt-get download", "apt-get update", "apt-get download", "dpkg-deb -x"]
 
 
 def test_missing_package_lists_are_explained_when_we_may_not(tmp_path: Path) -> None:
-    archive = FakeArchive(knows_packages=False)
-    with pytest.raises(CorpusUnavailable, match=r"Unable to locate package.*run `sudo apt-get update`"):
-        fetch(tmp_path, languages=("fr",), run=archive, is_root=False)
-    assert archive.commands == ["apt-get download"]
+    def is_no_root(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+        said = "E: Permission denied" if command[1] == "update" else "E: Unable to locate package"
+        return subprocess.CompletedProcess(command, 100, "", f"{said}\n")
+
+    with pytest.raises(CorpusUnavailable, match=r"Unable to locate.*`sudo apt-get update` .E: Permission denied"):
+        fetch(tmp_path, languages=("fr",), run=is_no_root)
 
 
 # Reading
