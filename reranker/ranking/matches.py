@@ -16,7 +16,7 @@ from reranker.embeddings.placed_words import PlacedWords
 from reranker.native.library import address
 from reranker.native.text import ChoiceStruct, mark_tokens
 from reranker.ranking.query import Query
-from reranker.text.bags import WeightedBag, unknown_hash
+from reranker.text.bags import unknown_hash
 from reranker.text.normalization import as_written
 from reranker.text.tokens import MAX_TOKENS
 from reranker.transport.cost_table import cost_table
@@ -54,8 +54,7 @@ class QueryWords:
         own = [embeddings.stand_ins(query.language, word) for word in self._words]
         # A compound has no embedding here, since its parts are words too.
         self._with_embedding = np.flatnonzero([len(each) == 1 for each in own])
-        term_ids = np.array([own[place][0] for place in self._with_embedding.tolist()], np.int32)
-        self._bag = WeightedBag(term_ids, np.ones(len(term_ids)))
+        self._term_ids = np.array([own[place][0] for place in self._with_embedding.tolist()], np.int32)
         self._hashes = np.array([unknown_hash(word) for word in self._words], np.uint32)
         keys = [embeddings.stem_keys.of_word(word, query.language) for word in self._words]
         self._stem_keys = np.array(keys, np.uint64)
@@ -140,7 +139,7 @@ class QueryWords:
             return found
         term_ids = np.concatenate([words.term_ids[single], np.array(parts, np.int32)])
         vectors, single_precision = self._embeddings.vectors, np.dtype(np.float32)
-        costs = cost_table(self._bag, term_ids, vectors, single_precision, n_threads=1, ground_cost="cosine")
+        costs = cost_table(self._term_ids, term_ids, vectors, single_precision, n_threads=1, ground_cost="cosine")
         cosines = 1.0 - costs[:, : len(self._with_embedding)]
         found[np.ix_(single, self._with_embedding)] = cosines[: len(single)]
         first = len(single)

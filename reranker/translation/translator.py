@@ -117,8 +117,8 @@ class Translator:
         embeddings = self._embeddings
         term_ids = {token: embeddings.stand_ins(query_language, token) for token in tokens}
         known = [token for token in tokens if len(term_ids[token]) == 1]
-        vectors = np.asarray(embeddings.vectors[np.array([term_ids[token][0] for token in known], dtype=np.int64)])
-        nearest, cosines = nearest_terms(embeddings.vectors, self._searched(language), vectors, N_TRANSLATIONS)
+        words = np.array([term_ids[token][0] for token in known], np.int32)
+        nearest, cosines = nearest_terms(embeddings.vectors, self._searched(language), words, N_TRANSLATIONS)
         weights = _weights(cosines.astype(np.float64))
         rows = {token: (nearest[row], weights[row]) for row, token in enumerate(known)}
         nothing = np.empty(0, np.int32), np.empty(0)
@@ -129,17 +129,20 @@ class Translator:
     ) -> tuple[Translation, ...]:
         """The token itself and the terms with a weight, the heaviest first."""
         own = normalize_term(token, language)
-        own_id = self._embeddings.term_id(language, own)
-        translations = [Translation(own, 1.0, None if own_id is None else self._n_documents(language, own_id))]
-        for term_id, weight in zip(term_ids.tolist(), weights.tolist(), strict=True):
-            if weight > 0 and term_id != own_id:
-                term = self._embeddings.term(term_id)[1]
-                translations.append(Translation(term, weight, self._n_documents(language, term_id)))
-        return tuple(translations)
+        own_id = self._embeddings.vocabulary.find(language, own)
+        is_other = (weights > 0) & (term_ids != own_id)
+        others = term_ids[is_other]
+        terms = [own, *(self._embeddings.term(term_id)[1] for term_id in others.tolist())]
+        counts = self._n_documents(language, np.concatenate([[own_id], others]))
+        return tuple(map(Translation, terms, [1.0, *weights[is_other].tolist()], counts))
 
-    def _n_documents(self, language: str, term_id: int) -> int | None:
+    def _n_documents(self, language: str, term_ids: NDArray[np.int32]) -> list[int | None]:
+        """How many documents hold each term; None where that is not known, as for a term that is -1."""
         frequencies = self._idf.languages.get(language)
-        return None if frequencies is None else int(frequencies.of(np.array([term_id], np.int32))[0])
+        if frequencies is None:
+            return [None] * len(term_ids)
+        counts = zip(term_ids.tolist(), frequencies.of(term_ids).tolist(), strict=True)
+        return [None if term_id < 0 else int(count) for term_id, count in counts]
 
     def _searched(self, language: str) -> NDArray[np.int32]:
         """(m,) the terms that may be translations, ascending."""

@@ -85,7 +85,7 @@ class CandidateCosts:
     def table(self, part: Part) -> NDArray[np.floating]:
         """The table of a part."""
         if part.cost is None:
-            query, embeddings = self.problem.query, self.problem.embeddings
+            query, embeddings = self.problem.query.term_ids, self.problem.embeddings
             part.cost = cost_table(query, part.terms, embeddings, self.dtype, self.n_threads, self._ground_cost)
         return part.cost
 

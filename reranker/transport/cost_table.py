@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.native import transport as loops
-from reranker.text.bags import WeightedBag
 from reranker.transport import fixed_point
 from reranker.transport.cost import CLOSE_COST
 from reranker.transport.problem import check_terms
@@ -25,7 +24,7 @@ def width(n: int) -> int:
 
 
 def cost_table(
-    query: WeightedBag,
+    words: NDArray[np.int32],
     terms: NDArray[np.int32],
     embeddings: NDArray[np.float32],
     dtype: np.dtype[np.floating],
@@ -42,19 +41,19 @@ def cost_table(
     Raises:
         BadEmbeddings: an embedding is not finite, or so far from norm 1 that its products are not.
     """
-    n, n_terms = len(query), len(terms)
+    n, n_terms = len(words), len(terms)
     query_rows = np.zeros((width(n), embeddings.shape[1]), dtype)
-    query_rows[:n] = np.asarray(embeddings[query.term_ids])
+    query_rows[:n] = np.asarray(embeddings[words])
     norms = np.ones(len(query_rows), dtype) if dtype == np.float32 else np.einsum("ij,ij->i", query_rows, query_rows)
-    words, factors, close = _laid_out(query_rows, n)
+    laid_out, factors, close = _laid_out(query_rows, n)
     cost = _aligned(n_terms + loops.TERMS_TOGETHER, len(query_rows), dtype)
     unsound = np.full(1, -1)
     if not n_terms:
         return cost[:0]
     padded = np.concatenate([terms, np.full(2 * loops.TERMS_TOGETHER, terms[-1], np.int32)])
     work = partial(
-        loops.fill_cost_table, np.zeros(1, np.int64), embeddings, padded, n_terms, words, query_rows[:n],
-        query.term_ids, norms, factors, close, ground_cost == "euclidean", cost, unsound,
+        loops.fill_cost_table, np.zeros(1, np.int64), embeddings, padded, n_terms, laid_out, query_rows[:n],
+        words, norms, factors, close, ground_cost == "euclidean", cost, unsound,
     )  # fmt: skip
     together(work, worthwhile(n_threads, n_terms * query_rows.size))
     if unsound[0] >= 0:

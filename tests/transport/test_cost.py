@@ -35,7 +35,7 @@ def test_the_cosine_cost_is_one_less_the_cosine(circle, implementation):
 def test_the_table_of_costs_is_the_cost_by_definition(table, random_bag, dtype, ground_cost, n):
     """Query words fill one register, several, or a part of one."""
     query, document = random_bag(n), random_bag(300)
-    cost = cost_table(query, document.term_ids, table, np.dtype(dtype), 2, ground_cost)[:, : len(query)].T
+    cost = cost_table(query.term_ids, document.term_ids, table, np.dtype(dtype), 2, ground_cost)[:, : len(query)].T
     chord = exact_cost(query, document, table)
     tolerance = 2e-6 if dtype == np.float32 else 1e-14
     np.testing.assert_allclose(cost, chord if ground_cost == "euclidean" else chord**2 / 2, atol=tolerance)
@@ -78,4 +78,4 @@ def test_an_embedding_that_is_not_finite_is_found_wherever_it_is(table, random_b
         broken = table.copy()
         broken[100 + place, 7] = np.inf
         with pytest.raises(BadEmbeddings, match=f"term {100 + place} "):
-            cost_table(bag([0, 1], [0.5, 0.5]), document.term_ids, broken, np.dtype(np.float32), 2)
+            cost_table(np.array([0, 1], np.int32), document.term_ids, broken, np.dtype(np.float32), 2)
