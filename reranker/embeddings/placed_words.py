@@ -30,7 +30,7 @@ class PlacedWords:
 
     def __init__(self, texts: Sequence[str], languages: Sequence[str], most_words: int, embeddings: Embeddings) -> None:
         self._texts = texts
-        self._read = read = embeddings.reader.read(texts, languages, embeddings.asked, most_words, with_places=True)
+        read = embeddings.reader.read(texts, languages, embeddings.asked, most_words, with_places=True)
         terms = read.words["term"]
         own = dict(zip(np.flatnonzero(terms <= ASKED).tolist(), map(int, terms[terms <= ASKED]), strict=True))
         groups = {word: read.groups[ASKED - term] for word, term in own.items()}
@@ -39,6 +39,7 @@ class PlacedWords:
         self.offsets: NDArray[np.int64] = read.offsets
         self.tokens: NDArray[np.int32] = read.tokens[: self.offsets[-1]]
         self._places = read.places
+        self._starts, self._n_bytes, self._letters = read.words["start"], read.words["n_bytes"], read.letters
         for word, group in groups.items():
             self.term_ids[word] = group[0] if len(group) == 1 else NONE
         self.groups = {word: group for word, group in groups.items() if len(group) > 1}
@@ -48,15 +49,15 @@ class PlacedWords:
 
     def text(self, word: int) -> str:
         """A word, normalised."""
-        start, n_bytes = self._read.words["start"].item(word), self._read.words["n_bytes"].item(word)
-        return str(self._read.letters.data[start : start + n_bytes], "utf-8")
+        start = self._starts.item(word)
+        return str(self._letters.data[start : start + self._n_bytes.item(word)], "utf-8")
 
     def beginning_as(self, words: Sequence[str]) -> list[int]:
         """Those without an embedding of their own that begin as one of some words, by the first two bytes."""
         beginnings = {word.encode("utf-8", _SURROGATES)[:2].ljust(2) for word in words}
         lacking = np.flatnonzero(self.term_ids < 0)
-        starts, letters = self._read.words["start"][lacking], self._read.letters
-        first = letters[starts].astype(np.uint16) << 8 | letters[starts + 1]
+        starts = self._starts[lacking]
+        first = self._letters[starts].astype(np.uint16) << 8 | self._letters[starts + 1]
         found: list[int] = lacking[np.isin(first, [int.from_bytes(each, "big") for each in beginnings])].tolist()
         return found
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import orjson
@@ -47,7 +48,7 @@ class _Field:
     is_cut: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class _Hit:
     """A hit that may get marks.
 
@@ -72,14 +73,14 @@ class _Hit:
         found = self.document.get("highlight")
         return found if isinstance(found, Mapping) else {}
 
-    def fields(self) -> Iterator[_Field]:
+    @cached_property
+    def fields(self) -> Sequence[_Field]:
         """The fields that the search names, and that have a text."""
-        done: set[str] = set()
+        forms: dict[str, HighlightField] = {}
         for form in self.highlight.fields:
             for name in self._names(form):
-                if name not in done:
-                    done.add(name)
-                    yield from self._field(name, form)
+                forms.setdefault(name, form)
+        return [field for name, form in forms.items() for field in self._field(name, form)]
 
     def _names(self, form: HighlightField) -> Iterable[str]:
         if "*" not in form.name:
@@ -102,11 +103,11 @@ class _Hit:
 
 def with_highlights(request: SearchRequest, pages: Sequence[Page | AsItCame], slot: Slot) -> Sequence[Page | AsItCame]:
     """The pages with marks in those of searches that ask for them; where that fails, as they are."""
-    hits = {page: hits for page in pages if isinstance(page, Page) and (hits := _hits_of(page))}
-    if not hits:
+    marked = {page: own for page in pages if isinstance(page, Page) and (own := _hits_of(page))}
+    if not marked:
         return pages
     try:
-        hits = _with_sources(request, hits)
+        hits = _with_sources(request, marked)
         written = slot.run(lambda: {page: _written(page, own) for page, own in hits.items()}, request.calls.deadline)
     except Fallback as failed:
         _log.warning("hits are marked by the engine alone (%s): %s", failed.reason, failed)
@@ -137,19 +138,21 @@ def _hits_of(page: Page) -> list[_Hit]:
     return found
 
 
-def _with_sources(request: SearchRequest, hits: Mapping[Page, Sequence[_Hit]]) -> dict[Page, list[_Hit]]:
+def _with_sources(request: SearchRequest, hits: Mapping[Page, Sequence[_Hit]]) -> Mapping[Page, Sequence[_Hit]]:
     """The hits with the texts of their fields: where the caller's `_source` keeps some back they are looked up, with
     his rights.
 
     Raises:
         Fallback: they cannot be had.
     """
-    lacking = {page: [hit for hit in own if any(not one.texts for one in hit.fields())] for page, own in hits.items()}
+    lacking = {page: [hit for hit in own if any(not one.texts for one in hit.fields)] for page, own in hits.items()}
     asked = [(page, own) for page, own in lacking.items() if own]
+    if not asked:
+        return hits
     bodies = [(own[0].search, _sources_body(own)) for _, own in asked]
     sources = {
         (page, *identity(hit)): hit.get("_source")
-        for (page, _), answer in zip(asked, look_up(request, bodies) if bodies else (), strict=True)
+        for (page, _), answer in zip(asked, look_up(request, bodies), strict=True)
         for hit in hits_in(answer)
     }
     return {
@@ -169,7 +172,7 @@ def _written(page: Page, hits: Sequence[_Hit]) -> dict[int, str]:
     if page.ranked.weighed is None:
         return {}
     query = page.ranked.weighed.query
-    fields = [list(hit.fields()) for hit in hits]
+    fields = [hit.fields for hit in hits]
     texts = [[text for one in of_hit for text in one.texts] for of_hit in fields]
     marks = QueryWords(query, query.embeddings).marks(texts, [hit.language for hit in hits], _MAX_CHARS)
     found: dict[int, str] = {}

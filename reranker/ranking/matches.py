@@ -103,9 +103,8 @@ class QueryWords:
         """
         same = np.full((2, len(words)), -1, np.int32)
         if is_own.any():
-            _set_first(same[1], self._same_stems(words))
-        for kind in same:
-            _set_first(kind, words.hashes[:, np.newaxis] == self._hashes)
+            _set_first(same[1], self._stems_of(words), self._stem_keys)
+        _set_first(same, words.hashes, self._hashes)
         arrays = (
             self._cosines(words),
             np.full(len(words), -1, np.int32),
@@ -148,15 +147,15 @@ class QueryWords:
             first += len(group)
         return found
 
-    def _same_stems(self, words: PlacedWords) -> NDArray[np.bool_]:
-        """(n_words, n_query_words): which have the same stem, if they are of the query's language."""
+    def _stems_of(self, words: PlacedWords) -> NDArray[np.uint64]:
+        """(n_words,): the key of each word's stem, if it is of the query's language. 0 for a word without an embedding
+        that begins as no query word."""
         of_word, keys = self._embeddings.stem_keys.of_word, np.zeros(len(words), np.uint64)
         single = words.term_ids >= 0
         keys[single] = self._embeddings.stem_keys.of_terms(words.term_ids[single])
         for word in words.beginning_as(self._words):  # words of one stem do
             keys[word] = of_word(words.text(word), self._language)
-        found: NDArray[np.bool_] = keys[:, np.newaxis] == self._stem_keys
-        return found
+        return keys
 
 
 def find_matches(query: Query, text: str, language: str, embeddings: Embeddings) -> list[Match]:
@@ -178,11 +177,15 @@ def find_matches(query: Query, text: str, language: str, embeddings: Embeddings)
     ]
 
 
-def _set_first(found: NDArray[np.int32], is_alike: NDArray[np.bool_]) -> None:
-    """Sets the first query word that each word is like, where there is one.
+def _set_first(
+    found: NDArray[np.int32], keys: NDArray[np.unsignedinteger], of_query: NDArray[np.unsignedinteger]
+) -> None:
+    """Sets the first query word with the key of each word, where there is one.
 
     Args:
-        is_alike: (n_words, n_query_words).
+        found: (…, n_words).
+        keys: (n_words,).
+        of_query: (n_query_words,).
     """
-    words, query_words = np.nonzero(is_alike)
-    found[words[::-1]] = query_words[::-1]
+    words, query_words = np.divmod(np.flatnonzero(keys[:, np.newaxis] == of_query), len(of_query))
+    found[..., words[::-1]] = query_words[::-1]
