@@ -20,8 +20,7 @@ from papers.corpora.development import development
 from papers.studies.study_trial import EPSILON, Matrix, Trial, trials
 from reranker.embeddings import Embeddings
 from reranker.ranking.corrections import HUBNESS_WEIGHT
-from reranker.transport import AutoShares
-from reranker.transport.shares import LONG_QUERY, LONG_QUERY_WORDS, SHORT_QUERY, SHORT_QUERY_WORDS
+from reranker.transport.shares import LONG_QUERY, LONG_QUERY_WORDS, SHORT_QUERY, SHORT_QUERY_WORDS, AutoShares
 from sinkrank.demo import Corpus, load_libreoffice
 from sinkrank.demo.trained import train_on
 

@@ -50,7 +50,7 @@ class Ordering:
         self._method = method
         self._parameters = parameters
         # By the words that were asked for, also when the moved query has more.
-        self._shares = part_shares(method, parameters, len(problem.query))
+        self._shares = part_shares(method, len(problem.query))
         self._n_threads = n_threads
 
     def by_distance(self, top_n: int, coverage: FindCoverage | None = None) -> Reranking:

@@ -4,15 +4,12 @@ from reranker.transport.methods import METHODS, check_method, distances
 from reranker.transport.parameters import Parameters
 from reranker.transport.plan import transport
 from reranker.transport.results import Distances, Transport
-from reranker.transport.shares import AutoShares, auto_shares
 
 __all__ = [
     "METHODS",
-    "AutoShares",
     "Distances",
     "Parameters",
     "Transport",
-    "auto_shares",
     "check_method",
     "distances",
     "transport",

@@ -71,7 +71,7 @@ def solve_problem(
         shares: what `part_shares` gives; None: for as many words as the query of the problem has.
     """
     parameters = parameters.for_query(len(problem.query))
-    shares = shares or part_shares(method, parameters, len(problem.query))
+    shares = shares or part_shares(method, len(problem.query))
     return _mixed(shares, solve(problem, parts(method, parameters), n_threads, shares))
 
 
@@ -82,12 +82,11 @@ def _mixed(shares: Sequence[float], solved: Sequence[Distances]) -> Distances:
         return last
     values = np.zeros(len(last.values))
     for share, found in zip(shares, solved, strict=True):
-        if share:  # else a document without a word would be at 0 · inf
-            values += share * found.values
+        values += share * found.values
     return replace(last, values=values)
 
 
-def part_shares(method: str, parameters: Parameters, n_query_words: int) -> tuple[float, ...]:
+def part_shares(method: str, n_query_words: int) -> tuple[float, ...]:
     """What each of a method's `parts` has of its distance, in their order; they sum to 1.
 
     Args:
@@ -95,7 +94,7 @@ def part_shares(method: str, parameters: Parameters, n_query_words: int) -> tupl
     """
     if method != "auto":
         return (1.0,)
-    shares = parameters.shares or auto_shares(n_query_words)
+    shares = auto_shares(n_query_words)
     return shares.nbow, shares.nearest, shares.sinkhorn
 
 

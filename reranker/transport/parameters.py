@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reranker.base.errors import WrongParameter
-from reranker.transport.shares import AutoShares
 
 # Below 1e-4 the rounding of float32 embeddings (1e-6 in the cost) is a hundredth of epsilon, and the answer is that of
 # emd. Above 100 the plan is a b' to a hundredth, since the cost is at most 2.
@@ -48,7 +47,6 @@ class Parameters:
             iterations, but not the same values before it (Thibault et al. 2021).
         cost: the ground cost, "euclidean" or "cosine" (`COSTS`), both 0 to 2; None: the method's own, which is
             "cosine" for `auto` and "euclidean" for the others, as in the papers.
-        shares: what each part has of `auto`; None: what suits the number of words of the query (`auto_shares`).
 
     Raises:
         WrongParameter: a parameter out of its range.
@@ -60,7 +58,6 @@ class Parameters:
     stop_at: float | None = None
     over_relaxed: bool = False
     cost: str | None = None
-    shares: AutoShares | None = None
 
     def __post_init__(self) -> None:
         if not MIN_EPSILON <= self.epsilon <= MAX_EPSILON:  # false for NaN too
@@ -85,11 +82,6 @@ class Parameters:
         if self.cost is not None and self.cost not in COSTS:
             raise WrongParameter(
                 f"cost is {self.cost!r}; give {' or '.join(map(repr, COSTS))}, or leave it out for the method's own"
-            )
-        if self.shares is not None and not (min(self.shares) >= 0 and math.isclose(sum(self.shares), 1.0)):
-            raise WrongParameter(
-                f"shares are {', '.join(map(str, self.shares))}; give three numbers of 0 or more that sum to 1, or"
-                " leave them out for those that suit the query"
             )
 
     @property

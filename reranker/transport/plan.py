@@ -50,7 +50,7 @@ def _plan_and_cost(
     if len(ways) == 1:
         return found[0][0], found[0][1]
     plan, paid = np.zeros((len(query), len(document))), np.zeros((len(query), len(document)))
-    for share, (part_plan, part_cost, _) in zip(part_shares(method, parameters, len(query)), found, strict=True):
+    for share, (part_plan, part_cost, _) in zip(part_shares(method, len(query)), found, strict=True):
         plan += share * part_plan
         paid += share * part_plan * part_cost
     return plan, np.divide(paid, plan, out=np.zeros_like(paid), where=plan > 0)

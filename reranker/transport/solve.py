@@ -54,14 +54,14 @@ class _SingleCall(NamedTuple):
 
 
 def solve(
-    problem: Problem, components: Sequence[Component], n_threads: int = 1, shares: Sequence[float] | None = None
+    problem: Problem, components: Sequence[Component], n_threads: int, shares: Sequence[float]
 ) -> list[Distances]:
     """The distances of all candidates by each part of a method (`methods.parts`), from the same tables of costs.
 
     Args:
-        shares: of each part in the method's distance. With them the parts may come mixed, as one.
+        shares: of each part in the method's distance: the parts may come mixed, as one.
     """
-    mixed = None if shares is None else _mixed_at_once(problem, components, n_threads, shares)
+    mixed = _mixed_at_once(problem, components, n_threads, shares)
     if mixed is not None:
         return [mixed]
     method, parameters = components[-1]

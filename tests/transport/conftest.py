@@ -52,7 +52,7 @@ def distances(
     values, errors = np.full(len(candidates), np.inf), np.zeros(len(candidates))
     for place in np.flatnonzero(np.diff(problem.candidates.offsets)).tolist():
         values[place] = 0.0
-        for share, each in zip(part_shares(method, parameters, len(problem.query)), components, strict=True):
+        for share, each in zip(part_shares(method, len(problem.query)), components, strict=True):
             document = problem.candidates[place]
             plan, cost, errors[place] = reference.plan_and_cost(problem.query, document, table, *each)
             values[place] += share * max(float((plan * cost).sum()), 0.0)  # rounding can leave -1e-17

@@ -2,11 +2,10 @@ import numpy as np
 import ot
 import pytest
 
-from reranker.base.errors import BadEmbeddings, BadInput, EmptyQuery, WrongParameter
+from reranker.base.errors import BadEmbeddings, BadInput, EmptyQuery
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import (
     METHODS,
-    AutoShares,
     Parameters,
     check_method,
 )
@@ -45,21 +44,6 @@ def test_auto_is_the_stated_rule_at_every_length(table, random_bag, implementati
         query, WeightedBags.join(documents), table, "sinkhorn", Parameters(cost="cosine"), implementation=implementation
     )
     np.testing.assert_allclose(found.marginal_error[:2], sinkhorn.marginal_error)
-
-
-def test_auto_takes_other_shares_where_they_are_given(table, random_bag, implementation):
-    query, document, shares = random_bag(30), random_bag(40), AutoShares(nearest=0.5, sinkhorn=0.2, nbow=0.3)
-    found = distances(
-        query, WeightedBags.join([document]), table, "auto", Parameters(shares=shares), implementation=implementation
-    )
-    expected = rule(query, document, table, exact_cost(query, document, table) ** 2 / 2, (0.5, 0.2, 0.3))
-    np.testing.assert_allclose(found.values, [expected], atol=1e-6)
-
-
-@pytest.mark.parametrize("wrong", [(0.5, 0.5, 0.5), (1.2, -0.1, -0.1), (float("nan"), 0.5, 0.5)])
-def test_shares_that_do_not_sum_to_one_are_refused(wrong):
-    with pytest.raises(WrongParameter, match="give three numbers of 0 or more that sum to 1"):
-        Parameters(shares=AutoShares(*wrong))
 
 
 def test_auto_takes_another_cost_where_it_is_asked_for(table, random_bag, implementation):
@@ -166,12 +150,3 @@ class TestBadEmbeddings:
     def test_rows_that_do_not_lie_one_after_the_other_are_refused(self, circle, pair, laid):
         with pytest.raises(BadInput, match=r"row after row.*numpy\.ascontiguousarray"):
             distances(*pair, laid(circle))
-
-
-@pytest.mark.parametrize("shares", [AutoShares(0.0, 0.5, 0.5), AutoShares(0.5, 0.5, 0.0), AutoShares(0.0, 1.0, 0.0)])
-def test_a_document_without_a_word_is_at_infinity_where_a_part_has_no_share(implementation, shares):
-    query = WeightedBag(np.array([0], np.int32), np.ones(1))
-    empty = WeightedBag(np.empty(0, np.int32), np.empty(0))
-    bags, table = WeightedBags.join([query, empty]), np.eye(3, dtype=np.float32)
-    found = distances(query, bags, table, "auto", Parameters(shares=shares), implementation=implementation)
-    assert found.values.tolist() == pytest.approx([0.0, np.inf], abs=1e-6)
