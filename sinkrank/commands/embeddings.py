@@ -13,7 +13,7 @@ from reranker.service.settings import Settings
 from sinkrank.commands import fetch
 from sinkrank.commands.embeddings_prepare import prepare
 from sinkrank.console import options, output
-from sinkrank.console.embedding_options import MAKES_STORE, GroupField, MaxTerms, Replace, show_summary
+from sinkrank.console.embedding_options import GroupField, MaxTerms, Replace, show_summary
 
 if TYPE_CHECKING:
     from reranker.embeddings import Embeddings
@@ -25,7 +25,7 @@ app.command()(prepare)
 
 
 @app.command("import")
-@options.takes_settings(*MAKES_STORE)
+@options.takes_settings("home", embeddings=options.NewStore)
 def import_(
     settings: Settings,
     files: Annotated[
@@ -79,7 +79,7 @@ app.command("fetch")(fetch.fetch)
 
 
 @app.command()
-@options.takes_settings(*MAKES_STORE)
+@options.takes_settings("home", embeddings=options.NewStore)
 def train(
     settings: Settings,
     files: Annotated[

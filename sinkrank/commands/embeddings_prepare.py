@@ -9,11 +9,11 @@ import typer
 
 from reranker.service.settings_sources import LoadedSettings
 from sinkrank.console import options, output
-from sinkrank.console.embedding_options import MAKES_STORE, GroupField, Replace
+from sinkrank.console.embedding_options import GroupField, Replace
 from sinkrank.console.parsing import parse_names
 
 
-@options.takes_settings(*MAKES_STORE, "store", "index")
+@options.takes_settings(*options.STORE, embeddings=options.NewStore)
 def prepare(
     loaded: LoadedSettings,
     files: Annotated[

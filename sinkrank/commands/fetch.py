@@ -8,13 +8,13 @@ import typer
 
 from reranker.service.settings import Settings
 from sinkrank.console import options, output
-from sinkrank.console.embedding_options import MAKES_STORE, MaxTerms, Replace, show_summary
+from sinkrank.console.embedding_options import MaxTerms, Replace, show_summary
 from sinkrank.console.parsing import parse_names
 
 _FACTS = ("name", "languages", "dim", "licence", "source", "page")
 
 
-@options.takes_settings(*MAKES_STORE)
+@options.takes_settings("home", embeddings=options.NewStore)
 def fetch(
     settings: Settings,
     name: Annotated[

@@ -7,18 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sinkrank.console import options, output
+from sinkrank.console import output
 
 if TYPE_CHECKING:
     from ingest.embeddings.summary import EmbeddingsSummary
 
-# The settings of the commands that make an embedding store.
-MAKES_STORE = (
-    options.SettingOption(
-        "embeddings", ("--output", "-o"), help="Embedding store to make; default: HOME/embeddings.", panel=None
-    ),
-    "home",
-)
 MaxTerms = Annotated[
     int | None,
     typer.Option("--max-terms", min=1, help="Number of most frequent words to keep per language; default: all."),

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,33 +32,6 @@ SEARCHABLE = ("home", "embeddings", "store", "index")
 """The settings of a command that works on an index and needs embeddings."""
 
 
-@dataclass(frozen=True, slots=True)
-class SettingOption:
-    """An option for a setting, with other names or another help than the setting's."""
-
-    setting: str
-    flags: tuple[str, ...]
-    help: str | None = None
-    panel: str | None = None
-
-
-def option_of(option: str | SettingOption) -> Any:
-    """The name, help and default of a setting's option for typer."""
-    chosen = option if isinstance(option, SettingOption) else _by_name(option)
-    field = Settings.model_fields[chosen.setting]
-    is_switch = bool in value_types(field)
-    described = chosen.help or _sentence(str(field.description), allowed_values(field))
-    default = ("on" if field.default else "off") if is_switch else str(field.default)
-    return typer.Option(
-        *chosen.flags,
-        metavar=_METAVARS.get(chosen.setting),
-        rich_help_panel=chosen.panel,
-        help=described,
-        # As text: None means that the option was not given.
-        show_default=False if field.default is None else default,
-    )
-
-
 _METAVARS = {
     "home": "DIR",
     "embeddings": "DIR",
@@ -70,17 +42,23 @@ _METAVARS = {
 }
 
 
-def _by_name(name: str) -> SettingOption:
-    flag = f"--{name.replace('_', '-')}"
-    is_switch = bool in value_types(Settings.model_fields[name])
-    flags = f"{flag}/--no-{flag[2:]}" if is_switch else flag
-    return SettingOption(name, (flags,), panel=_PANEL if name in _IN_PANEL else None)
-
-
-def _kind(name: str) -> type:
-    """The type that typer reads; pydantic checks the value."""
-    (kind,) = value_types(Settings.model_fields[name])
-    return kind if kind in (bool, int, float, Path) else str
+def _option(name: str) -> Any:
+    """The option of a setting for typer: its name, type, help and default."""
+    field = Settings.model_fields[name]
+    (kind,) = value_types(field)
+    flag, default = f"--{name.replace('_', '-')}", str(field.default)
+    if kind is bool:
+        flag, default = f"{flag}/--no-{flag[2:]}", "on" if field.default else "off"
+    option = typer.Option(
+        flag,
+        metavar=_METAVARS.get(name),
+        rich_help_panel=_PANEL if name in _IN_PANEL else None,
+        help=_sentence(str(field.description), allowed_values(field)),
+        # As text: None means that the option was not given.
+        show_default=False if field.default is None else default,
+    )
+    # pydantic checks the value.
+    return Annotated[(kind if kind in (bool, int, float, Path) else str) | None, option]
 
 
 def _sentence(description: str, allowed: str) -> str:
@@ -112,6 +90,10 @@ TextField = Annotated[
         rich_help_panel=FIELDS,
         help="Text field; default: text, body, contents or content. Of an index also several, separated by commas.",
     ),
+]
+NewStore = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="DIR", help="Embedding store to make; default: HOME/embeddings."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document.")]
 ReportFolder = Annotated[
@@ -148,21 +130,23 @@ DocumentLanguages = Annotated[
 ]
 
 
-def takes_settings(*options: str | SettingOption) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def takes_settings(*names: str, **options: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Adds an option for each of these settings, and `--config`, to a command.
 
     The command's first parameter is the settings: `settings: Settings`, or `loaded: LoadedSettings` with the source of
     each.
+
+    Args:
+        options: of further settings, by their names.
     """
-    named = {one if isinstance(one, str) else one.setting: one for one in options}
+    options = {name: _option(name) for name in names} | options
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         first, *own = inspect.signature(command, eval_str=True).parameters.values()
-        added = [_parameter(name, Annotated[_kind(name) | None, option_of(one)]) for name, one in named.items()]
-        added.append(_parameter("config", Config))
+        added = [_parameter(name, option) for name, option in (options | {"config": Config}).items()]
 
         def run(**given: Any) -> None:
-            flags = {name: given.pop(name) for name in named}
+            flags = {name: given.pop(name) for name in options}
             loaded = load_settings(flags, file=given.pop("config"))
             command(loaded if first.annotation is LoadedSettings else loaded.settings, **given)
 
