@@ -9,10 +9,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from cachetools import LRUCache
@@ -26,6 +26,22 @@ from reranker.text.idf import DocumentFrequencies, FrequencyCounter, IdfTable
 
 # On fewer documents of a language a word's frequency is chance.
 MIN_DOCUMENTS = 50
+SAMPLE_DOCUMENTS = 1_000
+# After that they are learned anew; the old ones are used meanwhile.
+MAX_AGE_S = 3_600.0
+# After a failure.
+_RETRY_S = 300.0
+# Of an index and its fields some 200 KB, for 20,000 distinct words.
+_MAX_KNOWN = 200
+# A search through an alias meets hits of a few indices; joining their statistics takes some milliseconds.
+_MAX_JOINED = 10
+_MAX_JOINTS = 50
+# Each takes a second or so; what does not fit in is asked for again by the next search.
+_MAX_WAITING = 50
+
+_log = logging.getLogger(__name__)
+
+_Key = tuple[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,12 +50,11 @@ class SampleStatistics:
 
     Attributes:
         frequencies: by the language that the documents are read in; those without a word are not counted.
-        n_tokens, n_unknown: words of all documents, and those of them without an embedding; stop words are not counted.
+        unknown_share: of the documents' words, those without an embedding, 0 to 1; stop words are not counted.
     """
 
-    frequencies: Mapping[str, DocumentFrequencies] = field(default_factory=dict)
-    n_tokens: int = 0
-    n_unknown: int = 0
+    frequencies: Mapping[str, DocumentFrequencies]
+    unknown_share: float
 
     @property
     def n_documents(self) -> int:
@@ -51,16 +66,6 @@ class SampleStatistics:
         total = self.n_documents
         shares = {code: each.n_documents / total for code, each in self.frequencies.items()}
         return dict(sorted(shares.items(), key=lambda share: -share[1]))
-
-    @property
-    def unknown_share(self) -> float:
-        """Of the documents' words, 0 to 1."""
-        return self.n_unknown / self.n_tokens if self.n_tokens else 0.0
-
-    @property
-    def idf(self) -> IdfTable:
-        """Of the languages with `MIN_DOCUMENTS` documents or more."""
-        return IdfTable({code: each for code, each in self.frequencies.items() if each.n_documents >= MIN_DOCUMENTS})
 
 
 def sample_statistics(texts: Iterable[str], embeddings: Embeddings) -> SampleStatistics:
@@ -80,45 +85,26 @@ def sample_statistics(texts: Iterable[str], embeddings: Embeddings) -> SampleSta
             counters.setdefault(language, FrequencyCounter()).add(bag)
             n_tokens += n_words
             n_unknown += bag.n_unknown
-    return SampleStatistics({code: counter.result() for code, counter in counters.items()}, n_tokens, n_unknown)
+    frequencies = {code: counter.result() for code, counter in counters.items()}
+    return SampleStatistics(frequencies, n_unknown / n_tokens if n_tokens else 0.0)
 
 
-def joined_statistics(parts: Sequence[SampleStatistics]) -> SampleStatistics:
-    """The statistics of several samples together."""
-    languages = dict.fromkeys(code for part in parts for code in part.frequencies)
-    return SampleStatistics(
-        {code: _joined([part.frequencies[code] for part in parts if code in part.frequencies]) for code in languages},
-        sum(part.n_tokens for part in parts),
-        sum(part.n_unknown for part in parts),
-    )
+def joined_idf(parts: Sequence[SampleStatistics]) -> IdfTable:
+    """The idf of several samples together, in the languages with `MIN_DOCUMENTS` documents or more."""
+    by_language: dict[str, list[DocumentFrequencies]] = {}
+    for part in parts:
+        for code, frequencies in part.frequencies.items():
+            by_language.setdefault(code, []).append(frequencies)
+    joined = {code: _joined(each) for code, each in by_language.items()}
+    return IdfTable({code: each for code, each in joined.items() if each.n_documents >= MIN_DOCUMENTS})
 
 
 def _joined(parts: Sequence[DocumentFrequencies]) -> DocumentFrequencies:
-    if len(parts) == 1:
-        return parts[0]
     term_ids = np.unique(np.concatenate([part.term_ids for part in parts]))
     counts = np.zeros(len(term_ids), dtype=np.int32)
     for part in parts:
         counts[np.searchsorted(term_ids, part.term_ids)] += part.counts  # they are distinct, so no count is lost
     return DocumentFrequencies(sum(part.n_documents for part in parts), term_ids, counts)
-
-
-SAMPLE_DOCUMENTS = 1_000
-# After that they are learned anew; the old ones are used meanwhile.
-MAX_AGE_S = 3_600.0
-# After a failure.
-_RETRY_S = 300.0
-# Of an index and its fields some 200 KB, for 20,000 distinct words.
-_MAX_KNOWN = 200
-# A search through an alias meets hits of a few indices; joining their statistics takes some milliseconds.
-_MAX_JOINED = 10
-_MAX_JOINTS = 50
-# Each takes a second or so; what does not fit in is asked for again by the next search.
-_MAX_WAITING = 50
-
-_log = logging.getLogger(__name__)
-
-_Key = tuple[str, tuple[str, ...]]
 
 
 @runtime_checkable
@@ -128,8 +114,7 @@ class SampledStore(Protocol):
     def sample(self, index: str, fields: Sequence[str], n_documents: int) -> Iterable[Mapping[str, Any]]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(NamedTuple):
     """What was learned, None for nothing, and when it is to be learned anew."""
 
     statistics: SampleStatistics | None
@@ -155,23 +140,19 @@ class IndexStatistics:
         self._embeddings = embeddings
         self._clock = clock
         self._start = start or _in_background
-        self._known: OrderedDict[_Key, _Known] = OrderedDict()
+        self._known: LRUCache[_Key, _Known] = LRUCache(_MAX_KNOWN)
         self._joined: LRUCache[tuple[SampleStatistics, ...], IdfTable] = LRUCache(_MAX_JOINTS)
-        self._waiting: dict[_Key, None] = {}
-        self._is_learning = False
+        self._waiting: set[_Key] = set()
         self._changed = threading.Condition()
+        self._one_at_a_time = threading.Lock()
 
-    def idf(self, index: str, fields: Sequence[str] = ()) -> IdfTable | None:
-        """The index's document frequencies, and those of the embeddings' training texts for other languages; None where
-        too little is known of the index.
+    def joined_idf(self, indices: Collection[str], fields: Sequence[str] = ()) -> IdfTable | None:
+        """The document frequencies of the indices together, and those of the embeddings' training texts for other
+        languages; None where too little is known of one, or there are more than ten.
 
         Args:
             fields: of `_source`, that are read; every string where there are none.
         """
-        return self.joined_idf([index], fields)
-
-    def joined_idf(self, indices: Collection[str], fields: Sequence[str] = ()) -> IdfTable | None:
-        """The same of several indices together; None where one is not known, or there are more than ten."""
         if len(indices) > _MAX_JOINED:
             return None
         found = [self.statistics(index, fields) for index in sorted(indices)]
@@ -181,7 +162,7 @@ class IndexStatistics:
         with self._changed:
             joined = self._joined.get(parts)
         if joined is None:
-            joined = joined_statistics(parts).idf
+            joined = joined_idf(parts)
             with self._changed:
                 self._joined[parts] = joined
         return IdfTable({**self._embeddings.idf.languages, **joined.languages}) if joined.languages else None
@@ -198,68 +179,48 @@ class IndexStatistics:
         key = (index, tuple(fields))
         with self._changed:
             known = self._known.get(key)
-            if known is not None:
-                self._known.move_to_end(key)
-            must_start = (known is None or self._clock() >= known.due_at) and self._ask(key)
+            is_due = known is None or self._clock() >= known.due_at
+            must_start = is_due and key not in self._waiting and len(self._waiting) < _MAX_WAITING
+            if must_start:
+                self._waiting.add(key)
+        statistics = None if known is None else known.statistics
         if must_start:
-            self._begin()
-        return None if known is None else known.statistics
+            try:
+                self._start(partial(self._learn, key, statistics))
+            except RuntimeError as error:  # no more threads: the next search tries again
+                _log.warning("no thread to learn word frequencies in: %s", error)
+                self._ends(key)
+        return statistics
 
     def wait(self, seconds: float) -> bool:
         """Waits until nothing is being learned; whether that came in time."""
         with self._changed:
-            return self._changed.wait_for(lambda: not self._is_learning, seconds)
+            return self._changed.wait_for(lambda: not self._waiting, seconds)
 
-    def _ask(self, key: _Key) -> bool:
-        """Puts an index in line; whether the thread has to be started."""
-        if len(self._waiting) < _MAX_WAITING:
-            self._waiting.setdefault(key)
-        must_start = not self._is_learning
-        self._is_learning = True
-        return must_start
+    def _learn(self, key: _Key, before: SampleStatistics | None) -> None:
+        with self._one_at_a_time:
+            known = self._learned(*key, before)
+        with self._changed:
+            self._known[key] = known
+        self._ends(key)
 
-    def _begin(self) -> None:
+    def _ends(self, key: _Key) -> None:
+        with self._changed:
+            self._waiting.remove(key)
+            self._changed.notify_all()
+
+    def _learned(self, index: str, fields: tuple[str, ...], before: SampleStatistics | None) -> _Known:
+        assert self._store is not None  # noqa: S101 - nothing is in line without one
         try:
-            self._start(self._learn_all)
-        except RuntimeError as error:  # no more threads: the next search tries again
-            _log.warning("no thread to learn word frequencies in: %s", error)
-            with self._changed:
-                self._is_learning = False
-
-    def _learn_all(self) -> None:
-        while True:
-            with self._changed:
-                key = next(iter(self._waiting), None)
-                if key is None:
-                    self._is_learning = False
-                    self._changed.notify_all()
-                    return
-                before = self._known.get(key)
-            known = self._learn(key, before)
-            with self._changed:
-                del self._waiting[key]
-                self._known[key] = known
-                self._known.move_to_end(key)
-                while len(self._known) > _MAX_KNOWN:
-                    self._known.popitem(last=False)
-
-    def _learn(self, key: _Key, before: _Known | None) -> _Known:
-        index, fields = key
-        try:
-            statistics = self._sampled(index, fields)
+            hits = self._store.sample(index, fields, SAMPLE_DOCUMENTS)
+            statistics = sample_statistics((source_text(hit.get("_source"), fields) for hit in hits), self._embeddings)
         except Exception as error:  # whatever it is, searches go on without
             reason = str(error) if isinstance(error, SinkrankError) else f"{type(error).__name__}: {error}"
             level = logging.INFO if isinstance(error, NotFound) else logging.WARNING
             _log.log(level, "the word frequencies of index %r cannot be learned: %s", index, " ".join(reason.split()))
-            cached = None if before is None or isinstance(error, NotFound) else before.statistics
-            return _Known(cached, self._clock() + _RETRY_S)
+            return _Known(None if isinstance(error, NotFound) else before, self._clock() + _RETRY_S)
         _log.info("learned the word frequencies of index %r from %d documents", index, statistics.n_documents)
         return _Known(statistics, self._clock() + MAX_AGE_S)
-
-    def _sampled(self, index: str, fields: tuple[str, ...]) -> SampleStatistics:
-        assert self._store is not None  # noqa: S101 - nothing is in line without one
-        hits = self._store.sample(index, fields, SAMPLE_DOCUMENTS)
-        return sample_statistics((source_text(hit.get("_source"), fields) for hit in hits), self._embeddings)
 
 
 def _in_background(work: Callable[[], None]) -> None:

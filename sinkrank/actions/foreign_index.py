@@ -8,7 +8,13 @@ from typing import Any
 
 from reranker.base.errors import SinkrankError
 from reranker.embeddings import Embeddings
-from reranker.proxy.index_statistics import MIN_DOCUMENTS, SAMPLE_DOCUMENTS, SampleStatistics, sample_statistics
+from reranker.proxy.index_statistics import (
+    MIN_DOCUMENTS,
+    SAMPLE_DOCUMENTS,
+    SampleStatistics,
+    joined_idf,
+    sample_statistics,
+)
 from reranker.query_dsl.source_texts import named_strings, source_text
 from reranker.service.settings import Settings
 from reranker.service.settings_sources import where_to_set
@@ -112,7 +118,7 @@ def _advice(
     others = [name for name, n in letters.items() if name not in texts and n >= _LEAST_SHARE * letters.total()]
     if not fields and others and prose:
         yield f"to leave out {', '.join(others)}, set {where_to_set(_TEXT_FIELDS, prose[:_SHOWN_FIELDS])}"
-    if figures.n_documents and not figures.idf.languages:
+    if figures.n_documents and not joined_idf([figures]).languages:
         yield f"under {MIN_DOCUMENTS} documents of a language are too few to learn how rare words are"
 
 

@@ -16,7 +16,7 @@ from reranker.api.app import create_app
 from reranker.base.errors import NotFound, StoreUnavailable
 from reranker.embeddings import Embeddings
 from reranker.proxy import PROXY_EXTENSION
-from reranker.proxy.index_statistics import IndexStatistics, joined_statistics, sample_statistics
+from reranker.proxy.index_statistics import IndexStatistics, joined_idf, sample_statistics
 from reranker.service.settings import Settings
 from reranker.stores import open_store
 from tests.support.fake_engine import FakeEngine, Received, ok
@@ -69,24 +69,21 @@ def statistics(store: FakeStore, embeddings: Embeddings, clock: Clock) -> IndexS
 
 def test_a_sample_is_counted_by_language(embeddings: Embeddings) -> None:
     found = sample_statistics(TEXTS, embeddings)
-    assert found.n_documents == 60
     assert found.languages == {"en": 50 / 60, "fr": 10 / 60}
     assert found.unknown_share == 20 / (60 + 60 + 10)
     # Ten French documents are too few to count by.
-    assert list(found.idf.languages) == ["en"]
-    idf = found.idf.languages["en"].idf(np.array([CAT, DOG, BREAD], dtype=np.int32))
+    (english,) = joined_idf([found]).languages.values()
+    idf = english.idf(np.array([CAT, DOG, BREAD], dtype=np.int32))
     assert idf.tolist() == pytest.approx([0.0, log(51 / 31), log(51 / 21)])
+    assert (sample_statistics([], embeddings).languages, sample_statistics([], embeddings).unknown_share) == ({}, 0.0)
 
 
 def test_samples_are_joined_by_summing_their_counts(embeddings: Embeddings) -> None:
     parts = [sample_statistics(texts, embeddings) for texts in (TEXTS, ["cat car"] * 25, ["chat pain"] * 45)]
-    found = joined_statistics(parts)
-    assert found.languages == {"en": 75 / 130, "fr": 55 / 130}
-    assert found.unknown_share == 20 / (130 + 50 + 90)
     # 55 French documents are enough, though each sample had too few.
     frequencies = {
         code: (each.n_documents, dict(zip(each.term_ids.tolist(), each.counts.tolist(), strict=True)))
-        for code, each in found.idf.languages.items()
+        for code, each in joined_idf(parts).languages.items()
     }
     assert frequencies == {"en": (75, {CAT: 75, DOG: 30, BREAD: 20, 4: 25}), "fr": (55, {5: 55, 8: 45})}
 
@@ -104,22 +101,17 @@ def test_hits_of_several_indices_take_the_statistics_of_all_once_all_are_known(
     assert statistics.joined_idf([f"index-{number}" for number in range(11)]) is None
 
 
-def test_an_empty_sample_says_nothing(embeddings: Embeddings) -> None:
-    found = sample_statistics([], embeddings)
-    assert (found.n_documents, found.languages, found.unknown_share) == (0, {}, 0.0)
-
-
 def test_a_search_takes_what_is_known_and_the_rest_is_learned_after_it(
     store: FakeStore, embeddings: Embeddings
 ) -> None:
     started: list[Callable[[], None]] = []
     statistics = IndexStatistics(store, embeddings, start=started.append)
-    assert statistics.idf("pages") is None
+    assert statistics.joined_idf(["pages"]) is None
     assert statistics.languages("pages") == {}
     assert len(started) == 1
     assert not store.asked
     started[0]()
-    table = statistics.idf("pages")
+    table = statistics.joined_idf(["pages"])
     assert table is not None
     assert table.languages["en"].n_documents == 50
     assert statistics.languages("pages") == {"en": 50 / 60, "fr": 10 / 60}
@@ -128,12 +120,12 @@ def test_a_search_takes_what_is_known_and_the_rest_is_learned_after_it(
 
 def test_statistics_are_kept_by_index_and_fields(statistics: IndexStatistics, store: FakeStore) -> None:
     for _ in range(2):
-        statistics.idf("pages")
-        statistics.idf("pages", ("text",))
-        statistics.idf("pages", ("title",))
-        statistics.idf("others")
+        statistics.joined_idf(["pages"])
+        statistics.joined_idf(["pages"], ("text",))
+        statistics.joined_idf(["pages"], ("title",))
+        statistics.joined_idf(["others"])
     assert store.asked == [("pages", ()), ("pages", ("text",)), ("pages", ("title",)), ("others", ())]
-    assert statistics.idf("pages", ("title",)) is None  # no document has a title
+    assert statistics.joined_idf(["pages"], ("title",)) is None  # no document has a title
 
 
 def test_statistics_are_learned_anew_after_an_hour_and_used_meanwhile(
@@ -160,7 +152,7 @@ def test_after_a_failure_it_waits_five_minutes(
     tried_at = []
     for _ in range(100):
         n_before = len(store.asked)
-        assert statistics.idf("pages") is None
+        assert statistics.joined_idf(["pages"]) is None
         if len(store.asked) > n_before:
             tried_at.append(clock.now - 1_000)
         clock.now += 10
@@ -171,25 +163,20 @@ def test_after_a_failure_it_waits_five_minutes(
 def test_a_failure_leaves_what_was_learned_and_a_deleted_index_does_not(
     statistics: IndexStatistics, store: FakeStore, clock: Clock
 ) -> None:
-    assert statistics.idf("pages") is None  # a search takes what was known when it came
-    assert statistics.idf("pages") is not None
+    assert statistics.joined_idf(["pages"]) is None  # a search takes what was known when it came
+    assert statistics.joined_idf(["pages"]) is not None
     store.error = StoreUnavailable("down")
     clock.now += 3_600
-    statistics.idf("pages")
-    assert statistics.idf("pages") is not None
+    statistics.joined_idf(["pages"])
+    assert statistics.joined_idf(["pages"]) is not None
+    store.error = KeyError("hits")  # a mistake of ours is a failure too
+    clock.now += 3_600
+    statistics.joined_idf(["pages"])
+    assert statistics.joined_idf(["pages"]) is not None
     store.error = NotFound("no such index")
     clock.now += 3_600
-    statistics.idf("pages")
-    assert statistics.idf("pages") is None
-
-
-def test_a_mistake_of_ours_is_a_failure_too(statistics: IndexStatistics, store: FakeStore) -> None:
-    store.error = KeyError("hits")
-    assert statistics.idf("pages") is None
-    store.error = None
-    assert statistics.wait(0)
-    statistics.idf("others")
-    assert statistics.idf("others") is not None
+    statistics.joined_idf(["pages"])
+    assert statistics.joined_idf(["pages"]) is None
 
 
 def test_the_least_recently_used_indices_are_forgotten(statistics: IndexStatistics, store: FakeStore) -> None:
@@ -215,10 +202,11 @@ def test_lists_and_patterns_of_indices_are_not_learned(
 def test_no_more_than_fifty_indices_wait(store: FakeStore, embeddings: Embeddings) -> None:
     started: list[Callable[[], None]] = []
     statistics = IndexStatistics(store, embeddings, start=started.append)
-    for number in range(80):
-        statistics.languages(f"index-{number}")
-    assert len(started) == 1  # one thread for all of them
-    started.pop()()
+    for _ in range(2):
+        for number in range(80):
+            statistics.languages(f"index-{number}")
+    for learn in started:
+        learn()
     assert [index for index, _ in store.asked] == [f"index-{number}" for number in range(50)]
 
 
@@ -231,11 +219,11 @@ def test_a_search_does_not_wait_for_a_slow_engine(embeddings: Embeddings) -> Non
             return super().sample(index, fields, n_documents)
 
     statistics = IndexStatistics(Slow(), embeddings)
-    assert statistics.idf("pages") is None
+    assert statistics.joined_idf(["pages"]) is None
     assert not statistics.wait(0)
     go_on.set()
     assert statistics.wait(30)
-    assert statistics.idf("pages") is not None
+    assert statistics.joined_idf(["pages"]) is not None
 
 
 def test_where_no_thread_can_be_started_a_search_goes_on(store: FakeStore, embeddings: Embeddings) -> None:
@@ -243,7 +231,7 @@ def test_where_no_thread_can_be_started_a_search_goes_on(store: FakeStore, embed
         raise RuntimeError("can't start new thread")
 
     statistics = IndexStatistics(store, embeddings, start=refuse)
-    assert statistics.idf("pages") is None
+    assert statistics.joined_idf(["pages"]) is None
     assert statistics.wait(0)
 
 
@@ -253,7 +241,7 @@ def test_it_can_be_switched_off(embeddings: Embeddings, tmp_path: Path, learns: 
     settings = Settings(home=tmp_path, store="opensearch://127.0.0.1:1", proxy_learn_weights=learns)
     app = create_app(settings, store, embeddings)  # type: ignore[arg-type]
     statistics = app.extensions[PROXY_EXTENSION].ranking.statistics
-    statistics.idf("pages")
+    statistics.joined_idf(["pages"])
     assert statistics.wait(30)
     assert len(store.asked) == n_asked
 
