@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 # A host that is up takes a connection within this time.
 CONNECT_TIMEOUT_S = 2.0
@@ -42,14 +41,6 @@ class NodeOrder:
             self._rests_until[order[0]] = now + REST_S  # this request tries it, and those of the same moment
         return order
 
-    def attempts(self, may_repeat: bool) -> Attempts:
-        """Returns the nodes for one request.
-
-        Args:
-            may_repeat: whether the request changes nothing if it arrives twice.
-        """
-        return Attempts(self.places(), may_repeat)
-
     def took_a_connection(self, place: int) -> None:
         """Records that a node is up."""
         if self._rests_until[place]:
@@ -67,28 +58,3 @@ class NodeOrder:
             # With a single node, each failed request says so anyway.
             level = logging.WARNING if len(self._addresses) > 1 else logging.INFO
             _log.log(level, "the engine at %s %s", self._addresses[place], state)
-
-
-class Attempts:
-    """The nodes that one request tries, in order, and one more attempt if it may be repeated."""
-
-    def __init__(self, places: Sequence[int], may_repeat: bool) -> None:
-        self._places = deque(places)
-        self._may_repeat = may_repeat
-
-    def __iter__(self) -> Iterator[int]:
-        while self._places:
-            self._last = self._places.popleft()
-            yield self._last
-
-    def repeat(self) -> bool:
-        """Sends the request once more: to the next node, and to the last one only if no other takes it, since that may
-        just have closed a kept connection. Returns whether the request may be sent again."""
-        may_repeat, self._may_repeat = self._may_repeat, False
-        if may_repeat:
-            self._places.append(self._last)
-        return may_repeat
-
-    def repeat_elsewhere(self) -> bool:
-        """The same, if there is another node to send it to first."""
-        return bool(self._places) and self.repeat()

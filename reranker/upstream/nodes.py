@@ -12,6 +12,7 @@ import logging
 import ssl
 import time
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -211,25 +212,32 @@ class Upstream:
     def _first(self, request: _Request, read: Callable[[EngineResponse], _Read]) -> _Read:
         """The answer of the first node that gives one."""
         failed: StoreUnavailable | None = None
-        is_repeatable = request.is_safe and (request.body is None or isinstance(request.body, bytes))
-        attempts = self._order.attempts(is_repeatable)
-        for place in attempts:
+        may_repeat = request.is_safe and (request.body is None or isinstance(request.body, bytes))
+        places = deque(self._order.places())
+        while places:
+            place = places.popleft()
             try:
                 answer = self._nodes[place].send(request, read)
             except _NoConnection as error:
                 self._order.took_none(place)
                 failed = error
+                continue
             except Busy as error:
                 failed = error
+                continue
             except _Broken as error:
-                if not attempts.repeat():
+                if not may_repeat:
                     raise
                 failed = error
             else:
                 self._order.took_a_connection(place)
-                if answer.status not in _AWAY_STATUSES or not attempts.repeat_elsewhere():
+                if answer.status not in _AWAY_STATUSES or not (may_repeat and places):
                     return answer
                 answer.close()
+            # Once more: by the next node, and by this one only if no other takes it, since it may just have closed a
+            # kept connection.
+            may_repeat = False
+            places.append(place)
         assert failed is not None  # noqa: S101 - an address has a node
         if isinstance(failed, _NoConnection) and len(self._nodes) > 1:
             raise EngineUnreachable(f"no node of {self.redacted} takes the request; the last one: {failed}") from failed
