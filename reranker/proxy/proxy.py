@@ -11,10 +11,9 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
-from http.client import HTTPException
 from itertools import chain
 from typing import Any
 
@@ -42,10 +41,10 @@ from reranker.service.service import Service
 from reranker.upstream.addresses import EngineAddress
 from reranker.upstream.answers import Fetched
 from reranker.upstream.calls import Deadline, EngineCalls, Fallback, Refused
-from reranker.upstream.connections import EngineResponse, Headers
+from reranker.upstream.connections import Headers
 from reranker.upstream.incoming import Incoming, end_to_end, without_parameters
 from reranker.upstream.nodes import Upstream
-from reranker.upstream.passing import Reply, compressed, own_reply, pass_on, send_on, streamed
+from reranker.upstream.passing import Reply, own_reply, pass_on, send_on
 
 STATUS_HEADER = "X-Rerank-Status"
 REASON_HEADER = "X-Rerank-Reason"
@@ -53,7 +52,6 @@ SEARCH_ID_HEADER = "X-Rerank-Search-Id"
 TEAMS_HEADER = "X-Rerank-Teams"
 
 _SEARCHES = frozenset(["_search", "_msearch"])
-_MOST_OF_ERROR = 100_000  # bytes that are read of an engine's error
 
 _log = logging.getLogger(__name__)
 
@@ -155,8 +153,7 @@ class Proxy:
                 body = write_answer(request, answered.fetched, answered.lines, added_s * 1000)
                 rerank_s = time.perf_counter() - started - answered.engine_s
             metrics.engine_seconds.observe(answered.engine_s)
-            headers = end_to_end(answered.fetched.headers, "content-length", "content-encoding")
-            reply = own_reply(incoming, "200 OK", headers, body)
+            reply = own_reply(incoming, answered.fetched.headers, body)
             durations = f"engine;dur={answered.engine_s * 1000:.1f}, rerank;dur={rerank_s * 1000:.1f}"
             reply.headers.append(("Server-Timing", durations))
             if self._interleaver is not None:
@@ -169,8 +166,8 @@ class Proxy:
             return self._unranked(incoming, "fallback", not_now.reason, new_body)
         except Refused as refused:
             metrics.searches.labels("fallback", refused.reason).inc()
-            # The engine was asked for the window without compression.
-            return _marked(compressed(streamed(refused.response), incoming), "fallback", refused.reason)
+            reply = own_reply(incoming, refused.response.headers, refused.body, refused.response.status_line)
+            return _marked(reply, "fallback", refused.reason)
         except Fallback as failed:
             _log_fallback(incoming, failed.reason, str(failed))
             return self._unranked(incoming, "fallback", failed.reason, new_body)
@@ -209,7 +206,7 @@ class Proxy:
         except NotNow as not_now:
             raise Busy(f"too many searches are re-ranked, or re-ranking fails ({not_now.reason}); try again") from None
         except Refused as refused:
-            raise refusal(refused.response.status, _error_of(refused.response)) from refused
+            raise refusal(refused.response.status, _error_of(refused.body)) from refused
         except Fallback as failed:
             if failed.reason == "engine_refused":
                 raise BadInput(f"{failed}; send it as a search to see what is wrong with it") from failed
@@ -333,10 +330,10 @@ def _teams_of(lines: Sequence[Page | AsItCame]) -> Headers:
     return [(SEARCH_ID_HEADER, teams.search_id), (TEAMS_HEADER, ",".join(lines[0].teams))]
 
 
-def _error_of(response: EngineResponse) -> Any:
+def _error_of(body: bytes) -> Any:
     """What an answer of the engine says is wrong."""
-    with closing(response), suppress(OSError, HTTPException, ValueError, RecursionError):
-        answer = json.loads(response.read(_MOST_OF_ERROR))
+    with suppress(ValueError, RecursionError):
+        answer = json.loads(body)
         return answer.get("error", answer) if isinstance(answer, dict) else answer
     return "no reason"
 

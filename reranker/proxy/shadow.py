@@ -12,7 +12,6 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from io import BytesIO
 from math import log2
 from typing import Any, NamedTuple
@@ -26,7 +25,7 @@ from reranker.proxy.proxy import Proxy
 from reranker.proxy.read import Skip
 from reranker.proxy.window import AsItCame
 from reranker.traffic.file import Shadowed
-from reranker.upstream.calls import Fallback, Refused
+from reranker.upstream.calls import Fallback
 from reranker.upstream.incoming import Incoming
 
 _ENVIRONMENT = ("HTTP_ACCEPT", "HTTP_CONTENT_ENCODING")  # what is read of it besides
@@ -115,9 +114,6 @@ def rank_beside(proxy: Proxy, incoming: Incoming, keeps_queries: bool) -> list[S
         answered = proxy.rank(incoming, is_multi=incoming.path.rstrip("/").endswith("_msearch"))
     except Skip as skip:
         return [Shadowed(skip.status, skip.reason)]
-    except Refused as refused:
-        with closing(refused.response):
-            return [Shadowed("fallback", refused.reason)]
     except (Fallback, NotNow) as failed:
         return [Shadowed("fallback", failed.reason)]
     except SinkrankError as error:

@@ -27,11 +27,16 @@ class Fallback(Exception):
 
 
 class Refused(Fallback):
-    """The engine's answer to the search for the window is an error that the caller's own search would meet too."""
+    """The engine's answer to the search for the window is an error that the caller's own search would meet too.
 
-    def __init__(self, response: EngineResponse) -> None:
+    Attributes:
+        body: of the answer, without compression.
+    """
+
+    def __init__(self, response: EngineResponse, body: bytes) -> None:
         super().__init__("engine_error", f"the engine answered {response.status}")
         self.response = response
+        self.body = body
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +97,12 @@ class EngineCalls:
         response = self.upstream.send(
             self.incoming.method, target, self._headers, body, len(body), limit_s, is_safe=True, meanwhile=meanwhile
         )
+        data = self._data(response)
         if response.status in _PASSED_ON:
-            raise Refused(response)
-        return response.headers, self._data(response)
+            raise Refused(response, data)
+        if response.status != 200:
+            raise Fallback("engine_refused", f"the engine answered {response.status} to the search for the window")
+        return response.headers, data
 
     def search_again(self, query_string: str, body: bytes) -> tuple[Headers, bytes]:
         """A further search, within the time that is left.
@@ -107,7 +115,6 @@ class EngineCalls:
         try:
             return self.search(query_string, body, self.deadline.left_s)
         except Refused as refused:
-            refused.response.close()
             raise Fallback("engine_refused", f"{refused} to the translated search") from refused
         except EngineTimeout as error:
             raise out_of_time() from error
@@ -142,8 +149,11 @@ class EngineCalls:
             response = self.upstream.send(method, target, headers, body, n_bytes, limit_s, is_safe=True)
         except (StoreUnavailable, BadInput) as error:
             raise Fallback("look_up_failed", str(error)) from error
+        data = self._data(response)
+        if response.status != 200:
+            raise Fallback("engine_refused", f"the engine answered {response.status} to a look-up")
         try:
-            return json.loads(self._data(response))
+            return json.loads(data)
         except (ValueError, RecursionError):
             raise Fallback("answer_not_json", "the engine's answer is no JSON") from None
 
@@ -162,8 +172,6 @@ class EngineCalls:
     def _data(self, response: EngineResponse) -> bytes:
         limit = MAX_ANSWER_BYTES
         with closing(response):
-            if response.status != 200:
-                raise Fallback("engine_refused", f"the engine answered {response.status} to the search for the window")
             try:
                 data = response.read(limit + 1)
                 if response.encoding:

@@ -15,6 +15,8 @@ from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection, IncompleteRead
 from typing import Any, cast
 
+from werkzeug.http import HTTP_STATUS_CODES
+
 from reranker.base.leaving import waits_on
 from reranker.upstream.whole_heads import WholeHeadResponse
 
@@ -51,6 +53,11 @@ class EngineResponse:
         self.status, self.reason = response.status, response.reason
         self.headers: Headers = [(name, _one_line(value)) for name, value in response.headers.items()]
         self.encoding = response.headers.get("content-encoding", "")
+
+    @property
+    def status_line(self) -> str:
+        """Code and reason phrase."""
+        return f"{self.status} {self.reason or HTTP_STATUS_CODES.get(self.status, '')}"
 
     def read_block(self, most: int) -> bytes:
         """The next bytes of the body, as many as were asked for or as there are in its chunk; empty at its end.

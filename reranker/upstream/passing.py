@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
-from werkzeug.http import HTTP_STATUS_CODES, parse_accept_header
+from werkzeug.http import parse_accept_header
 
 from reranker.upstream.connections import EngineResponse, Headers
 from reranker.upstream.incoming import Incoming, end_to_end
@@ -53,8 +52,7 @@ def send_on(
 
 def streamed(answer: EngineResponse) -> Reply:
     """An engine's answer as it comes, its reason phrase too."""
-    reason = answer.reason or HTTP_STATUS_CODES.get(answer.status, "")
-    return Reply(f"{answer.status} {reason}", end_to_end(answer.headers), Passing(answer))
+    return Reply(answer.status_line, end_to_end(answer.headers), Passing(answer))
 
 
 # The engines' own level. Like them, answers of any length are compressed.
@@ -63,8 +61,9 @@ _COMPRESSION_LEVEL = 3
 _WBITS = {"gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
 
 
-def own_reply(incoming: Incoming, status: str, headers: Headers, body: bytes) -> Reply:
-    """An answer that we have written, compressed as the engine would have where the caller takes it."""
+def own_reply(incoming: Incoming, answer_headers: Headers, body: bytes, status: str = "200 OK") -> Reply:
+    """An answer whose body we have read or written, compressed as the engine would have where the caller takes it."""
+    headers = end_to_end(answer_headers, "content-length", "content-encoding")
     encoding = _encoding(incoming.environ.get("HTTP_ACCEPT_ENCODING", ""))
     if encoding is None:
         return Reply(status, [*headers, ("Content-Length", str(len(body)))], [body])
@@ -73,38 +72,9 @@ def own_reply(incoming: Incoming, status: str, headers: Headers, body: bytes) ->
     return Reply(status, [*headers, ("Content-Length", str(len(body))), ("Content-Encoding", encoding)], [body])
 
 
-def compressed(reply: Reply, incoming: Incoming) -> Reply:
-    """An engine's answer in the compressed form that the caller takes; as it is where he takes none, or it has one."""
-    encoding = _encoding(incoming.environ.get("HTTP_ACCEPT_ENCODING", ""))
-    if encoding is None or any(name.lower() == "content-encoding" for name, _ in reply.headers):
-        return reply
-    assert isinstance(reply.body, Passing)  # noqa: S101 - as `streamed` makes it
-    packed = _Packed(reply.body, zlib.compressobj(_COMPRESSION_LEVEL, wbits=_WBITS[encoding]))
-    headers = [header for header in reply.headers if header[0].lower() != "content-length"]
-    return Reply(reply.status, [*headers, ("Content-Encoding", encoding)], packed)
-
-
 @lru_cache(maxsize=100)
 def _encoding(taken: str) -> str | None:
     """The form that a client takes by its `Accept-Encoding`; None where it takes none."""
     accepted = parse_accept_header(taken)
     encoding = max(_WBITS, key=lambda name: accepted[name])
     return encoding if accepted[encoding] else None
-
-
-class _Packed:
-    """An answer's body compressed block by block; closing it gives the connection back."""
-
-    def __init__(self, blocks: Passing, packer: Any) -> None:
-        self._blocks = blocks
-        self._packer = packer
-
-    def __iter__(self) -> Iterator[bytes]:
-        packer = self._packer
-        for block in self._blocks:
-            if packed := packer.compress(block):
-                yield packed
-        yield packer.flush()
-
-    def close(self) -> None:
-        self._blocks.close()
