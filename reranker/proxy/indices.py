@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from cachetools import LRUCache
+from cachetools import LRUCache, TTLCache
 
 from reranker.base.errors import BadInput, NotFound, NotOurIndex, SinkrankError, VersionMismatch
 from reranker.embeddings.detection import preferred_languages
@@ -55,8 +55,7 @@ class Indices:
     ) -> None:
         self._service = service
         self._statistics = statistics
-        self._clock = clock
-        self._foreign: dict[str, float] = {}
+        self._foreign: TTLCache[str, None] = TTLCache(_MAX_KNOWN_INDICES, INDEX_CACHE_SECONDS, clock)
         self._learned: LRUCache[tuple[frozenset[str], tuple[str, ...]], Reranker] = LRUCache(_MAX_KEPT)
         self._last: LRUCache[tuple[str, ...], tuple[Reranker, tuple[str, ...] | None]] = LRUCache(_MAX_KEPT)
         self._lock = threading.Lock()
@@ -132,9 +131,8 @@ class Indices:
         """The reranker of one of our indices; None for any other, which is remembered for a while."""
         if self._service.store is None:
             return None
-        now = self._clock()
         with self._lock:
-            if now < self._foreign.get(index, 0.0):
+            if index in self._foreign:
                 return None
         try:
             return self._service.searcher.open(index).reranker
@@ -145,7 +143,5 @@ class Indices:
         except SinkrankError as error:
             _log.warning("the proxy cannot tell whose index %r is, and reads its texts: %s", index, error)
         with self._lock:
-            if len(self._foreign) >= _MAX_KNOWN_INDICES:
-                self._foreign.clear()
-            self._foreign[index] = now + INDEX_CACHE_SECONDS
+            self._foreign[index] = None
         return None

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote, unquote
 
-from cachetools import LRUCache, TTLCache
+from cachetools import TTLCache
 
 from reranker.query_dsl.scoring import FieldType, FieldTypes
 from reranker.upstream.calls import EngineCalls, Fallback
@@ -36,42 +36,32 @@ _TEXT_TYPES = frozenset(
 _LENIENT = "ignore_unavailable=true&allow_no_indices=true"
 
 _Key = tuple[bytes, str, str]
+# Stands for a name where the call for it failed; no field has it.
+_CALL = ""
 
 
 class FieldTypeCache:
     """Remembers the types of fields; safe to share between threads."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._known: LRUCache[_Key, tuple[float, FieldType | None]] = LRUCache(_MAX_KNOWN_FIELDS)
-        self._failed: TTLCache[tuple[bytes, str], bool] = TTLCache(_MAX_KNOWN_FIELDS, RETRY_S, clock)
+        self._known: TTLCache[_Key, FieldType] = TTLCache(_MAX_KNOWN_FIELDS, TRUST_S, clock)
+        self._missing: TTLCache[_Key, None] = TTLCache(_MAX_KNOWN_FIELDS, RETRY_S, clock)
         self._lock = threading.Lock()
 
     def get(self, caller: bytes, place: str, names: Collection[str]) -> dict[str, FieldType | None]:
         """The types of those fields that are known, None for one that is in no mapping."""
-        now = self._clock()
+        keys = {name: (caller, place, name) for name in names}
         with self._lock:
-            found = [(name, self._known.get((caller, place, name))) for name in names]
-        return {
-            name: one[1]
-            for name, one in found
-            if one is not None and now - one[0] < (RETRY_S if one[1] is None else TRUST_S)
-        }
+            missing = {name: None for name, key in keys.items() if key in self._missing}
+            return missing | {name: kind for name, key in keys.items() if (kind := self._known.get(key)) is not None}
 
     def put(self, caller: bytes, place: str, types: Mapping[str, FieldType | None]) -> None:
-        now = self._clock()
         with self._lock:
             for name, kind in types.items():
-                self._known[caller, place, name] = (now, kind)
-
-    def has_failed(self, caller: bytes, place: str) -> bool:
-        """Whether the engine refused a moment ago to tell, or was slow."""
-        with self._lock:
-            return (caller, place) in self._failed
-
-    def note_failure(self, caller: bytes, place: str) -> None:
-        with self._lock:
-            self._failed[caller, place] = True
+                if kind is None:
+                    self._missing[caller, place, name] = None
+                else:
+                    self._known[caller, place, name] = kind
 
 
 @dataclass
@@ -114,16 +104,15 @@ class CallerMappings:
         if expanded := incoming.parameters.get("expand_wildcards"):
             options += f"&expand_wildcards={quote(expanded, safe=',')}"
         place = f"{indices}?{options}"
-        known = self.cache.get(caller, place, names)
+        known = self.cache.get(caller, place, [*names, _CALL])
+        has_failed = _CALL in known
+        known.pop(_CALL, None)
         missing = [name for name in names if name not in known]
-        may_ask = missing and self.n_calls < _MAX_CALLS and not self.cache.has_failed(caller, place)
+        may_ask = missing and self.n_calls < _MAX_CALLS and not has_failed
         if may_ask and _can_be_named(indices) and _is_short(indices, missing):
             asked = self._ask(indices, missing, options)
-            if asked is None:
-                self.cache.note_failure(caller, place)
-            else:
-                self.cache.put(caller, place, asked)
-                known |= asked
+            self.cache.put(caller, place, {_CALL: None} if asked is None else asked)
+            known |= asked or {}
         # What no mapping has (a runtime field) holds no text.
         return {name: kind or FieldType(is_text=False, source=name) for name, kind in known.items()}
 
