@@ -45,36 +45,39 @@ def translated_query(clause: Any, translate: Translate, types: FieldTypes = no_f
 
     >>> translated_query({"term": {"id": "7"}}, lambda text: [])
     """
-    texts = [leaf for leaf in _leaves(clause) if leaf.text.strip()]
+    texts: list[Leaf] = []
+    _rewritten(clause, lambda kind, content, leaves: texts.extend(leaf for leaf in leaves if leaf.text.strip()))
     if not texts:
         return None
     names = {one.name for leaf in texts for one in leaf.fields if "*" not in one.name}
     known = types(sorted(names)) if names else {}
     others = frozenset(name for name, kind in known.items() if not kind.is_text)
     n_clauses = sum(_n_fields(leaf) * len(translate(leaf.text)) for leaf in texts)
-    writer = _Writer(translate, others, max(1, MAX_CLAUSES // max(1, n_clauses)))
-    written = writer.query(clause)
-    return written if writer.n_translated else None
+    written = _rewritten(clause, _Writer(translate, others, max(1, MAX_CLAUSES // max(1, n_clauses))).clause)
+    return None if written == clause else written
 
 
-def _leaves(clause: Any, depth: int = 0) -> list[Leaf]:
-    """The texts that can be translated."""
-    if not isinstance(clause, Mapping) or depth > _MAX_DEPTH:
-        return []
-    found: list[Leaf] = []
-    for kind, content in clause.items():
-        if not isinstance(content, Mapping):
-            continue
-        if _is_container(kind, content):
-            for name in _INNER[kind]:
-                found += [leaf for one in _listed(content.get(name)) for leaf in _leaves(one, depth + 1)]
-        elif kind in _WORD_CLAUSES:
-            found += _texts(kind, content)
-    return found
+def _rewritten(clause: Any, write: Callable[[str, Content, Sequence[Leaf]], Clause | None], depth: int = 0) -> Any:
+    """The query with what `write` makes of each clause with texts that can be translated; where that is None the clause
+    stays.
 
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [] if value is None else [value]
+    Args:
+        write: gets the clause's kind, its content, and the texts.
+    """
+    if not isinstance(clause, Mapping) or len(clause) != 1 or depth > _MAX_DEPTH:
+        return clause
+    ((kind, content),) = clause.items()
+    if not isinstance(content, Mapping):
+        return clause
+    if _is_container(kind, content):
+        changed = {}
+        for name, inner in [(name, content[name]) for name in _INNER[kind] if name in content]:
+            is_list = isinstance(inner, list)
+            written = [_rewritten(one, write, depth + 1) for one in (inner if is_list else [inner])]
+            changed[name] = written if is_list else written[0]
+        return {kind: {**content, **changed}}
+    leaves = _texts(kind, content) if kind in _WORD_CLAUSES else []
+    return write(kind, content, leaves) or clause if leaves else clause
 
 
 def _is_container(kind: str, content: Content) -> bool:
@@ -116,37 +119,15 @@ class _Writer:
         self._translate = translate
         self._others = others
         self._max_words = max_words
-        self.n_translated = 0
 
-    def query(self, clause: Any, depth: int = 0) -> Any:
-        if not isinstance(clause, Mapping) or len(clause) != 1 or depth > _MAX_DEPTH:
-            return clause
-        ((kind, content),) = clause.items()
-        if not isinstance(content, Mapping):
-            return clause
-        if _is_container(kind, content):
-            return {kind: {name: self._inner(kind, name, value, depth) for name, value in content.items()}}
-        if kind in _WORD_CLAUSES:
-            return self._text(kind, content) or clause
-        return clause
-
-    def _inner(self, kind: str, name: str, value: Any, depth: int) -> Any:
-        if name not in _INNER[kind]:
-            return value
-        if isinstance(value, list):
-            return [self.query(one, depth + 1) for one in value]
-        return self.query(value, depth + 1)
-
-    def _text(self, kind: str, content: Content) -> Clause | None:
+    def clause(self, kind: str, content: Content, leaves: Sequence[Leaf]) -> Clause | None:
         """None where it stays as it is."""
-        leaves = _texts(kind, content)
         if any(leaf.fields and all(one.name in self._others for one in leaf.fields) for leaf in leaves):
             return None
         options = _options(kind, content)
         found = [one for leaf in leaves if (one := self._leaf(kind, leaf, options)) is not None]
         if not found:
             return None
-        self.n_translated += 1
         written = found[0] if len(found) == 1 else {"bool": {"must" if _needs_all(kind, options) else "should": found}}
         outer = {name: options[name] for name in ("boost", "_name") if name in options}
         return {"bool": {"must": [written], **outer}} if outer else written
