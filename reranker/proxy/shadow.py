@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import errno
 import logging
+import pickle
 import socket
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from io import BytesIO
 from math import log2
-from typing import Any, NamedTuple
-
-import orjson
+from typing import NamedTuple
 
 from reranker.base.errors import SinkrankError
 from reranker.proxy.guard import NotNow
@@ -73,33 +73,14 @@ class ShadowSearch(NamedTuple):
 
 
 def _written(incoming: Incoming, missed: Mapping[str, int]) -> bytes:
-    return orjson.dumps(
-        {
-            "method": incoming.method,
-            "path": incoming.path,
-            "has_query": incoming.has_query,
-            "query_string": incoming.query_string,
-            "headers": [[name, value] for name, value in incoming.headers],
-            "content_type": incoming.content_type,
-            "environ": {name: incoming.environ[name] for name in _ENVIRONMENT if name in incoming.environ},
-            "body": incoming.body.decode("latin-1"),
-            "missed": missed,
-        }
-    )
+    environ = {name: incoming.environ[name] for name in _ENVIRONMENT if name in incoming.environ}
+    return pickle.dumps(ShadowSearch(replace(incoming, environ=environ, stream=BytesIO()), missed))
 
 
-def read_message(message: bytes, limit: int) -> ShadowSearch:
-    """The search of a message.
-
-    Args:
-        limit: of the body, in bytes.
-    """
-    parts: dict[str, Any] = orjson.loads(message)
-    body, missed = parts.pop("body").encode("latin-1"), parts.pop("missed")
-    headers = [(name, value) for name, value in parts.pop("headers")]
-    incoming = Incoming(**parts, headers=headers, stream=BytesIO(body), n_body_bytes=len(body))
-    incoming.read_search(limit)
-    return ShadowSearch(incoming, missed)
+def read_message(message: bytes) -> ShadowSearch:
+    """The search of a message, which came from a process of our own."""
+    found: ShadowSearch = pickle.loads(message)  # noqa: S301
+    return found
 
 
 def rank_beside(proxy: Proxy, incoming: Incoming, keeps_queries: bool) -> list[Shadowed]:

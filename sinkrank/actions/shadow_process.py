@@ -79,7 +79,7 @@ def _rank_until_left(settings: Settings, to_read: socket.socket, parent: int) ->
             except TimeoutError:
                 continue
             started = time.monotonic()
-            incoming, missed = read_message(message, settings.max_body_bytes)
+            incoming, missed = read_message(message)
             try:
                 file.add_shadowed(rank_beside(proxy, incoming, settings.log_queries), missed)
             except SinkrankError as error:

@@ -56,7 +56,7 @@ class Shadow:
         return rank_beside(proxy, self.received()[0], keeps_queries)
 
     def received(self) -> Any:
-        return read_message(self._end.recv(1 << 20), 1 << 20)
+        return read_message(self._end.recv(1 << 20))
 
     def stop_reading(self) -> None:
         self._end.close()
