@@ -82,13 +82,14 @@ class DuplicateKey(ValueError):
 
 
 def read_body(text: str) -> RawObject:
-    """Parses the body of a search. A member's value that is nested too deeply becomes `TOO_DEEP`.
+    """Parses the body of a search.
 
     Raises:
         DuplicateKey: an object repeats a key.
         ValueError: the text is not a JSON object.
+        RecursionError: it is nested too deeply.
     """
-    raw: RawObject = read_document(text, partial(read_object, value=_read_distinct))
+    raw: RawObject = read_document(text, partial(read_object, value=_decode_distinct))
     if len(raw.parsed) < len(raw.members):
         raise DuplicateKey
     return raw
@@ -102,27 +103,6 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _decode_distinct: Reader = json.JSONDecoder(object_pairs_hook=_distinct).raw_decode
-# Replaces a value that is nested too deeply. No search has such a key, and no query such a type.
-TOO_DEEP: Mapping[str, Any] = {"nested too deeply": None}
-_string_or_bracket = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]').finditer
-
-
-def _read_distinct(text: str, at: int) -> tuple[Any, int]:
-    try:
-        return _decode_distinct(text, at)
-    except RecursionError:
-        return TOO_DEEP, _end(text, at)
-
-
-def _end(text: str, at: int) -> int:
-    """The position after the array or object that begins at `at`. Only brackets and strings are parsed."""
-    depth = 0
-    for found in _string_or_bracket(text, at):
-        sign = text[found.start()]
-        depth += (sign in "[{") - (sign in "]}")
-        if depth == 0:
-            return int(found.end())
-    raise ValueError(f"the value at {at} does not end")
 
 
 def read_object(

@@ -28,6 +28,7 @@ from reranker.proxy.search import (
 )
 from reranker.proxy.window_kinds import WindowPlan, read_window_plan
 from reranker.query_dsl.answer_filters import read_source_filter, reads_filter_path
+from reranker.query_dsl.clauses import UNKNOWN_QUERY
 from reranker.query_dsl.field_types import CallerMappings, FieldTypeCache
 from reranker.query_dsl.highlight import Highlight, read_highlight
 from reranker.query_dsl.scoring import FieldTypes, no_field_types, read_query
@@ -296,6 +297,8 @@ def _read_body(data: bytes, parameters: Mapping[str, str]) -> tuple[SearchBody, 
         raw = read_body(text)
     except DuplicateKey:
         raise Skip("duplicate_key") from None
+    except RecursionError:
+        raise Skip(UNKNOWN_QUERY) from None
     except ValueError:
         raise Skip("body_not_json") from None  # the engine says what is wrong with it, or reads YAML
     if "rerank" in parameters:

@@ -27,7 +27,6 @@ from typing import Any, NamedTuple
 
 from cachetools import TTLCache
 
-from reranker.base.raw_json import TOO_DEEP
 from reranker.query_dsl.answer_filters import BAG_FIELD, FIELDS, ID_FIELD, URL_PARAMETERS
 
 SEQUENCE_NUMBERS, STORED_BAGS = "sequence_numbers", "stored_bags"
@@ -82,7 +81,6 @@ _CHOOSE_SHARDS = ("routing", "preference")
 _WHOLE_ONLY = frozenset(["hybrid", "inner_hits", "require_field_match"])
 # What a hit shows of them depends on the query.
 _SHOWS_QUERY = frozenset(["_name", "percolate"])
-_MAX_DEPTH = 40
 # Members of an answer; others are made by pipelines and plugins, perhaps of the hits' contents.
 _ANSWER = frozenset(
     [
@@ -121,7 +119,7 @@ def read_window_plan(
         return WindowPlan()
     parts = {name: body[name] for name in ("query", "highlight", "post_filter", "suggest") if name in body}
     found = _names(parts)
-    if found is None or found & _WHOLE_ONLY:
+    if found & _WHOLE_ONLY:
         return WindowPlan()
     needs_query = "highlight" in body or bool(found & _SHOWS_QUERY)
     if needs_query and "q" in parameters:
@@ -130,19 +128,12 @@ def read_window_plan(
     return WindowPlan((STORED_BAGS,) if chooses else IDS_ONLY, needs_query)
 
 
-def _names(value: Any, depth: int = 0) -> set[str] | None:
-    """All names of members below a value; None where it is nested too deeply."""
-    if value is TOO_DEEP or depth > _MAX_DEPTH:
-        return None
+def _names(value: Any) -> set[str]:
+    """All names of members below a value."""
     parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    names = set(value) if isinstance(value, Mapping) else set()
-    for part in parts:
-        if isinstance(part, Mapping | list):
-            inner = _names(part, depth + 1)
-            if inner is None:
-                return None
-            names |= inner
-    return names
+    return set(value if isinstance(value, Mapping) else ()).union(
+        *(_names(part) for part in parts if isinstance(part, Mapping | list))
+    )
 
 
 # What the body for an ids-only window of each kind says besides the caller's.

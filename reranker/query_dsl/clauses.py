@@ -103,9 +103,6 @@ def read_boost(value: Any) -> float:
         return float("nan")
 
 
-# Queries are nested a few levels deep; OpenSearch itself stops at 20 by default.
-_MAX_DEPTH = 24
-
 Content = Mapping[str, Any]
 
 # {"match": {"title": "text"}} or {"match": {"title": {"query": "text"}}}: where the text lies in the latter.
@@ -184,14 +181,16 @@ _NO_FUNCTION = frozenset(["query", "boost", "boost_mode", "score_mode", "max_boo
 _PREFIX_TYPES = ("bool_prefix", "phrase_prefix")
 
 
-def read_clause(clause: Any, depth: int = 0) -> Node:
-    """A query; what is no query is read as an empty group, and the engine says what is wrong with it."""
+def read_clause(clause: Any) -> Node:
+    """A query; what is no query is read as an empty group, and the engine says what is wrong with it.
+
+    Raises:
+        RecursionError: it is nested too deeply.
+    """
     if not isinstance(clause, dict) or len(clause) != 1:
         several = clause.items() if isinstance(clause, dict) else ()
-        return Group(must=[read_clause({kind: content}, depth) for kind, content in several])
+        return Group(must=[read_clause({kind: content}) for kind, content in several])
     ((kind, content),) = clause.items()
-    if depth > _MAX_DEPTH:
-        return Leaf(Kind.FILTER, reason=UNKNOWN_QUERY)
     content = content if isinstance(content, dict) else {}
     boost = read_boost(content["boost"]) if "boost" in content else 1.0
     if kind in _BY_FIELD:
@@ -201,17 +200,17 @@ def read_clause(clause: Any, depth: int = 0) -> Node:
     if kind in _FILTERS:
         return Leaf(Kind.FILTER, boost=_own_boost(content))
     if kind in _CALLERS:
-        return Group(must=read_clauses(content.get(_CALLERS[kind]), depth + 1), reason=CALLER_SCORING)
+        return Group(must=read_clauses(content.get(_CALLERS[kind])), reason=CALLER_SCORING)
     if kind in _SPANS:
-        parts = [node for part in _SPANS[kind] for node in read_clauses(content.get(part), depth + 1)]
+        parts = [node for part in _SPANS[kind] for node in read_clauses(content.get(part))]
         return Group(must=parts, boost=boost)
     reader = _READERS.get(kind)
-    return Leaf(Kind.FILTER, reason=UNKNOWN_QUERY) if reader is None else reader(content, depth, boost)
+    return Leaf(Kind.FILTER, reason=UNKNOWN_QUERY) if reader is None else reader(content, boost)
 
 
-def read_clauses(value: Any, depth: int = 0) -> list[Node]:
+def read_clauses(value: Any) -> list[Node]:
     """One query or a list of them."""
-    return [read_clause(one, depth) for one in (value if isinstance(value, list) else [value]) if one is not None]
+    return [read_clause(one) for one in (value if isinstance(value, list) else [value]) if one is not None]
 
 
 def _own_boost(content: Content) -> float:
@@ -247,7 +246,7 @@ def _meanings(content: Content, key: str) -> Iterator[Leaf]:
             yield Leaf(Kind.MEANING, text)
 
 
-def read_knn(content: Content, depth: int = 0, boost: float = 1.0) -> Node:
+def read_knn(content: Content, boost: float = 1.0) -> Node:
     """Elasticsearch's may hold a text; OpenSearch's holds a vector."""
     builder = content.get("query_vector_builder")
     embedding = builder.get("text_embedding") if isinstance(builder, dict) else None
@@ -255,7 +254,7 @@ def read_knn(content: Content, depth: int = 0, boost: float = 1.0) -> Node:
     return Leaf(Kind.MEANING, text if isinstance(text, str) else "")
 
 
-def _multi_match(content: Content, depth: int, boost: float) -> Node:
+def _multi_match(content: Content, boost: float) -> Node:
     text = content.get("query")
     if not isinstance(text, str | int | float) or isinstance(text, bool):
         return Leaf(Kind.FILTER, boost=boost)
@@ -263,14 +262,14 @@ def _multi_match(content: Content, depth: int, boost: float) -> Node:
     return Leaf(kind, str(text), read_fields(content.get("fields")), boost)
 
 
-def _query_string(content: Content, depth: int, boost: float) -> Node:
+def _query_string(content: Content, boost: float) -> Node:
     text = content.get("query")
     terms = read_lucene_syntax(text) if isinstance(text, str) else []
     reason = AUTOCOMPLETE if content.get("type") in _PREFIX_TYPES else ""
     return syntax_group(terms, read_fields(content.get("fields") or content.get("default_field")), boost, reason)
 
 
-def _simple_query_string(content: Content, depth: int, boost: float) -> Node:
+def _simple_query_string(content: Content, boost: float) -> Node:
     query = content.get("query")
     text = query if isinstance(query, str) else ""
     has_flags = content.get("flags", "ALL") not in ("ALL", -1)  # which of the signs are operators
@@ -292,19 +291,19 @@ def syntax_group(
     return Group(must=leaves, boost=boost, reason=reason)
 
 
-def _bool(content: Content, depth: int, boost: float) -> Node:
-    must = read_clauses(content.get("must"), depth + 1)
+def _bool(content: Content, boost: float) -> Node:
+    must = read_clauses(content.get("must"))
     has_filter = bool(content.get("filter") or content.get("must_not"))
     is_optional = bool(must or content.get("filter")) and content.get("minimum_should_match") in (None, 0, "0")
-    return Group(must, read_clauses(content.get("should"), depth + 1), is_optional, has_filter, boost)
+    return Group(must, read_clauses(content.get("should")), is_optional, has_filter, boost)
 
 
-def _queries(content: Content, depth: int, boost: float) -> Node:
-    return Group(should=read_clauses(content.get("queries"), depth + 1), boost=boost)
+def _queries(content: Content, boost: float) -> Node:
+    return Group(should=read_clauses(content.get("queries")), boost=boost)
 
 
-def _function_score(content: Content, depth: int, boost: float) -> Node:
-    inner = read_clauses(content.get("query"), depth + 1)
+def _function_score(content: Content, boost: float) -> Node:
+    inner = read_clauses(content.get("query"))
     return Group(must=inner, boost=boost, reason=CALLER_SCORING if has_functions(content) else "")
 
 
@@ -313,19 +312,19 @@ def has_functions(content: Content) -> bool:
     return any(content[name] not in (None, []) for name in content.keys() - _NO_FUNCTION)
 
 
-def _nested(content: Content, depth: int, boost: float) -> Node:
+def _nested(content: Content, boost: float) -> Node:
     if content.get("score_mode") == "none":
         return Leaf(Kind.FILTER)
-    return Group(must=read_clauses(content.get("query"), depth + 1), boost=boost)
+    return Group(must=read_clauses(content.get("query")), boost=boost)
 
 
-def _child(content: Content, depth: int, boost: float) -> Node:
+def _child(content: Content, boost: float) -> Node:
     """Children's scores are of texts that their parents' hits do not hold."""
     scores = content.get("score_mode", "none") != "none" or content.get("score", False) is not False
     return Leaf(Kind.FILTER, boost=boost, reason=CALLER_SCORING if scores else "")
 
 
-def _more_like_this(content: Content, depth: int, boost: float) -> Node:
+def _more_like_this(content: Content, boost: float) -> Node:
     like = content.get("like")
     given = like if isinstance(like, list) else [like]
     texts = [text for text in given if isinstance(text, str)]
@@ -334,21 +333,19 @@ def _more_like_this(content: Content, depth: int, boost: float) -> Node:
     return Leaf(Kind.TEXT, " ".join(texts), read_fields(content.get("fields")), boost)
 
 
-def _intervals(content: Content, depth: int, boost: float) -> Node:
-    return Group(must=[_rule(value, name, depth) for name, value in content.items() if isinstance(value, dict)])
+def _intervals(content: Content, boost: float) -> Node:
+    return Group(must=[_rule(value, name) for name, value in content.items() if isinstance(value, dict)])
 
 
-def _rule(rule: Content, field: str, depth: int) -> Node:
+def _rule(rule: Content, field: str) -> Node:
     """The rules of `intervals`, which are nested like queries."""
-    if depth > _MAX_DEPTH:
-        return Leaf(Kind.FILTER, reason=UNKNOWN_QUERY)
     found: list[Node] = []
     for kind, content in rule.items():
         if not isinstance(content, dict):
             continue
         inner = content.get("intervals")
         rules = inner if isinstance(inner, list) else ()
-        found += [_rule(one, field, depth + 1) for one in rules if isinstance(one, dict)]
+        found += [_rule(one, field) for one in rules if isinstance(one, dict)]
         text = content.get("query", content.get("term"))
         if kind == "prefix":
             found.append(Leaf(Kind.PREFIX, str(content.get("prefix")), (Field(field),)))
@@ -357,16 +354,16 @@ def _rule(rule: Content, field: str, depth: int) -> Node:
     return Group(must=found, boost=read_boost(rule.get("boost", 1.0)))
 
 
-def _wrapper(content: Content, depth: int, boost: float) -> Node:
-    """A query as JSON in base64. It is read by a decoder that gives up on deep nesting with an error."""
+def _wrapper(content: Content, boost: float) -> Node:
+    """A query as JSON in base64."""
     try:
         inner = json.loads(base64.b64decode(content["query"], validate=True))
-    except (KeyError, TypeError, ValueError, RecursionError):
+    except (KeyError, TypeError, ValueError):
         return Leaf(Kind.FILTER, reason=UNKNOWN_QUERY)
-    return Group(must=[read_clause(inner, depth + 1)], boost=boost)
+    return Group(must=[read_clause(inner)], boost=boost)
 
 
-_READERS: Mapping[str, Callable[[Content, int, float], Node]] = {
+_READERS: Mapping[str, Callable[[Content, float], Node]] = {
     "bool": _bool,
     "combined_fields": _multi_match,
     "dis_max": _queries,
@@ -376,7 +373,7 @@ _READERS: Mapping[str, Callable[[Content, int, float], Node]] = {
     "hybrid": _queries,
     "intervals": _intervals,
     "knn": read_knn,
-    "match_all": lambda content, depth, boost: Group(),
+    "match_all": lambda content, boost: Group(),
     "more_like_this": _more_like_this,
     "multi_match": _multi_match,
     "nested": _nested,

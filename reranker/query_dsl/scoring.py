@@ -27,7 +27,6 @@ from reranker.query_dsl.clauses import (
 from reranker.query_dsl.sort import further_keys
 from reranker.query_dsl.syntax import read_lucene_syntax
 
-_MAX_DEPTH = 24
 # They order the hits of another retriever by something else.
 _REORDERING = frozenset(["diversify", "pinned", "random_reranker", "rescorer", "rule", "text_similarity_reranker"])
 _FUSIONS = frozenset(["rrf", "linear"])
@@ -51,22 +50,20 @@ def _knn(value: Any) -> list[Node]:
     return [read_knn(one) for one in searches if isinstance(one, dict)]
 
 
-def _retrievers(value: Any, depth: int = 0) -> list[Node]:
+def _retrievers(value: Any) -> list[Node]:
     """One retriever or a list of them."""
     retrievers = value if isinstance(value, list) else [value]
-    return [_retriever(one, depth) for one in retrievers if isinstance(one, dict)]
+    return [_retriever(one) for one in retrievers if isinstance(one, dict)]
 
 
-def _retriever(value: Content, depth: int) -> Node:
-    if depth > _MAX_DEPTH:
-        return Leaf(Kind.FILTER, reason=UNKNOWN_QUERY)
+def _retriever(value: Content) -> Node:
     # In a `linear` it stands beside its weight.
     value = value["retriever"] if isinstance(value.get("retriever"), dict) else value
-    nodes = [_read(kind, content, depth) for kind, content in value.items() if isinstance(content, dict)]
+    nodes = [_read(kind, content) for kind, content in value.items() if isinstance(content, dict)]
     return nodes[0] if len(nodes) == 1 else Group(must=nodes)
 
 
-def _read(kind: str, content: Content, depth: int) -> Node:
+def _read(kind: str, content: Content) -> Node:
     if kind == "standard":
         is_sorted = further_keys(content.get("sort")) is None or "search_after" in content
         inner = read_clause(content.get("query"))
@@ -77,9 +74,9 @@ def _read(kind: str, content: Content, depth: int) -> Node:
         text = content.get("query")
         if isinstance(text, str):
             return Leaf(Kind.TEXT, text, read_fields(content.get("fields")))
-        return Group(should=_retrievers(content.get("retrievers"), depth + 1))
+        return Group(should=_retrievers(content.get("retrievers")))
     if kind in _REORDERING:
-        return Group(must=_retrievers(content.get("retriever"), depth + 1), reason=CALLER_SCORING)
+        return Group(must=_retrievers(content.get("retriever")), reason=CALLER_SCORING)
     return Leaf(Kind.FILTER, reason=UNKNOWN_QUERY)
 
 
@@ -140,7 +137,13 @@ def read_query(
     >>> read_query({"query": query}, {}, no_field_types)
     QueryReading(text='wool', fields=(Field(name='text', boost=1.0),), reason='')
     """
-    node = read_scoring(body, parameters)
+    try:
+        return _read_query(read_scoring(body, parameters), types, is_asked)
+    except RecursionError:  # nested deeper than any engine takes
+        return QueryReading("", (), UNKNOWN_QUERY)
+
+
+def _read_query(node: Node, types: FieldTypes, is_asked: bool) -> QueryReading:
     reasons: set[str] = set()
     names: set[str] = set()
     _survey(node, reasons, names)

@@ -12,8 +12,6 @@ from reranker.query_dsl.syntax import is_plain_lucene, is_plain_simple
 from reranker.translation import WordGroup
 from reranker.translation.engine_query import MAX_CLAUSES, Clause, WordRarity, group_clauses
 
-# As the reader's; what is nested deeper stays as it is.
-_MAX_DEPTH = 24
 # Of a clause that names no fields, or a pattern of names: how many it may be.
 _GUESSED_FIELDS = 10
 # What a word keeps of its clause. Fuzziness is for misspelled words, and a translation is none.
@@ -57,14 +55,14 @@ def translated_query(clause: Any, translate: Translate, types: FieldTypes = no_f
     return None if written == clause else written
 
 
-def _rewritten(clause: Any, write: Callable[[str, Content, Sequence[Leaf]], Clause | None], depth: int = 0) -> Any:
+def _rewritten(clause: Any, write: Callable[[str, Content, Sequence[Leaf]], Clause | None]) -> Any:
     """The query with what `write` makes of each clause with texts that can be translated; where that is None the clause
     stays.
 
     Args:
         write: gets the clause's kind, its content, and the texts.
     """
-    if not isinstance(clause, Mapping) or len(clause) != 1 or depth > _MAX_DEPTH:
+    if not isinstance(clause, Mapping) or len(clause) != 1:
         return clause
     ((kind, content),) = clause.items()
     if not isinstance(content, Mapping):
@@ -73,7 +71,7 @@ def _rewritten(clause: Any, write: Callable[[str, Content, Sequence[Leaf]], Clau
         changed = {}
         for name, inner in [(name, content[name]) for name in _INNER[kind] if name in content]:
             is_list = isinstance(inner, list)
-            written = [_rewritten(one, write, depth + 1) for one in (inner if is_list else [inner])]
+            written = [_rewritten(one, write) for one in (inner if is_list else [inner])]
             changed[name] = written if is_list else written[0]
         return {kind: {**content, **changed}}
     leaves = _texts(kind, content) if kind in _WORD_CLAUSES else []

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reranker.base.raw_json import (
-    TOO_DEEP,
     DuplicateKey,
     RawArray,
     RawObject,
@@ -169,18 +168,3 @@ def test_a_body_with_a_key_twice_is_refused(text: str) -> None:
 @given(st.dictionaries(st.text(), VALUES, max_size=4))
 def test_a_body_says_what_the_json_module_reads(value: dict[str, Any]) -> None:
     assert read_body(json.dumps(value)).parsed == value
-
-
-def test_a_value_nested_too_deeply_is_left_as_text() -> None:
-    deep = '{"a[": [' * 5_000 + '"}\\"]"' + "]}" * 5_000
-    body = read_body(f'{{"before": 1, "deep": {deep} , "behind": {{"b": 2}}}}')
-    assert body.parsed == {"before": 1, "deep": TOO_DEEP, "behind": {"b": 2}}
-    member = body.member("deep")
-    assert member is not None
-    assert member.end - member.value_start == len(deep)
-
-
-@pytest.mark.parametrize("text", ['{"a": ' + "[" * 5_000 + "]" * 4_999 + "}", '{"a": ' + "[" * 5_000])
-def test_a_value_nested_too_deeply_that_does_not_end_is_no_json(text: str) -> None:
-    with pytest.raises(ValueError, match=r"does not end|neither"):
-        read_body(text)

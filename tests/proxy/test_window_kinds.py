@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from reranker.base.raw_json import TOO_DEEP
 from reranker.proxy.window_kinds import (
     SEQUENCE_NUMBERS,
     STORED_BAGS,
@@ -81,7 +80,6 @@ def test_sequence_numbers_name_documents_of_one_shard_alone() -> None:
         ({"query": MATCH, "rescore": {}}, {}, b"", WindowPlan()),
         ({"query": {"hybrid": {"queries": [MATCH]}}}, {}, b"", WindowPlan()),
         ({"query": {"nested": {"path": "p", "query": MATCH, "inner_hits": {}}}}, {}, b"", WindowPlan()),
-        ({"query": {"bool": {"must": [TOO_DEEP]}}}, {}, b"", WindowPlan()),
         ({"highlight": {"fields": {}}}, {"q": "cat"}, b"", WindowPlan()),
     ],
 )
