@@ -3,37 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from reranker.proxy.search import Search
-from reranker.service.text_bags import Bag
-
-
-class Reading(NamedTuple):
-    """How a caller's search reads documents. The caller counts since not everybody may read each field.
-
-    Attributes:
-        caller: `caller_key` of the request.
-        names: the searched indices as the search names them: a sequence number counts within a shard, and an alias may
-            choose one.
-        fields: that are read, each as often as it counts.
-        or_all: whether every string is read where these hold no known word.
-    """
-
-    caller: bytes
-    names: tuple[str, ...]
-    fields: tuple[str, ...]
-    or_all: bool
-
 
 DocumentKey = tuple[str, str, int, int]
-"""A document at one time: the reading, as a text whose hash is computed once for a window; the index; the sequence
+"""A document at one time: how it is read, as a text whose hash is computed once for a window; the index; the sequence
 number, which changes with each writing; the primary term."""
 
 
 def document_keys(search: Search, hits: Sequence[Mapping[str, Any]], caller: bytes) -> list[DocumentKey | None]:
-    """What the documents of hits are known by, in an index of one shard."""
-    reading = repr(Reading(caller, search.indices, search.weighted_fields, not search.text_fields))
+    """What the documents of hits are known by, in an index of one shard.
+
+    Args:
+        caller: `caller_key` of the request. It counts since not everybody may read each field.
+    """
+    # The indices as the search names them, since an alias may choose a shard; the fields that are read, each as often
+    # as it counts, and whether every string is read where these hold no known word.
+    reading = repr((caller, search.indices, search.weighted_fields, not search.text_fields))
     # An engine gives -2 where it knows no sequence number.
     return [
         (reading, hit["_index"], number, hit["_primary_term"])
@@ -41,7 +28,3 @@ def document_keys(search: Search, hits: Sequence[Mapping[str, Any]], caller: byt
         else None
         for hit in hits
     ]
-
-
-CachedBag = tuple[Bag, str]
-"""A document's bag and id."""
