@@ -6,7 +6,7 @@ what the engine would refuse, because the engine's own error is passed on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -71,6 +71,21 @@ _TOKEN = regex.compile(
     """,
     regex.VERBOSE | regex.DOTALL,
 )
+# Fields, boosts and ranges are words to this syntax, and so is a sign within a word.
+_SIMPLE_TOKEN = regex.compile(
+    r"""
+      (?P<lone>-++(?=[\s|+)]|$))
+    | (?P<forbidden>-)
+    | (?P<quoted>"(?:[^"\\]|\\.)*+")(?:~\d*+)?
+    | (?P<open>\()
+    | (?P<close>\))
+    | (?P<term>(?:\\.|[^"|+()\ \t\n\r\\])++\\?|\\)
+    """,
+    regex.VERBOSE | regex.DOTALL,
+)
+_OPERATOR = regex.compile(r'["|()*~\\+]|(?:^|\s)-')
+_SIMPLE_ESCAPE = regex.compile(r"\\(.)", regex.DOTALL)
+_FUZZY = regex.compile(r"~\d*+\Z")
 _ESCAPE = regex.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", regex.DOTALL)
 _VALUES = frozenset(["term", "quoted", "range", "regexp", "lone"])
 _PLAIN = frozenset(["term", "colon", "boost", "lone"])
@@ -84,12 +99,16 @@ def read_lucene_syntax(query: str) -> list[SyntaxTerm] | None:
     >>> [(term.field, term.text) for term in read_lucene_syntax('title:"black cat"~2 AND animal -dog NOT text:fish')]
     [('title', 'black cat'), (None, 'animal')]
     """
-    if len(query) > MAX_SYNTAX_CHARS:
-        return None
-    try:
-        return joined(_LuceneReader(query).group(None, 0))
-    except _TooDeepError:
-        return None
+    return _read(query, _TOKEN, _terms)
+
+
+def read_simple_syntax(query: str) -> list[SyntaxTerm] | None:
+    """The same of the syntax of `simple_query_string`.
+
+    >>> [term.text for term in read_simple_syntax('"black cat" + animal | -dog')]
+    ['black cat animal']
+    """
+    return _read(query, _SIMPLE_TOKEN, _simple_terms)
 
 
 def is_plain_lucene(query: str) -> bool:
@@ -104,15 +123,38 @@ def is_plain_lucene(query: str) -> bool:
     return terms is not None and all(term.kind is SyntaxKind.WORDS for term in terms)
 
 
+def is_plain_simple(query: str) -> bool:
+    """Whether a query is words alone.
+
+    >>> is_plain_simple("black e-mail"), is_plain_simple("black -cat"), is_plain_simple('"black cat"')
+    (True, False, False)
+    """
+    return _OPERATOR.search(query) is None
+
+
+ReadTerms = Callable[[str, str, str | None], list[SyntaxTerm]]
+"""From the kind of a token, its text, and the field that it is for, to terms."""
+
+
+def _read(query: str, token: regex.Pattern[str], read_terms: ReadTerms) -> list[SyntaxTerm] | None:
+    if len(query) > MAX_SYNTAX_CHARS:
+        return None
+    try:
+        return joined(_Reader(query, token, read_terms).group(None, 0))
+    except _TooDeepError:
+        return None
+
+
 class _TooDeepError(Exception):
     pass
 
 
-class _LuceneReader:
+class _Reader:
     """Recursive descent over the tokens; each is looked at once."""
 
-    def __init__(self, query: str) -> None:
-        self._tokens = [(str(match.lastgroup), match[str(match.lastgroup)]) for match in _TOKEN.finditer(query)]
+    def __init__(self, query: str, token: regex.Pattern[str], read_terms: ReadTerms) -> None:
+        self._tokens = [(str(match.lastgroup), match[str(match.lastgroup)]) for match in token.finditer(query)]
+        self._read_terms = read_terms
         self._place = 0
 
     def group(self, field: str | None, depth: int) -> list[SyntaxTerm]:
@@ -125,7 +167,7 @@ class _LuceneReader:
                 break
             is_forbidden = False
             while kind in ("forbidden", "operator"):
-                is_forbidden |= kind == "forbidden"
+                is_forbidden ^= kind == "forbidden"
                 self._place += 1
                 kind = self._next()
             clause = self._clause(field, depth)
@@ -151,7 +193,7 @@ class _LuceneReader:
             if self._next() == "close":
                 self._place += 1
         elif kind in _VALUES:
-            terms = _terms(str(kind), self._take(), field)
+            terms = self._read_terms(str(kind), self._take(), field)
         elif kind == "close" and depth:
             return []
         else:
@@ -192,82 +234,12 @@ def _plain(text: str) -> str:
     return str(_ESCAPE.sub(lambda match: chr(int(match[1], 16)) if match[1] else match[2], text))
 
 
-_OPERATOR = regex.compile(r'["|()*~\\+]|(?:^|\s)-')
-_WORD = regex.compile(r'(?:\\.|[^"|+() \t\n\r\\])++\\?|\\', regex.DOTALL)
-_PHRASE = regex.compile(r'"((?:\\.|[^"\\])*+)"(?:~\d*+)?', regex.DOTALL)
-_PARENTHESIS = regex.compile(r"\\.|[()]", regex.DOTALL)
-_ESCAPED = regex.compile(r"\\(.)", regex.DOTALL)
-_FUZZY = regex.compile(r"~\d*+\Z")
-
-
-def read_simple_syntax(query: str) -> list[SyntaxTerm] | None:
-    """The terms of a query that count for its score; None where it is too long or too deep to read.
-
-    >>> [term.text for term in read_simple_syntax('"black cat" + animal | -dog')]
-    ['black cat animal']
-    """
-    if len(query) > MAX_SYNTAX_CHARS:
-        return None
-    reader = _SimpleReader(query)
-    if reader.depth > MAX_SYNTAX_DEPTH:
-        return None
-    return joined(reader.group(0, len(query)))
-
-
-def is_plain_simple(query: str) -> bool:
-    """Whether a query is words alone.
-
-    >>> is_plain_simple("black e-mail"), is_plain_simple("black -cat"), is_plain_simple('"black cat"')
-    (True, False, False)
-    """
-    return _OPERATOR.search(query) is None
-
-
-class _SimpleReader:
-    def __init__(self, query: str) -> None:
-        self._query = query
-        self._closing, self.depth = self._pairs()
-
-    def _pairs(self) -> tuple[dict[int, int], int]:
-        """The parenthesis that closes each open one, and how deep they are nested."""
-        closing: dict[int, int] = {}
-        opened: list[int] = []
-        depth = 0
-        for match in _PARENTHESIS.finditer(self._query):
-            if match[0] == "(":
-                opened.append(match.start())
-                depth = max(depth, len(opened))
-            elif match[0] == ")" and opened:
-                closing[opened.pop()] = match.start()
-        return closing, depth
-
-    def group(self, place: int, end: int) -> list[SyntaxTerm]:
-        """The terms between two places."""
-        found: list[SyntaxTerm] = []
-        is_forbidden = False
-        while place < end:
-            if self._query[place] == "-":
-                is_forbidden = not is_forbidden
-                place += 1
-                continue
-            terms, place = self._part(place, end)
-            found += [] if is_forbidden else terms
-            is_forbidden = False
-        return found
-
-    def _part(self, place: int, end: int) -> tuple[list[SyntaxTerm], int]:
-        """A group, a phrase, a word, or what is skipped; and where it ends."""
-        closes = self._closing.get(place, end)
-        if closes < end:
-            return self.group(place + 1, closes), closes + 1
-        if phrase := _PHRASE.match(self._query, place, end):
-            return [SyntaxTerm(SyntaxKind.WORDS, _ESCAPED.sub(r"\1", phrase[1]))], phrase.end()
-        word = _WORD.match(self._query, place, end)
-        return ([], place + 1) if word is None else (_simple_terms(word[0]), word.end())
-
-
-def _simple_terms(raw: str) -> list[SyntaxTerm]:
+def _simple_terms(kind: str, raw: str, field: str | None) -> list[SyntaxTerm]:
+    if kind == "lone":
+        return []
+    if kind == "quoted":
+        return [SyntaxTerm(SyntaxKind.WORDS, _SIMPLE_ESCAPE.sub(r"\1", raw[1:-1]))]
     raw = _FUZZY.sub("", raw)
-    is_prefix = raw.endswith("*") and _ESCAPED.sub("", raw).endswith("*")
-    text = _ESCAPED.sub(r"\1", raw[:-1] if is_prefix else raw)
+    is_prefix = raw.endswith("*") and _SIMPLE_ESCAPE.sub("", raw).endswith("*")
+    text = _SIMPLE_ESCAPE.sub(r"\1", raw[:-1] if is_prefix else raw)
     return [SyntaxTerm(SyntaxKind.PREFIX if is_prefix else SyntaxKind.WORDS, text)] if text else []
