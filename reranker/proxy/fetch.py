@@ -39,14 +39,6 @@ _OF_WHOLE = (
     "filter_path",
     *URL_PARAMETERS,
 )
-_OF_IDS_ONLY = (*_OF_WHOLE, *PAGE_ONLY_PARAMETERS)
-# By whether the window is ids-only, and whether the query is translated.
-_REPLACED = {
-    (False, False): _OF_WHOLE,
-    (False, True): (*_OF_WHOLE, *URL_QUERY),
-    (True, False): _OF_IDS_ONLY,
-    (True, True): (*_OF_IDS_ONLY, *URL_QUERY),
-}
 REPLACED_FOR_PAGE = tuple({*_OF_WHOLE, *WINDOW_ONLY_PARAMETERS} - set(URL_PARAMETERS))
 _REPLACED_OF_SEVERAL = ("rerank", "filter_path")
 _LOOK_UP_PARAMETERS = ("routing", "preference", "ignore_unavailable", "allow_no_indices", "expand_wildcards")
@@ -101,13 +93,12 @@ def fetch(
         else:
             kind, translation = asked[line]
             bodies.append((line.header, line.window_body(translation, kind)))
-    is_ids_only, is_translated = kinds[0] is not None, translations[0] is not None
     try:
-        fetched = ask(request, bodies, send, _REPLACED[is_ids_only, is_translated])
+        fetched = ask(request, bodies, send, _replaced(kinds[0], translations[0]))
     except Refused:
         raise
     except Fallback as failed:
-        if request.is_multi or not is_ids_only:
+        if request.is_multi or kinds[0] is None:
             raise
         raise Misfit(request.searches) from failed
     answers = list(zip(request.lines, fetched.answers, strict=True))
@@ -145,7 +136,8 @@ def _fetch_translated(
     if not asked:
         return windows, None
     bodies = [(window.search.header, window.search.window_body(one, window.kind)) for window, one in asked]
-    replaced = _REPLACED[asked[0][0].kind is not None, True]
+    window, translation = asked[0]
+    replaced = _replaced(window.kind, translation)
     try:
         fetched = ask(request, bodies, request.calls.search_again, replaced)
     except Fallback as failed:
@@ -158,6 +150,11 @@ def _fetch_translated(
         for (window, translation), answer in zip(asked, fetched.answers, strict=True)
     }
     return [found.get(window, window) for window in windows], fetched
+
+
+def _replaced(kind: str | None, translation: TranslatedQuery | None) -> Sequence[str]:
+    """The parameters that the body of a window stands for."""
+    return (*_OF_WHOLE, *(PAGE_ONLY_PARAMETERS if kind else ()), *(URL_QUERY if translation else ()))
 
 
 def _with_failure(windows: Sequence[Window], failed: Sequence[Window], why: Fallback) -> list[Window]:
@@ -187,7 +184,7 @@ def compare_kinds(
     if not compared:
         return
     bodies = [(window.search.header, window.search.window_body(window.translation, kind)) for window in compared]
-    replaced = _REPLACED[True, compared[0].translation is not None]
+    replaced = _replaced(kind, compared[0].translation)
     answers: Sequence[EngineAnswer] = ()
     with suppress(Fallback):
         answers = ask(request, bodies, request.calls.search_again, replaced).answers

@@ -10,7 +10,7 @@ from reranker.base.raw_json import RawObject
 from reranker.proxy.fetch import REPLACED_FOR_PAGE, ask, fetch_as_it_came
 from reranker.proxy.rank import RankedWindow
 from reranker.proxy.read import Skip
-from reranker.proxy.search import Outcome, PagePlan, Search, SearchRequest
+from reranker.proxy.search import Outcome, Search, SearchRequest
 from reranker.proxy.window import AsItCame, Misfit
 from reranker.proxy.window_kinds import (
     SEQUENCE_NUMBERS,
@@ -21,7 +21,7 @@ from reranker.proxy.window_kinds import (
     stored_value,
 )
 from reranker.query_dsl.answer_filters import ID_FIELD, URL_PARAMETERS
-from reranker.ranking.ranked import RankedDocument, Reranking
+from reranker.ranking.ranked import RankedDocument
 from reranker.ranking.scores import scores_behind
 from reranker.traffic.interleaving import BOTH
 from reranker.upstream.answers import EngineAnswer, Fetched, page_reader
@@ -110,31 +110,21 @@ def fetch_pages(request: SearchRequest, ranked: Sequence[RankedWindow]) -> Fetch
 
 
 def places_of(ranked: RankedWindow) -> list[Place]:
-    """The hits of the caller's page, in their order."""
-    window = ranked.window
-    return page_places(window.search.page, ranked.ranking, len(window.answer.found), ranked.offset)
-
-
-def page_places(page: PagePlan, ranking: Reranking | None, n_hits: int, offset: int | None = None) -> list[Place]:
     """The hits of the caller's page, in their order: the re-ranked ones, then those behind the window as the engine
-    has them. Scores fall over all pages: those behind the window are below every score in it.
-
-    Args:
-        ranking: of the hits of the window; None where the engine's order and scores stay.
-        n_hits: hits that the engine brought.
-        offset: of the page's first hit; that of the plan by default.
-    """
-    offset = page.offset if offset is None else offset
+    has them. Scores fall over all pages: those behind the window are below every score in it."""
+    page, ranking, offset = ranked.window.search.page, ranked.ranking, ranked.offset
+    n_hits = len(ranked.window.answer.found)
     end = offset + page.size
     if ranking is None and not page.is_behind:
         return [Place(index, None, index + 1, index + 1) for index in range(offset, min(n_hits, end))]
-    ranked = () if ranking is None else ranking.documents
+    documents = () if ranking is None else ranking.documents
     places = [
-        Place(one.index, one.score, rank, one.index + 1, one) for rank, one in enumerate(ranked[offset:end], offset + 1)
+        Place(one.index, one.score, rank, one.index + 1, one)
+        for rank, one in enumerate(documents[offset:end], offset + 1)
     ]
     if page.is_cut:
         return places
-    first, last = max(len(ranked), offset), min(page.fetched_from + n_hits, end)
+    first, last = max(len(documents), offset), min(page.fetched_from + n_hits, end)
     if first < last:
         scores = scores_behind(page.window, max(first, page.window) + 1, last - first)
         places += [

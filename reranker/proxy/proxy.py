@@ -44,7 +44,7 @@ from reranker.upstream.calls import Deadline, EngineCalls, Fallback, Refused
 from reranker.upstream.connections import Headers
 from reranker.upstream.incoming import Incoming, end_to_end, without_parameters
 from reranker.upstream.nodes import Upstream
-from reranker.upstream.passing import Reply, own_reply, pass_on, send_on
+from reranker.upstream.passing import Reply, own_reply, pass_on, streamed
 
 STATUS_HEADER = "X-Rerank-Status"
 REASON_HEADER = "X-Rerank-Reason"
@@ -316,10 +316,11 @@ class Proxy:
             headers = end_to_end(headers, "content-encoding")
         target = f"{incoming.path}?{query_string}" if query_string or incoming.has_query else incoming.path
         body = incoming.body if new_body is None else new_body
-        if rest is not None:
-            reply = send_on(self.upstream, incoming, target, headers, chain([body], rest), incoming.n_body_bytes)
+        if rest is None:
+            answer = self.upstream.send(incoming.method, target, headers, body or None, len(body) or None, is_safe=True)
         else:
-            reply = send_on(self.upstream, incoming, target, headers, body or None, len(body) or None, is_safe=True)
+            answer = self.upstream.send(incoming.method, target, headers, chain([body], rest), incoming.n_body_bytes)
+        reply = streamed(answer)
         return _marked(reply, status, reason)
 
 

@@ -32,22 +32,9 @@ def pass_on(upstream: Upstream, incoming: Incoming) -> Reply:
     """The engine's answer to the request as it came."""
     coding = incoming.environ.get("HTTP_TRANSFER_ENCODING", "")
     is_chunked = incoming.n_body_bytes is None and "chunked" in coding.lower()
-    if incoming.n_body_bytes or is_chunked:
-        return send_on(upstream, incoming, incoming.target, incoming.headers, incoming.blocks(), incoming.n_body_bytes)
-    return send_on(upstream, incoming, incoming.target, incoming.headers, None, None)
-
-
-def send_on(
-    upstream: Upstream,
-    incoming: Incoming,
-    target: str,
-    headers: Headers,
-    body: bytes | Iterable[bytes] | None,
-    n_bytes: int | None,
-    is_safe: bool = False,
-) -> Reply:
-    """The engine's answer to the request's method with another target, header or body, streamed as it comes."""
-    return streamed(upstream.send(incoming.method, target, headers, body, n_bytes, is_safe=is_safe))
+    body = incoming.blocks() if incoming.n_body_bytes or is_chunked else None
+    n_bytes = incoming.n_body_bytes or None
+    return streamed(upstream.send(incoming.method, incoming.target, incoming.headers, body, n_bytes))
 
 
 def streamed(answer: EngineResponse) -> Reply:
