@@ -16,9 +16,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from http.client import HTTPException, RemoteDisconnected
 from itertools import chain
-from typing import Protocol, TypeVar
 from urllib.parse import unquote
 
 from reranker.base.errors import BadInput, Busy, StoreUnavailable
@@ -67,31 +67,9 @@ class _Broken(EngineUnreachable):
     """The connection broke after the request was sent."""
 
 
-class _Answered(Protocol):
-    @property
-    def status(self) -> int: ...
-
-    def close(self) -> None: ...
-
-
-_Read = TypeVar("_Read", bound=_Answered)
-
-
-@dataclass(frozen=True, slots=True)
-class WholeResponse:
-    """An answer that was read to its end; its body is without compression."""
-
-    status: int
-    headers: Headers
-    body: bytes
-
-    def close(self) -> None:
-        """Nothing is left open."""
-
-
 @dataclass(slots=True)
 class _Request:
-    """The arguments of `Upstream.send` and `Upstream.ask`."""
+    """The arguments of `Upstream.send` and `Upstream.ask`; `is_read`: whether the answer is to be read to its end."""
 
     method: str
     target: str
@@ -101,6 +79,7 @@ class _Request:
     timeout_s: float
     is_safe: bool
     as_service: bool = False
+    is_read: bool = False
     meanwhile: Callable[[], None] | None = None
 
 
@@ -168,7 +147,7 @@ class Upstream:
         is_safe = is_safe or method in _SAFE_METHODS
         timeout_s = min(self.timeout_s, timeout_s or self.timeout_s)
         return self._first(
-            _Request(method, target, headers, body, n_body_bytes, timeout_s, is_safe, meanwhile=meanwhile), _unread
+            _Request(method, target, headers, body, n_body_bytes, timeout_s, is_safe, meanwhile=meanwhile)
         )
 
     def ask(
@@ -180,8 +159,8 @@ class Upstream:
         timeout_s: float | None = None,
         is_safe: bool = False,
         as_service: bool = False,
-    ) -> WholeResponse:
-        """Sends a request and reads its answer, of any size, to the end.
+    ) -> EngineResponse:
+        """Sends a request and reads its answer, of any size, to the end: `body` of the answer.
 
         Args:
             timeout_s: how long to wait for the answer; None for `self.timeout_s`.
@@ -194,7 +173,9 @@ class Upstream:
         is_safe = is_safe or method in _SAFE_METHODS
         n_bytes = None if body is None else len(body)
         timeout_s = timeout_s or self.timeout_s
-        return self._first(_Request(method, target, headers, body, n_bytes, timeout_s, is_safe, as_service), _whole)
+        return self._first(
+            _Request(method, target, headers, body, n_bytes, timeout_s, is_safe, as_service, is_read=True)
+        )
 
     def parted(self) -> list[Upstream]:
         """Returns one for each node, which asks no other. They share this one's connections."""
@@ -209,7 +190,7 @@ class Upstream:
         for node in self._nodes:
             node.close()
 
-    def _first(self, request: _Request, read: Callable[[EngineResponse], _Read]) -> _Read:
+    def _first(self, request: _Request) -> EngineResponse:
         """The answer of the first node that gives one."""
         failed: StoreUnavailable | None = None
         may_repeat = request.is_safe and (request.body is None or isinstance(request.body, bytes))
@@ -217,7 +198,7 @@ class Upstream:
         while places:
             place = places.popleft()
             try:
-                answer = self._nodes[place].send(request, read)
+                answer = self._nodes[place].send(request)
             except _NoConnection as error:
                 self._order.took_none(place)
                 failed = error
@@ -254,8 +235,7 @@ class _Node:
         self._url = f"{'http' if tls is None else 'https'}://{self._pool.host}"
         self._credentials = credentials
 
-    def send(self, request: _Request, read: Callable[[EngineResponse], _Read]) -> _Read:
-        """The answer, as `read` gives it."""
+    def send(self, request: _Request) -> EngineResponse:
         if self._prefix and any(part in (".", "..") for part in unquote(request.target.split("?", 1)[0]).split("/")):
             raise BadInput("the path has a part '.' or '..'; give the path that is meant")
         method, target = request.method, self._prefix + request.target
@@ -268,7 +248,11 @@ class _Node:
                 answer = connection.ask(
                     method, target, headers, request.body, request.n_body_bytes, request.timeout_s, request.meanwhile
                 )
-                return read(answer)
+                if request.is_read:
+                    with closing(answer):
+                        blocks = iter(partial(answer.read_block, _BLOCK_BYTES), b"")
+                        answer.body = uncompressed(b"".join(blocks), answer.encoding)
+                return answer
         except NotConnected as error:
             raise _NoConnection(
                 f"nothing answers at {self.redacted} ({_reason(error.__cause__ or error)}); start the engine, or check "
@@ -303,19 +287,6 @@ class _Node:
                 f"{self.redacted} does not speak TLS as we do ({reason(error)}); if the engine is without TLS, write "
                 f"http:// or opensearch://"
             ) from error
-
-
-def _unread(answer: EngineResponse) -> EngineResponse:
-    return answer
-
-
-def _whole(answer: EngineResponse) -> WholeResponse:
-    with closing(answer):
-        blocks = []
-        while block := answer.read_block(_BLOCK_BYTES):
-            blocks.append(block)
-        body = b"".join(blocks)
-    return WholeResponse(answer.status, answer.headers, uncompressed(body, answer.encoding))
 
 
 def uncompressed(data: bytes, encoding: str, most: int = 0) -> bytes:
