@@ -19,16 +19,9 @@ from reranker.service.settings import Settings
 from reranker.stores import open_store
 from tests.support.calls import WORDS, make_index
 from tests.support.engines.sources import Engine
-from tests.support.fake_engine import FakeEngine, fake_engine
 from tests.support.service import DOCUMENTS, fill, serving
 
 _numbers = itertools.count(1)
-
-
-@pytest.fixture
-def fake() -> Iterator[FakeEngine]:
-    with fake_engine() as fake:
-        yield fake
 
 
 @pytest.fixture

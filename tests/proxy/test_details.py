@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
 from math import sqrt
@@ -11,26 +12,24 @@ from threading import Event
 from typing import Any
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 
-from reranker.api.app import create_app
-from reranker.embeddings import Embeddings
 from reranker.embeddings.query_encoder import Vector
-from reranker.service.settings import Settings
 from tests.support.fake_engine import FakeEngine, Received, ok
 from tests.support.query_encoder import encoding_embeddings
+from tests.support.service import MakeProxy
 from tests.support.waiting import PATIENCE_S
 
 TEXTS = ["zzz", "dog", "qqq", "cat", "bread"]
 
 
 @pytest.fixture
-def client(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> FlaskClient:
-    return service_before(fake, embeddings, tmp_path)
+def client(make_client: Callable[..., FlaskClient]) -> FlaskClient:
+    return make_client()
 
 
-def service_before(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> FlaskClient:
+@pytest.fixture
+def make_client(fake: FakeEngine, make_proxy: MakeProxy) -> Callable[..., FlaskClient]:
     """A service before an engine that finds 100 texts, the same five again and again."""
 
     def page(received: Received) -> bytes:
@@ -41,10 +40,7 @@ def service_before(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> 
         return ok(json.dumps({"took": 1, "hits": {"max_score": 100.0, "hits": found}}).encode())
 
     fake.answer = page
-    app: Flask = create_app(
-        Settings(home=tmp_path, threads=1, store=fake.url, proxy_budget_ms=60_000), None, embeddings
-    )
-    return app.test_client()
+    return lambda embeddings=None: make_proxy(embeddings).test_client()
 
 
 def details(client: FlaskClient, size: int = 100, **section: Any) -> list[dict[str, Any]]:
@@ -81,11 +77,13 @@ def test_hits_without_a_known_word_are_marked_and_keep_the_share_of_the_engines_
     assert found[6]["score_parts"] is None  # behind the window
 
 
-def test_the_sentence_encoder_counts_nearly_half_for_a_short_query(fake: FakeEngine, tmp_path: Path) -> None:
+def test_the_sentence_encoder_counts_nearly_half_for_a_short_query(
+    make_client: Callable[..., FlaskClient], tmp_path: Path
+) -> None:
     """`cat` points to (0.2, 0.6), which is likest to the dog and least to the bread. The hit that is the query word for
     word is as like as any. The first stage has .33 + .2² · .32, of which .3 is for holding the query."""
     pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
-    client = service_before(fake, encoding_embeddings(tmp_path / "embeddings"), tmp_path)
+    client = make_client(encoding_embeddings(tmp_path / "embeddings"))
     found = {hit["first_stage_rank"]: hit["score_parts"] for hit in details(client, size=5, window_size=5)}
     encoder = [found[rank]["encoder"] for rank in range(1, 6)]
     share = 0.98 * 0.45 * (1 - 0.3428) / (1 - 0.33)
@@ -94,10 +92,12 @@ def test_the_sentence_encoder_counts_nearly_half_for_a_short_query(fake: FakeEng
     assert [hit["score_parts"]["encoder"] for hit in details(client, size=5, language="fr")] == [0.0] * 5
 
 
-def test_the_query_is_encoded_while_the_engine_searches(fake: FakeEngine, tmp_path: Path) -> None:
+def test_the_query_is_encoded_while_the_engine_searches(
+    fake: FakeEngine, make_client: Callable[..., FlaskClient], tmp_path: Path
+) -> None:
     pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
     embeddings = encoding_embeddings(tmp_path / "embeddings")
-    client = service_before(fake, embeddings, tmp_path)
+    client = make_client(embeddings)
     (encoder,) = embeddings.query_encoders
     begin, begun, page = encoder.begin, Event(), fake.answer
 
@@ -113,11 +113,13 @@ def test_the_query_is_encoded_while_the_engine_searches(fake: FakeEngine, tmp_pa
     assert len(details(client, size=5, window_size=5)) == 5
 
 
-def test_the_words_that_carry_the_encoders_part_sum_to_it(fake: FakeEngine, tmp_path: Path) -> None:
+def test_the_words_that_carry_the_encoders_part_sum_to_it(
+    make_client: Callable[..., FlaskClient], tmp_path: Path
+) -> None:
     """The encoded query is (0.2, 0.6) / sqrt(0.4). The products are 0.949 with the dog, and -0.316 with the bread, the
     least of the window; the cat's, 0.316, is half the way between, and the match of its whole text adds the other."""
     pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
-    client = service_before(fake, encoding_embeddings(tmp_path / "embeddings"), tmp_path)
+    client = make_client(encoding_embeddings(tmp_path / "embeddings"))
     found = {hit["first_stage_rank"]: hit["score_sources"] for hit in details(client, size=7, window_size=5)}
     share = 0.98 * 0.45 * (1 - 0.3428) / (1 - 0.33)
     least, cat, dog = -0.2 / sqrt(0.4), 0.2 / sqrt(0.4), 0.52 / sqrt(0.4)

@@ -7,16 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from flask import Flask
 
-from reranker.api.app import create_app
-from reranker.embeddings import Embeddings
-from reranker.service.settings import Settings
 from tests.support.fake_engine import FakeEngine, Received, ok
+from tests.support.service import MakeProxy
 
 QUERY = {"match": {"body": "cat"}}
 
@@ -24,10 +20,9 @@ Search = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
-def search(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> Search:
+def search(fake: FakeEngine, make_proxy: MakeProxy) -> Search:
     """From a document, the engine's marks in it, and a search to the answered `highlight`."""
-    settings = Settings(home=tmp_path, threads=1, store=fake.url, proxy_budget_ms=60_000)
-    app: Flask = create_app(settings, None, embeddings)
+    client = make_proxy().test_client()
 
     def searched(
         source: dict[str, Any] | None,
@@ -49,7 +44,7 @@ def search(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> Search:
         fake.answer = answer
         section = {"language": "en", **({} if mode is None else {"highlight": mode})}
         asked = {"query": QUERY, "highlight": highlight or {"fields": {"body": {}}}, "ext": {"rerank": section}, **body}
-        got = app.test_client().post("/pages/_search", json=asked)
+        got = client.post("/pages/_search", json=asked)
         if got.status_code != 200:
             return got.get_json()["error"]["reason"]
         assert got.headers["X-Rerank-Status"] == "applied", got.text

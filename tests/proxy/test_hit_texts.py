@@ -1,18 +1,16 @@
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.proxy import PROXY_EXTENSION
 from reranker.proxy.hit_texts import HitTexts
 from reranker.query_dsl.source_texts import source_text, texts_and_keys
-from reranker.service.settings import Settings
 from reranker.service.text_bags import TextBags
 from reranker.text.exact_text import exact_key
 from tests.support.fake_engine import FakeEngine, Received, ok
+from tests.support.service import MakeProxy
 
 
 @pytest.mark.parametrize(
@@ -62,7 +60,7 @@ def test_the_short_texts_of_the_named_fields_are_known_of_a_hit() -> None:
 
 
 def test_a_text_that_was_looked_up_is_looked_up_again_after_five_minutes_of_searches(
-    embeddings: Embeddings, tmp_path: Path, fake: FakeEngine
+    embeddings: Embeddings, make_proxy: MakeProxy, fake: FakeEngine
 ) -> None:
     now, texts = [0.0], ["cat bread", "dog", "chien"]
 
@@ -77,7 +75,7 @@ def test_a_text_that_was_looked_up_is_looked_up_again_after_five_minutes_of_sear
         return ok(json.dumps({"took": 1, "_shards": shards, "hits": {"max_score": 9.0, "hits": found}}).encode())
 
     fake.answer = answer
-    app = create_app(Settings(home=tmp_path, threads=1, store=fake.url), None, embeddings)
+    app = make_proxy()
     proxy = app.extensions[PROXY_EXTENSION]
     read = TextBags(embeddings)
     proxy.ranking.ranker.texts = HitTexts(embeddings, lambda index: False, read, lambda: now[0])

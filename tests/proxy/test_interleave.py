@@ -10,18 +10,16 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from reranker.api.app import create_app
-from reranker.embeddings import Embeddings
-from reranker.service.settings import Settings
 from reranker.traffic.file import TrafficFile
 from tests.support.fake_engine import FakeEngine, Received, ok
+from tests.support.service import MakeProxy
 
 # The engine's order; ours of `cat` begins with the cats.
 TEXTS = ["bread", "water", "car", "cat cat", "cat", "dog"] * 4
 
 
 @pytest.fixture
-def client(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> FlaskClient:
+def client(fake: FakeEngine, make_proxy: MakeProxy) -> FlaskClient:
     def answer(received: Received) -> bytes:
         hits = [
             {"_index": "pages", "_id": f"d{n}", "_score": 9.0, "_source": {"body": text}}
@@ -33,8 +31,7 @@ def client(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> FlaskCli
         return ok(json.dumps(one).encode())
 
     fake.answer = answer
-    settings = Settings(home=tmp_path, threads=1, store=fake.url, proxy_budget_ms=60_000, proxy_mode="interleave")
-    return create_app(settings, None, embeddings).test_client()
+    return make_proxy(proxy_mode="interleave").test_client()
 
 
 def search(client: FlaskClient, word: str = "cat", headers: Any = None, **body: Any) -> TestResponse:
@@ -144,9 +141,8 @@ def test_wrong_clicks_are_refused(client: FlaskClient, body: Any, message: str) 
     assert message in answer.get_json()["detail"]
 
 
-def test_a_service_that_records_nothing_has_no_clicks(embeddings: Embeddings, fake: FakeEngine, tmp_path: Path) -> None:
-    client = create_app(Settings(home=tmp_path, threads=1, store=fake.url), None, embeddings).test_client()
-    answer = client.post("/v1/clicks", json={"clicks": [{"search_id": "a", "id": "b"}]})
+def test_a_service_that_records_nothing_has_no_clicks(make_proxy: MakeProxy) -> None:
+    answer = make_proxy().test_client().post("/v1/clicks", json={"clicks": [{"search_id": "a", "id": "b"}]})
     assert answer.status_code == 404
     assert "sinkrank serve --proxy-mode shadow" in answer.get_json()["detail"]
 

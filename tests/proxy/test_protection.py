@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,8 +16,6 @@ import urllib3
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from reranker.api.app import create_app
-from reranker.embeddings import Embeddings
 from reranker.proxy import PROXY_EXTENSION, Proxy
 from reranker.proxy.hit_texts import WindowBags
 from reranker.proxy.rank import RankedWindow
@@ -25,11 +23,10 @@ from reranker.proxy.search import Outcome
 from reranker.proxy.window import Window
 from reranker.ranking.corrections import Corrections
 from reranker.ranking.ranked import RankedDocument, Reasons, Reranking
-from reranker.service.settings import Settings
 from reranker.upstream.calls import MAX_ANSWER_BYTES
 from tests.support.calls import outcomes
 from tests.support.fake_engine import FakeEngine, Received, ok
-from tests.support.service import serving
+from tests.support.service import MakeProxy, serving
 from tests.support.waiting import PATIENCE_S, wait_until
 
 TEXTS = ["bread", "car", "dog", "cat"]
@@ -49,14 +46,9 @@ def page(received: Received) -> bytes:
 
 
 @pytest.fixture
-def make_app(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> Callable[..., Flask]:
+def make_app(fake: FakeEngine, make_proxy: MakeProxy) -> MakeProxy:
     fake.answer = page
-
-    def make(**more: Any) -> Flask:
-        settings = {"method": "rwmd", "store": fake.url, "proxy_budget_ms": 60_000} | more
-        return create_app(Settings(home=tmp_path, threads=1, **settings), None, embeddings)
-
-    return make
+    return partial(make_proxy, method="rwmd")
 
 
 class Ranker:
@@ -101,7 +93,7 @@ def outcome(response: TestResponse) -> tuple[str, str | None, list[str]]:
 
 
 def test_a_failure_gives_the_engines_page_without_asking_it_again(
-    make_app: Callable[..., Flask], fake: FakeEngine, caplog: pytest.LogCaptureFixture
+    make_app: MakeProxy, fake: FakeEngine, caplog: pytest.LogCaptureFixture
 ) -> None:
     app = make_app()
     _, ranker = with_ranker(app)
@@ -119,7 +111,7 @@ def test_a_failure_gives_the_engines_page_without_asking_it_again(
 
 @pytest.mark.parametrize("part", ["read.read_query", "write._written", "proxy.fetch"])
 def test_a_mistake_of_ours_anywhere_gives_the_engines_answer(
-    make_app: Callable[..., Flask], fake: FakeEngine, monkeypatch: pytest.MonkeyPatch, part: str
+    make_app: MakeProxy, fake: FakeEngine, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
     app = make_app()
     with_ranker(app)
@@ -133,7 +125,7 @@ def test_a_mistake_of_ours_anywhere_gives_the_engines_answer(
     assert json.loads(fake.received[-1].body) == SEARCH
 
 
-def test_failures_in_a_row_make_it_rest(make_app: Callable[..., Flask], fake: FakeEngine) -> None:
+def test_failures_in_a_row_make_it_rest(make_app: MakeProxy, fake: FakeEngine) -> None:
     app = make_app()
     proxy, ranker = with_ranker(app)
     now_s = 100.0
@@ -152,7 +144,7 @@ def test_failures_in_a_row_make_it_rest(make_app: Callable[..., Flask], fake: Fa
     assert outcome(client.post("/pages/_search", json=SEARCH))[0] == "applied"
 
 
-def test_took_counts_both_stages(make_app: Callable[..., Flask]) -> None:
+def test_took_counts_both_stages(make_app: MakeProxy) -> None:
     app = make_app()
     _, ranker = with_ranker(app)
     ranker.takes_s = 0.2
@@ -169,7 +161,7 @@ def waiting(ranker: Ranker) -> Iterator[None]:
         ranker.go_on.set()
 
 
-def test_more_searches_than_may_be_are_answered_in_the_engines_order_at_once(make_app: Callable[..., Flask]) -> None:
+def test_more_searches_than_may_be_are_answered_in_the_engines_order_at_once(make_app: MakeProxy) -> None:
     app = make_app(workers=1)
     _, ranker = with_ranker(app)
     with ThreadPoolExecutor(1) as threads:
@@ -197,7 +189,7 @@ def asked_together(proxy: Proxy, n: int) -> Iterator[None]:
     proxy.upstream.send = send  # type: ignore[method-assign]
 
 
-def test_searches_that_wait_for_the_engine_keep_no_other_from_being_re_ranked(make_app: Callable[..., Flask]) -> None:
+def test_searches_that_wait_for_the_engine_keep_no_other_from_being_re_ranked(make_app: MakeProxy) -> None:
     app = make_app(workers=1)
     proxy, _ = with_ranker(app)
     with asked_together(proxy, 3), ThreadPoolExecutor(3) as threads:
@@ -205,7 +197,7 @@ def test_searches_that_wait_for_the_engine_keep_no_other_from_being_re_ranked(ma
     assert [outcome(one) for one in found] == [("applied", None, ["cat", "dog"])] * 3
 
 
-def test_a_re_ranking_that_takes_too_long_gives_the_engines_page(make_app: Callable[..., Flask]) -> None:
+def test_a_re_ranking_that_takes_too_long_gives_the_engines_page(make_app: MakeProxy) -> None:
     app = make_app(proxy_budget_ms=1_000)
     _, ranker = with_ranker(app)
     with waiting(ranker):
@@ -213,7 +205,7 @@ def test_a_re_ranking_that_takes_too_long_gives_the_engines_page(make_app: Calla
     assert outcome(response) == ("fallback", "out_of_time", ["bread", "car"])
 
 
-def test_the_engines_own_time_counts(make_app: Callable[..., Flask], fake: FakeEngine) -> None:
+def test_the_engines_own_time_counts(make_app: MakeProxy, fake: FakeEngine) -> None:
     def slow(received: Received) -> bytes:
         time.sleep(0.1)
         return page(received)
@@ -231,7 +223,7 @@ def test_the_engines_own_time_counts(make_app: Callable[..., Flask], fake: FakeE
 
 @pytest.mark.parametrize("status", ["401 Who", "403 Never", "404 Nowhere", "429 Slower", "503 Later"])
 def test_an_error_that_is_not_about_the_window_is_passed_on_at_once(
-    make_app: Callable[..., Flask], fake: FakeEngine, status: str
+    make_app: MakeProxy, fake: FakeEngine, status: str
 ) -> None:
     fake.answer = lambda received: (
         f"HTTP/1.1 {status}\r\nContent-Length: 4\r\nWWW-Authenticate: Basic\r\nConnection: close\r\n\r\noops".encode()
@@ -243,9 +235,7 @@ def test_an_error_that_is_not_about_the_window_is_passed_on_at_once(
     assert len(fake.received) == 1
 
 
-def test_an_error_that_may_be_about_the_window_is_asked_for_as_it_came(
-    make_app: Callable[..., Flask], fake: FakeEngine
-) -> None:
+def test_an_error_that_may_be_about_the_window_is_asked_for_as_it_came(make_app: MakeProxy, fake: FakeEngine) -> None:
     fake.answer = lambda received: (
         page(received)
         if json.loads(received.body).get("size") == 2
@@ -259,23 +249,21 @@ def test_an_error_that_may_be_about_the_window_is_asked_for_as_it_came(
     "answer",
     [b"{", b"[]", b'{"hits": 7}', b'{"hits": {"hits": {}}}', b'{"hits": {"hits": [7]}}', b"\xff", b"[" * 9_999],
 )
-def test_an_answer_that_is_no_search_answer_is_passed_on(
-    make_app: Callable[..., Flask], fake: FakeEngine, answer: bytes
-) -> None:
+def test_an_answer_that_is_no_search_answer_is_passed_on(make_app: MakeProxy, fake: FakeEngine, answer: bytes) -> None:
     fake.answer = lambda received: ok(answer)
     response = make_app().test_client().post("/pages/_search", json=SEARCH)
     assert (response.status_code, response.data) == (200, answer)
     assert response.headers["X-Rerank-Status"] == "fallback"
 
 
-def test_an_answer_over_the_limit_is_not_re_ranked(make_app: Callable[..., Flask], fake: FakeEngine) -> None:
+def test_an_answer_over_the_limit_is_not_re_ranked(make_app: MakeProxy, fake: FakeEngine) -> None:
     fake.answer = lambda received: ok(b'{"hits": {"hits": [] , "x": "' + b"y" * MAX_ANSWER_BYTES + b'"}}')
     response = make_app(proxy_budget_ms=60_000).test_client().post("/pages/_search", json=SEARCH)
     assert response.headers["X-Rerank-Reason"] == "answer_too_large"
     assert len(response.data) > MAX_ANSWER_BYTES
 
 
-def test_a_look_up_that_fails_gives_the_engines_order(make_app: Callable[..., Flask], fake: FakeEngine) -> None:
+def test_a_look_up_that_fails_gives_the_engines_order(make_app: MakeProxy, fake: FakeEngine) -> None:
     def answer(received: Received) -> bytes:
         if b'"ids"' in received.body:
             return b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
@@ -288,9 +276,7 @@ def test_a_look_up_that_fails_gives_the_engines_order(make_app: Callable[..., Fl
 
 
 @pytest.mark.parametrize("accepts", [True, False])
-def test_an_answer_is_compressed_for_who_takes_it(
-    make_app: Callable[..., Flask], fake: FakeEngine, accepts: bool
-) -> None:
+def test_an_answer_is_compressed_for_who_takes_it(make_app: MakeProxy, fake: FakeEngine, accepts: bool) -> None:
     fake.answer = lambda received: ok(
         json.dumps(
             {"hits": {"hits": [{"_index": "a", "_id": "1", "_score": 1.0, "_source": {"t": "cat " * 1_000}}]}}
@@ -308,7 +294,7 @@ def test_an_answer_is_compressed_for_who_takes_it(
 
 @pytest.mark.parametrize("accepts", [True, False])
 def test_an_error_of_the_engine_is_compressed_for_who_takes_it(
-    make_app: Callable[..., Flask], fake: FakeEngine, accepts: bool
+    make_app: MakeProxy, fake: FakeEngine, accepts: bool
 ) -> None:
     error = b'{"error": {"type": "index_not_found_exception"}, "status": 404}'
     fake.answer = lambda received: ok(error).replace(b"200 OK", b"404 Not Found", 1)

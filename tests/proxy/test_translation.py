@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from reranker.api.app import create_app
-from reranker.embeddings import Embeddings
 from reranker.proxy import PROXY_EXTENSION, Proxy
-from reranker.service.settings import Settings
 from tests.support.calls import outcomes
 from tests.support.fake_engine import FakeEngine, Received, ok
+from tests.support.service import MakeProxy
 from tests.support.waiting import PATIENCE_S
 
 ENGLISH = ["dog", "cat", "bread"]
@@ -38,18 +33,15 @@ def answer(received: Received) -> dict[str, Any]:
     return page(ENGLISH if b"cat" in received.body else [])
 
 
-@contextmanager
-def opened(fake: FakeEngine, embeddings: Embeddings, home: Path, **settings: Any) -> Iterator[FlaskClient]:
+@pytest.fixture
+def opened(fake: FakeEngine, make_proxy: MakeProxy) -> Callable[..., FlaskClient]:
     fake.answer = lambda received: ok(json.dumps(answer(received)).encode())
-    chosen = {"store": fake.url, "proxy_budget_ms": 60_000} | settings
-    app: Flask = create_app(Settings(home=home, threads=1, **chosen), None, embeddings)
-    yield app.test_client()
+    return lambda **settings: make_proxy(**settings).test_client()
 
 
 @pytest.fixture
-def client(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> Iterator[FlaskClient]:
-    with opened(fake, embeddings, tmp_path) as client:
-        yield client
+def client(opened: Callable[..., FlaskClient]) -> FlaskClient:
+    return opened()
 
 
 def search(client: FlaskClient, body: Any = FRENCH_QUERY, path: str = "/pages/_search", **section: Any) -> TestResponse:
@@ -112,10 +104,9 @@ def test_what_finds_nothing_even_so_is_not_marked_as_re_ranked(client: FlaskClie
     ],
 )
 def test_nobody_is_asked_again_where_it_is_switched_off(
-    fake: FakeEngine, embeddings: Embeddings, tmp_path: Path, settings: dict[str, Any], section: dict[str, Any]
+    fake: FakeEngine, opened: Callable[..., FlaskClient], settings: dict[str, Any], section: dict[str, Any]
 ) -> None:
-    with opened(fake, embeddings, tmp_path, **settings) as client:
-        assert outcome(search(client, **section)) == ("skipped", "no_hits")
+    assert outcome(search(opened(**settings), **section)) == ("skipped", "no_hits")
     assert len(fake.received) == 1
 
 
@@ -150,23 +141,21 @@ def learned(client: FlaskClient, *languages: str) -> None:
 )
 def test_always_is_where_the_index_holds_nothing_in_the_querys_language(
     fake: FakeEngine,
-    embeddings: Embeddings,
-    tmp_path: Path,
+    opened: Callable[..., FlaskClient],
     languages: list[str],
     expected: tuple[str, str],
     n_requests: int,
 ) -> None:
-    with opened(fake, embeddings, tmp_path, proxy_translate="always") as client:
-        learned(client, *languages)
-        assert outcome(search(client)) == expected
+    client = opened(proxy_translate="always")
+    learned(client, *languages)
+    assert outcome(search(client)) == expected
     assert len(fake.received) == n_requests
 
 
 def test_until_the_languages_of_an_index_are_known_always_waits_for_a_search_that_finds_nothing(
-    fake: FakeEngine, embeddings: Embeddings, tmp_path: Path
+    client: FlaskClient, fake: FakeEngine
 ) -> None:
-    with opened(fake, embeddings, tmp_path) as client:
-        assert outcome(search(client, translate=True)) == ("applied", "translated")
+    assert outcome(search(client, translate=True)) == ("applied", "translated")
     assert [bool({"cat"} & words(query)) for query in queries(fake)] == [False, True]
 
 
@@ -224,23 +213,21 @@ def test_a_translated_search_that_the_engine_refuses_leaves_the_first_answer(
     assert found.get_json()["hits"] == page([])["hits"]
 
 
-def test_nothing_is_asked_again_once_the_time_is_over(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> None:
-    with opened(fake, embeddings, tmp_path, proxy_budget_ms=1) as client:
-        assert outcome(search(client)) == ("fallback", "out_of_time")
+def test_nothing_is_asked_again_once_the_time_is_over(fake: FakeEngine, opened: Callable[..., FlaskClient]) -> None:
+    assert outcome(search(opened(proxy_budget_ms=1))) == ("fallback", "out_of_time")
     assert len(fake.received) == 1
 
 
 def test_translations_that_take_too_long_do_not_stop_the_re_ranking_of_other_searches(
-    fake: FakeEngine, embeddings: Embeddings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    opened: Callable[..., FlaskClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    may_end = threading.Event()
-    with opened(fake, embeddings, tmp_path, proxy_budget_ms=1_000) as client:
-        proxy: Proxy = client.application.extensions[PROXY_EXTENSION]
-        proxy.breaker.n_failures = 1
-        monkeypatch.setattr(proxy.ranking.translator, "when_nothing_is_found", lambda *_: may_end.wait(PATIENCE_S))
-        assert outcome(search(client)) == ("fallback", "out_of_time")
-        assert proxy.breaker.state == "closed"
-        may_end.set()
+    may_end, client = threading.Event(), opened(proxy_budget_ms=1_000)
+    proxy: Proxy = client.application.extensions[PROXY_EXTENSION]
+    proxy.breaker.n_failures = 1
+    monkeypatch.setattr(proxy.ranking.translator, "when_nothing_is_found", lambda *_: may_end.wait(PATIENCE_S))
+    assert outcome(search(client)) == ("fallback", "out_of_time")
+    assert proxy.breaker.state == "closed"
+    may_end.set()
 
 
 @pytest.mark.parametrize(

@@ -143,10 +143,10 @@ def fake() -> Iterator[FakeEngine]:
 
 @pytest.fixture
 def make_proxy(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> MakeProxy:
-    """A service in front of the fake engine, with other settings where a test gives some."""
+    """A service in front of the fake engine, with other embeddings and settings where a test gives some."""
 
-    def make(**changes: Any) -> Flask:
+    def make(others: Embeddings | None = None, **changes: Any) -> Flask:
         settings = {"store": fake.url, "proxy_budget_ms": 60_000} | changes  # a busy machine is slow
-        return create_app(Settings(home=tmp_path, threads=1, **settings), None, embeddings)
+        return create_app(Settings(home=tmp_path, threads=1, **settings), None, others or embeddings)
 
     return make
