@@ -70,18 +70,10 @@ class Page:
         return [by_rank[place.rank - 1] if place.rank <= len(by_rank) else BOTH for place, _, _ in self.hits]
 
 
-@dataclass(frozen=True, slots=True)
-class FetchedPages:
-    """The page of each ranked window; `engine_s`: how long the engine took for them."""
-
-    pages: Sequence[Page | AsItCame]
-    engine_s: float
-
-
-def fetch_pages(request: SearchRequest, ranked: Sequence[RankedWindow]) -> FetchedPages:
-    """The pages of a request's windows. Hits of ids-only windows are fetched, in one request. Of a multi-search those
-    that only the engine can answer are asked as they came: it may refuse the window alone, and its errors are to be
-    about what the caller wrote.
+def fetch_pages(request: SearchRequest, ranked: Sequence[RankedWindow]) -> tuple[Sequence[Page | AsItCame], float]:
+    """The pages of a request's windows, and how long the engine took for them. Hits of ids-only windows are fetched, in
+    one request. Of a multi-search those that only the engine can answer are asked as they came: it may refuse the
+    window alone, and its errors are to be about what the caller wrote.
 
     Raises:
         Skip, Fallback: it is a `_search` that only the engine can answer.
@@ -106,7 +98,7 @@ def fetch_pages(request: SearchRequest, ranked: Sequence[RankedWindow]) -> Fetch
         else:
             answer = one.window.answer
             pages.append(Page(one, [(place, answer.text, answer.hit(place.index)) for place in places[one]]))
-    return FetchedPages(pages, 0.0 if fetched is None else fetched.took_s)
+    return pages, 0.0 if fetched is None else fetched.took_s
 
 
 def places_of(ranked: RankedWindow) -> list[Place]:

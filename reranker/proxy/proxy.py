@@ -144,7 +144,7 @@ class Proxy:
                 raise Skip("body_too_large")
             if self._shadow is not None:
                 return self._in_shadow(incoming, is_multi, self._shadow)
-            request = read_request(self._service, self._calls(incoming), self._field_types, is_multi)
+            request = self._read(incoming, is_multi)
             new_body = request.body_without_ours
             with self._guard.slot() as slot:
                 started = time.perf_counter()
@@ -183,7 +183,7 @@ class Proxy:
         Raises:
             Skip, NotNow, Fallback, SinkrankError: it would not be re-ranked.
         """
-        request = read_request(self._service, self._calls(incoming), self._field_types, is_multi)
+        request = self._read(incoming, is_multi)
         with self._guard.slot() as slot:
             return self._rerank(request, slot)
 
@@ -197,7 +197,7 @@ class Proxy:
             NotFound, NotAllowed, BadInput, StoreUnavailable: the hit is not found, or cannot be explained.
         """
         try:
-            request = read_request(self._service, self._calls(incoming), self._field_types, is_multi=False)
+            request = self._read(incoming, is_multi=False)
             with self._guard.slot() as slot:
                 _, (ranked,) = self._rank(request, [None], slot)
                 found = with_document(request, ranked, doc_id, self.ranking.ranker)
@@ -223,14 +223,16 @@ class Proxy:
         new_body = None
         if "HTTP_CONTENT_ENCODING" in incoming.environ or b"rerank" in incoming.body:
             # An engine refuses a section that it does not know. Other searches are read by the process that ranks them.
-            new_body = read_request(self._service, self._calls(incoming), self._field_types, is_multi).body_without_ours
+            new_body = self._read(incoming, is_multi).body_without_ours
         reply = self._unranked(incoming, "skipped", "shadow", new_body)
         shadow(incoming)
         return reply
 
-    def _calls(self, incoming: Incoming) -> EngineCalls:
+    def _read(self, incoming: Incoming, is_multi: bool) -> SearchRequest:
+        """Raises Skip and BadInput as `read_request`."""
         deadline = Deadline(time.monotonic() + self._service.settings.proxy_budget_ms / 1000)
-        return EngineCalls(self.upstream, incoming, deadline)
+        calls = EngineCalls(self.upstream, incoming, deadline)
+        return read_request(self._service, calls, self._field_types, is_multi)
 
     def _rerank(self, request: SearchRequest, slot: Slot) -> Answered:
         """The pages of a request's searches. Where an ids-only window does not fit, all is done again with whole
@@ -252,11 +254,11 @@ class Proxy:
         windows, ranked = self._rank(request, kinds, slot, is_again)
         if self._interleaver is not None:
             ranked = self._interleaver.interleave(request, ranked)
-        fetched = fetch_pages(request, ranked)
+        fetched, engine_s = fetch_pages(request, ranked)
         self._learn_kinds(request, ranked)
-        pages = iter(with_highlights(request, fetched.pages, slot))
+        pages = iter(with_highlights(request, fetched, slot))
         lines = [windows.skipped.get(place) or next(pages) for place in range(len(request.lines))]
-        return Answered(windows.fetched, lines, windows.engine_s + fetched.engine_s)
+        return Answered(windows.fetched, lines, windows.engine_s + engine_s)
 
     def _rank(
         self, request: SearchRequest, kinds: Sequence[str | None], slot: Slot, is_again: bool = False
