@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Response
 
-from reranker.answers import MatchedText, MatchesAnswer
+from reranker.answers.matches import MatchedText, MatchesAnswer
 from reranker.base.errors import BadInput
 from reranker.embeddings.detection import guess_languages
 from reranker.ranking.matches import find_matches

@@ -14,22 +14,15 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
 
-from reranker.answers import (
-    Alive,
-    Answer,
-    ClicksAnswer,
-    CohereError,
-    ExamplesAnswer,
-    ExplainAnswer,
-    MatchesAnswer,
-    Problem,
-    RankedText,
-    Readiness,
-    RerankAnswer,
-    SearchAnswer,
-    TextsError,
-    TrafficAnswer,
-)
+from reranker.answers.answer import Answer
+from reranker.answers.errors import CohereError, Problem, TextsError
+from reranker.answers.explanation import ExplainAnswer
+from reranker.answers.matches import MatchesAnswer
+from reranker.answers.operations import Alive, Readiness
+from reranker.answers.page import ExamplesAnswer
+from reranker.answers.rerank import RankedText, RerankAnswer
+from reranker.answers.search import SearchAnswer
+from reranker.answers.traffic import ClicksAnswer, TrafficAnswer
 from reranker.service.errors import PROBLEM_TYPE
 from reranker.service.requests import (
     ClicksBody,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, request
 
-from reranker.answers import Alive
+from reranker.answers.operations import Alive
 from reranker.api.openapi import description
 from reranker.api.readiness import readiness
 from reranker.api.watching import current_watch

@@ -12,7 +12,8 @@ from functools import partial
 
 from flask import Blueprint, Response, render_template, request, send_from_directory
 
-from reranker.answers import ExampleQuery, ExamplesAnswer, TrafficAnswer
+from reranker.answers.page import ExampleQuery, ExamplesAnswer
+from reranker.answers.traffic import TrafficAnswer
 from reranker.api.search_routes import search_of
 from reranker.base.errors import BadInput, SinkrankError
 from reranker.search.first_stage import FIRST_STAGES

@@ -6,7 +6,7 @@ Without embeddings a proxy is `degraded`: it passes every search on, so balancer
 
 from __future__ import annotations
 
-from reranker.answers import Check, Readiness
+from reranker.answers.operations import Check, Readiness
 from reranker.base.errors import SinkrankError
 from reranker.embeddings import Embeddings
 from reranker.service.service import Service

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from flask import Blueprint, Response
 
-from reranker.answers import ApiVersion, RankedText, RerankAnswer, RerankMeta, RerankResult, Usage
+from reranker.answers.rerank import ApiVersion, RankedText, RerankAnswer, RerankMeta, RerankResult, Usage
 from reranker.api.rerank_texts import TextRanking, rank_texts
 from reranker.base.errors import BadInput
 from reranker.service.errors import BadBody, json_response, use_shape

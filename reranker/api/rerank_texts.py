@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from reranker.answers import RankedText
+from reranker.answers.rerank import RankedText
 from reranker.answers.search import Precision
 from reranker.api.callers import check_may_use_statistics
 from reranker.api.rerank_warnings import spelling_warnings

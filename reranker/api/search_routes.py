@@ -9,7 +9,7 @@ from typing import Any
 
 from flask import Blueprint, Response, current_app, request
 
-from reranker.answers import ExplainAnswer
+from reranker.answers.explanation import ExplainAnswer
 from reranker.api.callers import caller_rights, check_is_no_version
 from reranker.base.errors import NotOurIndex, WrongParameter
 from reranker.base.request_context import note

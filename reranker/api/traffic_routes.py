@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Response
 
-from reranker.answers import ClicksAnswer
+from reranker.answers.traffic import ClicksAnswer
 from reranker.api.callers import caller_rights
 from reranker.service.errors import json_response
 from reranker.service.requests import ClicksBody, parse, read_object

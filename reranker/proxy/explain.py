@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import inf, nextafter
 from typing import Any, NamedTuple
 
-from reranker.answers import ExplainAnswer
+from reranker.answers.explanation import ExplainAnswer
 from reranker.base.errors import BadInput, Busy, NotAllowed, NotFound, SinkrankError, StoreUnavailable, Unauthenticated
 from reranker.proxy.fetch import look_up
 from reranker.proxy.hit_texts import hits_in, look_up_body

@@ -17,7 +17,7 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
-from reranker.answers import ExplainAnswer
+from reranker.answers.explanation import ExplainAnswer
 from reranker.base.errors import BadInput, Busy, SinkrankError, StoreUnavailable
 from reranker.proxy.explain import explain_hit, not_reranked, refusal, with_document
 from reranker.proxy.fetch import FetchedWindows, compare_kinds, fetch

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.answers import ScoreParts
+from reranker.answers.search import ScoreParts
 from reranker.base.errors import WrongParameter
 from reranker.ranking.corrections import Corrections, order_distance
 from reranker.ranking.coverage import Coverage

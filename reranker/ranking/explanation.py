@@ -8,8 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from reranker.answers import DocumentWord, WordPair, WordTransport
-from reranker.answers.explanation import ExplainedPrecision
+from reranker.answers.explanation import DocumentWord, ExplainedPrecision, WordPair, WordTransport
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from reranker.ranking.word_places import WordPlaces, word_places

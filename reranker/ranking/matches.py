@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.answers import Match
+from reranker.answers.matches import Match
 from reranker.embeddings import Embeddings
 from reranker.embeddings.placed_words import PlacedWords
 from reranker.native.library import address

@@ -10,8 +10,8 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.answers import ScoreParts, ScoreSources
-from reranker.answers.search import Precision
+from reranker.answers.search import Precision, ScoreParts
+from reranker.answers.sources import ScoreSources
 from reranker.embeddings import Embeddings
 from reranker.ranking.corrections import Correction, Corrections
 from reranker.ranking.evidence import Evidence

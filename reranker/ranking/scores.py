@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reranker.answers import ScoreParts
+from reranker.answers.search import ScoreParts
 
 # OpenSearch's rerank processor casts the literal to a Java Double: digits beyond its 18 characters fail the search.
 SCORE_DECIMALS = 6

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.answers import (
+from reranker.answers.sources import (
     DocumentShare,
     EncoderSource,
     EncoderWord,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import attrgetter
 
-from reranker.answers import NearWord, ScoreParts, Standing
-from reranker.answers.explanation import FellAt
+from reranker.answers.explanation import FellAt, NearWord, Standing
+from reranker.answers.search import ScoreParts
 from reranker.embeddings import Embeddings
 from reranker.ranking.matches import Mark, QueryWords
 from reranker.ranking.query import Query

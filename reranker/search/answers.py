@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from reranker.answers import (
+from reranker.answers.explanation import (
     ExplainAnswer,
     ExplainedDocument,
-    Hit,
     OrderParts,
-    ScoreParts,
-    ScoreSources,
-    SearchAnswer,
     Standing,
     TranslatedWord,
     WordTranslation,
 )
-from reranker.answers.search import FoundBy
+from reranker.answers.search import FoundBy, Hit, ScoreParts, SearchAnswer
+from reranker.answers.sources import ScoreSources
 from reranker.ranking.corrections import Correction
 from reranker.ranking.explanation import Explanation, cost_meaning
 from reranker.ranking.query import Query

@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from reranker.answers import ExplainAnswer, Hit, SearchAnswer
+from reranker.answers.explanation import ExplainAnswer
+from reranker.answers.search import Hit, SearchAnswer
 from reranker.base.errors import BadInput, NotFound
 from reranker.embeddings import Embeddings
 from reranker.ranking.corrections import start_encoding

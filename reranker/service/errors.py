@@ -16,7 +16,7 @@ from typing import Any, Literal
 from flask import Flask, Response, g, request
 from werkzeug.exceptions import HTTPException
 
-from reranker.answers import CohereError, Problem, TextsError
+from reranker.answers.errors import CohereError, Problem, TextsError
 from reranker.base.errors import BadInput, ClientLeft, EmptyQuery, SinkrankError
 from reranker.service.json_text import json_bytes, to_json
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from reranker.answers import Check
+from reranker.answers.operations import Check
 
 # Maximum wait of the first caller. While a check hangs, all others are answered at once.
 _LIMIT_S = 2.0

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from reranker.answers import ChangedQuery, InterleavedVotes, TrafficAnswer
+from reranker.answers.traffic import ChangedQuery, InterleavedVotes, TrafficAnswer
 from reranker.base.errors import NotFound, StoreUnavailable, one_line
 from reranker.traffic.interleaving import ENGINE, OURS, Votes, winner_of
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from reranker.answers import Hit
+from reranker.answers.search import Hit
 from reranker.base.errors import UnknownWords
 from reranker.ranking.explanation import telling_pairs
 from reranker.search.searcher import Searcher, SearchRequest

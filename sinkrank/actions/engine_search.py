@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reranker.answers import ExplainAnswer, Hit, ScoreParts, SearchAnswer
+from reranker.answers.explanation import ExplainAnswer
+from reranker.answers.search import Hit, ScoreParts, SearchAnswer
 from reranker.base.errors import WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.embeddings.detection import guess_language

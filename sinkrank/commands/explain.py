@@ -12,7 +12,7 @@ from reranker.service.settings_sources import LoadedSettings
 from sinkrank.console import options, output
 
 if TYPE_CHECKING:
-    from reranker.answers import ExplainAnswer
+    from reranker.answers.explanation import ExplainAnswer
 
 
 @options.takes_settings("first_stage", "depth", "method", "epsilon", "tau", "feedback", *options.SEARCHABLE)

@@ -8,7 +8,7 @@ from reranker.service.settings import Settings
 from sinkrank.console import options, output
 
 if TYPE_CHECKING:
-    from reranker.answers import InterleavedVotes, TrafficAnswer
+    from reranker.answers.traffic import InterleavedVotes, TrafficAnswer
     from reranker.traffic.file import TrafficFile
 
 

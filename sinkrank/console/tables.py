@@ -8,16 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from reranker.answers import (
-    DocumentShare,
-    EncoderSource,
-    ExplainAnswer,
-    Hit,
-    ScoreParts,
-    ScoreSources,
-    SearchAnswer,
-    Standing,
-)
+from reranker.answers.explanation import ExplainAnswer, Standing
+from reranker.answers.search import Hit, ScoreParts, SearchAnswer
+from reranker.answers.sources import DocumentShare, EncoderSource, ScoreSources
 from reranker.ranking import explanation as transport
 from reranker.ranking.corrections import HUBNESS_WEIGHT
 from sinkrank.console import output

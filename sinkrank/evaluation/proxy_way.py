@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ingest.progress import Progress, no_progress
-from reranker.answers import ExplainAnswer
+from reranker.answers.explanation import ExplainAnswer
 from reranker.base.errors import BadInput
 from reranker.proxy import Proxy
 from reranker.proxy.explain import refusal, window_search

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reranker.answers import InterleavedVotes
+from reranker.answers.traffic import InterleavedVotes
 from reranker.base.errors import NotFound, StoreUnavailable
 from reranker.traffic.file import Shadowed, TrafficFile
 from reranker.traffic.interleaving import BOTH, ENGINE, OURS
