@@ -163,19 +163,6 @@ _CALLERS = {
     "script_score": "query",
     "terms_set": "",
 }
-# Words at places in a text; where their parts lie.
-_SPANS = {
-    "span_containing": ("big", "little"),
-    "span_field_masking": ("query",),
-    "field_masking_span": ("query",),
-    "span_first": ("match",),
-    "span_gap": (),
-    "span_multi": ("match",),
-    "span_near": ("clauses",),
-    "span_not": ("include",),
-    "span_or": ("clauses",),
-    "span_within": ("big", "little"),
-}
 # A `function_score` with nothing else is its query alone.
 _NO_FUNCTION = frozenset(["query", "boost", "boost_mode", "score_mode", "max_boost", "min_score", "_name"])
 _PREFIX_TYPES = ("bool_prefix", "phrase_prefix")
@@ -201,9 +188,9 @@ def read_clause(clause: Any) -> Node:
         return Leaf(Kind.FILTER, boost=_own_boost(content))
     if kind in _CALLERS:
         return Group(must=read_clauses(content.get(_CALLERS[kind])), reason=CALLER_SCORING)
-    if kind in _SPANS:
-        parts = [node for part in _SPANS[kind] for node in read_clauses(content.get(part))]
-        return Group(must=parts, boost=boost)
+    if kind.startswith("span_") or kind == "field_masking_span":  # words at places in a text
+        parts = [part for name, part in content.items() if name != "exclude" and isinstance(part, dict | list)]
+        return Group(must=[node for part in parts for node in read_clauses(part)], boost=boost)
     reader = _READERS.get(kind)
     return Leaf(Kind.FILTER, reason=UNKNOWN_QUERY) if reader is None else reader(content, boost)
 
