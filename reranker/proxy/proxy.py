@@ -166,7 +166,8 @@ class Proxy:
             return self._unranked(incoming, "fallback", not_now.reason, new_body)
         except Refused as refused:
             metrics.searches.labels("fallback", refused.reason).inc()
-            reply = own_reply(incoming, refused.response.headers, refused.body, refused.response.status_line)
+            answer = refused.response
+            reply = own_reply(incoming, answer.headers, answer.body, answer.status_line)
             return _marked(reply, "fallback", refused.reason)
         except Fallback as failed:
             _log_fallback(incoming, failed.reason, str(failed))
@@ -206,7 +207,7 @@ class Proxy:
         except NotNow as not_now:
             raise Busy(f"too many searches are re-ranked, or re-ranking fails ({not_now.reason}); try again") from None
         except Refused as refused:
-            raise refusal(refused.response.status, _error_of(refused.body)) from refused
+            raise refusal(refused.response.status, _error_of(refused.response.body)) from refused
         except Fallback as failed:
             if failed.reason == "engine_refused":
                 raise BadInput(f"{failed}; send it as a search to see what is wrong with it") from failed

@@ -192,8 +192,10 @@ class WindowKinds:
         self._kinds = kinds
         self._compared: TTLCache[tuple[tuple[str, ...], str], bool] = TTLCache(_MAX_KNOWN, TRUST_S, clock)
         self._resting: TTLCache[tuple[bytes, tuple[str, ...]], bool] = TTLCache(_MAX_KNOWN, REST_S, clock)
-        self._answered: TTLCache[tuple[bytes, tuple[str, ...], int], bool] = TTLCache(_MAX_KNOWN, TRUST_S, clock)
-        self._is_cached: TTLCache[tuple[bytes, tuple[str, ...]], bool] = TTLCache(_MAX_KNOWN, TRUST_S, clock)
+        # By the text of a query; with None whether most documents of the last new text were cached.
+        self._is_cached: TTLCache[tuple[bytes, tuple[str, ...], int | None], bool] = TTLCache(
+            _MAX_KNOWN, TRUST_S, clock
+        )
         self._lock = threading.Lock()
 
     def kind_for(self, plan: WindowPlan, caller: bytes, names: tuple[str, ...], text: str) -> str | None:
@@ -207,7 +209,7 @@ class WindowKinds:
         with self._lock:
             if (caller, names) in self._resting:
                 return None
-            is_cached = self._is_cached.get((caller, names)) or (caller, names, hash(text)) in self._answered
+            is_cached = any(self._is_cached.get((caller, names, one)) for one in (None, hash(text)))
             for kind in plan.kinds:
                 if (kind == STORED_BAGS or is_cached) and (names, kind) in self._compared:
                     return kind
@@ -221,9 +223,9 @@ class WindowKinds:
         """
         key = caller, names, hash(text)
         with self._lock:
-            if key not in self._answered:
-                self._answered[key] = True
-                self._is_cached[caller, names] = cached_share > _ENOUGH_CACHED
+            if key not in self._is_cached:
+                self._is_cached[key] = True
+                self._is_cached[caller, names, None] = cached_share > _ENOUGH_CACHED
 
     def is_to_compare(self, kind: str, plan: WindowPlan, caller: bytes, names: tuple[str, ...]) -> bool:
         """Whether it is yet to be seen that windows of a kind say the same as whole ones."""

@@ -27,16 +27,12 @@ class Fallback(Exception):
 
 
 class Refused(Fallback):
-    """The engine's answer to the search for the window is an error that the caller's own search would meet too.
+    """The engine's answer to the search for the window, which was read, is an error that the caller's own search would
+    meet too."""
 
-    Attributes:
-        body: of the answer, without compression.
-    """
-
-    def __init__(self, response: EngineResponse, body: bytes) -> None:
+    def __init__(self, response: EngineResponse) -> None:
         super().__init__("engine_error", f"the engine answered {response.status}")
         self.response = response
-        self.body = body
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +93,9 @@ class EngineCalls:
         response = self.upstream.send(
             self.incoming.method, target, self._headers, body, len(body), limit_s, is_safe=True, meanwhile=meanwhile
         )
-        data = self._data(response)
+        data = response.body = self._data(response)
         if response.status in _PASSED_ON:
-            raise Refused(response, data)
+            raise Refused(response)
         if response.status != 200:
             raise Fallback("engine_refused", f"the engine answered {response.status} to the search for the window")
         return response.headers, data

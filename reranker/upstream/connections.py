@@ -39,7 +39,7 @@ class EngineResponse:
     Attributes:
         headers: in their order, with the names as the node wrote them.
         encoding: the value of `Content-Encoding`; empty where it is missing.
-        body: without compression, once the answer was read to its end (`Upstream.ask`).
+        body: without compression, once the answer was read to its end.
     """
 
     body = b""

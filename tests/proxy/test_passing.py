@@ -123,12 +123,8 @@ def test_the_callers_headers_are_passed_without_those_of_the_connection(fake: Fa
         assert received.header(name) is None
 
 
-def test_the_services_credentials_are_not_lent(fake: FakeEngine, url: str) -> None:
-    urllib3.request("GET", f"{url}/pages")
-    assert fake.received[0].header("Authorization") is None
-
-
 def test_nothing_is_added_to_a_request(fake: FakeEngine, url: str) -> None:
+    """Nor are the service's credentials lent to it."""
     send_raw(url, b"GET /pages HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     assert {name.lower() for name, _ in fake.received[0].headers} == {"host"}
 
@@ -161,7 +157,7 @@ def test_a_body_over_the_limit_is_refused(fake: FakeEngine, url: str, is_chunked
 def test_an_answer_is_passed_as_it_is(fake: FakeEngine, url: str) -> None:
     body = gzip.compress(b'{"pages":{}}')
     lines = [
-        "HTTP/1.1 418 Odd",
+        "HTTP/1.1 302 Odd",
         "Content-Type: application/vnd.elasticsearch+json;compatible-with=8",
         "Content-Encoding: gzip",
         "X-Elastic-Product: Elasticsearch",
@@ -174,7 +170,7 @@ def test_an_answer_is_passed_as_it_is(fake: FakeEngine, url: str) -> None:
     ]
     fake.answer = lambda received: "\r\n".join([*lines, "", ""]).encode() + body
     answer = urllib3.request("GET", f"{url}/pages", decode_content=False, redirect=False)
-    assert (answer.status, answer.reason, answer.data) == (418, "Odd", body)
+    assert (answer.status, answer.reason, answer.data) == (302, "Odd", body)
     assert answer.headers["Content-Type"] == "application/vnd.elasticsearch+json;compatible-with=8"
     assert answer.headers["Content-Encoding"] == "gzip"
     assert answer.headers["X-Elastic-Product"] == "Elasticsearch"
@@ -183,15 +179,7 @@ def test_an_answer_is_passed_as_it_is(fake: FakeEngine, url: str) -> None:
     assert "X-Hop" not in answer.headers
     assert "X-Content-Type-Options" not in answer.headers
     assert not any(name.startswith("X-Rerank") for name in answer.headers)
-
-
-def test_a_redirect_is_not_followed(fake: FakeEngine, url: str) -> None:
-    fake.answer = lambda received: (
-        b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-    )
-    answer = urllib3.request("GET", f"{url}/pages", redirect=False)
-    assert (answer.status, answer.headers["Location"]) == (302, "http://127.0.0.1:1/")
-    assert len(fake.received) == 1
+    assert len(fake.received) == 1  # a redirect is the caller's to follow
 
 
 def test_an_answer_without_a_content_type_gets_none(fake: FakeEngine, url: str) -> None:
@@ -199,13 +187,6 @@ def test_an_answer_without_a_content_type_gets_none(fake: FakeEngine, url: str) 
     answer = urllib3.request("GET", f"{url}/pages")
     assert answer.data == b"hi"
     assert "Content-Type" not in answer.headers
-
-
-def test_an_answer_in_chunks_is_passed_whole(fake: FakeEngine, url: str) -> None:
-    fake.answer = lambda received: (
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
-    )
-    assert urllib3.request("GET", f"{url}/pages").data == b"abcde"
 
 
 def test_a_head_keeps_its_length(fake: FakeEngine, url: str) -> None:
@@ -247,11 +228,6 @@ def test_what_is_passed_on_may_take_longer_than_our_own_searches(
     fake.answer = merge
     app = make_proxy(fake.url, store_timeout_s=0.1)
     assert app.test_client().post("/pages/_forcemerge").status_code == 200
-
-
-def test_an_engine_that_breaks_off_is_an_error(fake: FakeEngine, url: str) -> None:
-    fake.answer = lambda received: b""
-    assert urllib3.request("GET", f"{url}/pages").status == 502
 
 
 LENGTH = b"Content-Length: 300000\r\n\r\n"
