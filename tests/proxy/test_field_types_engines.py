@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import urllib3
 
-from reranker.proxy import Proxy
 from tests.proxy.conftest import named_index
 from tests.support.calls import WORDS, hits, make_index, multi_search, post
 from tests.support.engines.sources import Engine
@@ -122,24 +121,6 @@ def test_the_fields_that_the_query_names_are_read_before_all_others(
         body = {"query": query, "size": 20, "ext": {"rerank": {**section["rerank"], **fields}}}
         scores.append([(hit["_id"], hit["_score"]) for hit in hits(post(http, f"{url}/{index}/_search", body))])
     assert scores[0] == scores[1] != scores[2]
-
-
-def test_a_mapping_is_read_once(http: urllib3.PoolManager, url: str, index: str, proxy: Proxy) -> None:
-    sent: list[str] = []
-    send = proxy.upstream.send
-
-    def noting(method: str, target: str, *args: Any, **kwargs: Any) -> Any:
-        sent.append(target)
-        return send(method, target, *args, **kwargs)
-
-    object.__setattr__(proxy.upstream, "send", noting)
-    for _ in range(3):
-        post(http, f"{url}/{index}/_search", {"query": {"match": {"title": "any chat"}}})
-        post(http, f"{url}/{index}/_search", {"query": {"match": {"kind": "any chat"}}})
-    assert len([target for target in sent if "/_mapping/" in target]) == 2
-    # Another caller may see other fields.
-    post(http, f"{url}/{index}/_search", {"query": {"match": {"title": "any chat"}}}, Authorization="Basic YTpi")
-    assert len([target for target in sent if "/_mapping/" in target]) == 3
 
 
 @pytest.mark.parametrize(

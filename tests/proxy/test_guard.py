@@ -38,13 +38,6 @@ def run(breaker: CircuitBreaker, *results: bool | None) -> None:
         breaker.leave(result)
 
 
-def test_failures_in_a_row_open_it(breaker: CircuitBreaker, openings: list[float]) -> None:
-    run(breaker, False, False, True, False, False)
-    assert breaker.state == "closed"
-    run(breaker, False)
-    assert (breaker.state, breaker.enter(), openings) == ("open", False, [100.0])
-
-
 def test_what_says_nothing_changes_nothing(breaker: CircuitBreaker) -> None:
     run(breaker, False, False, None, None)
     assert breaker.state == "closed"

@@ -97,18 +97,6 @@ def test_each_type_for_text_is_known(kind: str) -> None:
     assert mappings(Calls(answer)).searched("/i/_search")[0](["f"])["f"].is_text
 
 
-def test_an_alias_is_what_it_stands_for() -> None:
-    alias = {"heading": {"mapping": {"heading": {"type": "alias", "path": "title.en"}}}}
-    calls = Calls({"i": index(alias)}, {"i": index(TITLE, ENGLISH)})
-    assert mappings(calls).searched("/i/_search")[0](["heading"]) == {"heading": FieldType(True, "title")}
-    assert "/field/title,title.en?" in calls.targets[1]
-
-
-def test_below_a_flattened_field_there_is_no_text() -> None:
-    calls = Calls({"i": index({"labels": {"mapping": {"labels": {"type": "flattened"}}}})})
-    assert mappings(calls).searched("/i/_search")[0](["labels.env"]) == {"labels.env": FieldType(False, "labels.env")}
-
-
 def test_what_is_known_is_asked_for_again_after_some_minutes_and_by_another_caller_at_once() -> None:
     clock = Clock()
     cache = FieldTypeCache(clock)
@@ -172,14 +160,6 @@ def test_the_header_of_a_line_names_its_indices() -> None:
         found.searched("/p/_msearch", indices)[0](["title"])
     # A request makes five calls at most.
     assert [target.split("/_mapping")[0] for target in calls.targets] == ["/i", "/i,j*", "/p", "/a%2F..%2Fb"]
-
-
-def test_one_request_asks_a_few_times_at_most() -> None:
-    calls = Calls(*[{"i": index(TITLE)}] * 20)
-    found = mappings(calls)
-    for n in range(20):
-        found.searched(f"/i{n}/_search")[0](["title"])
-    assert len(calls.targets) == 5
 
 
 @pytest.mark.parametrize(
