@@ -79,17 +79,15 @@ class CircuitBreaker:
             succeeded: None where it says nothing about the protected work.
         """
         with self._lock:
-            was_open = self._opened_at is not None
             self._is_trying = False
             if succeeded is None:
                 return
+            was_open = self._opened_at is not None
             self._failed = 0 if succeeded else self._failed + 1
-            if succeeded:
-                self._opened_at = None
-            elif was_open or self._failed >= self.n_failures:
-                self._opened_at = self.clock()
-                self._on_opening()
-            is_open = self._opened_at is not None
+            is_open = not succeeded and (was_open or self._failed >= self.n_failures)
+            self._opened_at = self.clock() if is_open else None
+        if is_open:
+            self._on_opening()
         if is_open and not was_open:
             _log.warning("re-ranking failed %d times in a row and rests for %g s", self.n_failures, self.rest_s)
         elif was_open and not is_open:
