@@ -16,7 +16,6 @@ from reranker.proxy.window_kinds import (
     SEQUENCE_NUMBERS,
     STORED_BAGS,
     WINDOW_ONLY,
-    DocumentPlace,
     place_of,
     stored_value,
 )
@@ -173,24 +172,19 @@ def _hits_of_pages(
     misfits: list[Search] = []
     was_misread = False
     for (ranked, places), answer in zip(pages, answers, strict=True):
-        by_place: dict[DocumentPlace, list[RawObject]] = {}
-        for element in [] if answer.hits is None else answer.hits.elements:
-            by_place.setdefault(place_of(element.parsed.parsed), []).append(element.parsed)
+        elements = [element.parsed for element in ([] if answer.hits is None else answer.hits.elements)]
+        is_of_one = ranked.window.kind == SEQUENCE_NUMBERS  # where a place is that of one document
+        by_name = {(place_of(one.parsed), None if is_of_one else one.parsed.get("_id")): one for one in elements}
         own: list[tuple[Place, str, RawObject]] = []
         for place in places:
-            hit = ranked.window.answer.found[place.index]
-            doc_id = _doc_id(ranked, place)
-            candidates = by_place.get(place_of(hit), [])
-            if len(candidates) > 1:  # of several shards
-                candidates = [one for one in candidates if one.parsed.get("_id") == doc_id]
-            if len(candidates) != 1:
+            doc_id, hit = _doc_id(ranked, place), ranked.window.answer.found[place.index]
+            document = by_name.get((place_of(hit), None if is_of_one else doc_id))
+            is_misread = document is not None and doc_id not in (None, document.parsed.get("_id"))
+            if document is None or is_misread:
                 misfits.append(ranked.window.search)
+                was_misread |= is_misread
                 break
-            if doc_id not in (None, candidates[0].parsed.get("_id")):
-                misfits.append(ranked.window.search)
-                was_misread |= ranked.window.kind == SEQUENCE_NUMBERS
-                break
-            own.append((place, answer.text, candidates[0]))
+            own.append((place, answer.text, document))
         found[ranked] = own
     if misfits:
         raise Misfit(misfits, was_misread)

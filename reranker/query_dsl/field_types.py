@@ -134,7 +134,7 @@ class CallerMappings:
         target = f"{start}/_mapping/field/{_path(names)}?{options}"
         self.n_calls += 1
         try:
-            answer = self.calls.fetch(target, self.calls.deadline.left_s * _SHARE_OF_TIME)
+            answer = self.calls.ask(target, limit_s=self.calls.deadline.left_s * _SHARE_OF_TIME)
         except Fallback:
             return None
         # An empty answer is about no index, not about one without the fields.

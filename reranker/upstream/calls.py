@@ -10,6 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from http.client import HTTPException
+from math import inf
 from typing import Any
 
 from reranker.base.errors import BadInput, StoreUnavailable
@@ -117,30 +118,22 @@ class EngineCalls:
         except StoreUnavailable as error:
             raise Fallback("look_up_failed", str(error)) from error
 
-    def ask(self, target: str, body: bytes, content_type: str = "application/json") -> Any:
-        """What the engine answers to a POST, read as JSON, within the time that is left.
+    def ask(
+        self, target: str, body: bytes | None = None, content_type: str = "application/json", limit_s: float = inf
+    ) -> Any:
+        """What the engine answers to a POST, or without a body to a GET, read as JSON, within the time that is left.
 
         Raises:
             Fallback: it answers an error, too late, or not in JSON.
         """
-        headers = [*self._plain_headers(), ("Content-Type", content_type)]
-        return self._json("POST", target, headers, body, self.deadline.left_s)
-
-    def fetch(self, target: str, limit_s: float) -> Any:
-        """What the engine answers to a GET, read as JSON, within a limit.
-
-        Raises:
-            Fallback: it answers an error, too late, or not in JSON.
-        """
-        return self._json("GET", target, self._plain_headers(), None, min(limit_s, self.deadline.left_s))
-
-    def _plain_headers(self) -> Headers:
-        return end_to_end(self._headers, "content-type", "accept")
-
-    def _json(self, method: str, target: str, headers: Headers, body: bytes | None, limit_s: float) -> Any:
+        limit_s = min(limit_s, self.deadline.left_s)
         if not limit_s:
             raise out_of_time()
-        n_bytes = None if body is None else len(body)
+        headers = end_to_end(self._headers, "content-type", "accept")
+        method, n_bytes = "GET", None
+        if body is not None:
+            headers.append(("Content-Type", content_type))
+            method, n_bytes = "POST", len(body)
         try:
             response = self.upstream.send(method, target, headers, body, n_bytes, limit_s, is_safe=True)
         except (StoreUnavailable, BadInput) as error:

@@ -34,7 +34,7 @@ class Calls:
         self.targets: list[str] = []
         self.limits: list[float] = []
 
-    def fetch(self, target: str, limit_s: float) -> Any:
+    def ask(self, target: str, limit_s: float) -> Any:
         self.targets.append(target)
         self.limits.append(limit_s)
         answer = self.answers.pop(0)
