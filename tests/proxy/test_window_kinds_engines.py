@@ -503,17 +503,17 @@ def test_pages_of_a_multi_search_have_the_filter_of_their_own_search(both: BothW
     assert without_time(ids_only) == without_time(both.send("/_msearch", ndjson(*lines), is_whole=True))
 
 
-def test_an_index_that_is_made_anew_is_not_ranked_by_its_old_bags(both: BothWays, own_copy: str) -> None:
-    body = search("t", "cat dog")
-    assert both.compare(f"/{own_copy}/_search", body) == SEQUENCE_NUMBERS
-    both.http.request("DELETE", f"{both.engine.url}/{own_copy}")
-    made = both.http.request("PUT", f"{both.engine.url}/{own_copy}", json={"settings": {"number_of_shards": 1}})
-    assert made.status == 200
-    lines = [line for n in reversed(range(N_DOCUMENTS)) for line in ({"index": {"_id": str(n)}}, {"t": text_of(n)})]
-    headers = {"Content-Type": "application/x-ndjson"}
-    both.http.request("POST", f"{both.engine.url}/{own_copy}/_bulk?refresh=true", body=ndjson(*lines), headers=headers)
-    answer = both.send(f"/{own_copy}/_search", body)
-    assert without_time(answer) == without_time(both.send(f"/{own_copy}/_search", body, is_whole=True))
+@pytest.mark.parametrize(("whose", "text_field"), [("", "t"), ("-ours1", "text.en")])
+def test_an_index_that_is_made_anew_is_not_ranked_by_its_old_bags(
+    both: BothWays, own_copy: str, indices: Indices, whose: str, text_field: str
+) -> None:
+    name, url, body = f"{own_copy}{whose}", both.engine.url, search(text_field, "cat dog")
+    assert both.compare(f"/{name}/_search", body) == SEQUENCE_NUMBERS
+    both.http.request("DELETE", f"{url}/{name}")
+    copy_index(both.http, url, indices.ours_3 if whose else indices.theirs_3, name, n_shards=1)  # in another order
+    answer = both.send(f"/{name}/_search", body)
+    assert both.kinds.n_failures == 1
+    assert without_time(answer) == without_time(both.send(f"/{name}/_search", body, is_whole=True))
 
 
 def asked_of_the_engine(both: BothWays) -> list[Any]:
@@ -612,18 +612,6 @@ def test_bags_of_other_embeddings_are_not_taken_for_bags_of_ours(
         assert both.kinds.asked[-1] == STORED_BAGS
     finally:
         both.http.request("DELETE", f"{url}/{other}")
-
-
-def test_an_index_of_ours_that_is_made_anew_is_not_ranked_by_its_old_bags(
-    both: BothWays, own_copy: str, indices: Indices
-) -> None:
-    name, url, body = f"{own_copy}-ours1", both.engine.url, search("text.en", "cat dog")
-    assert both.compare(f"/{name}/_search", body) == SEQUENCE_NUMBERS
-    both.http.request("DELETE", f"{url}/{name}")
-    copy_index(both.http, url, indices.ours_3, name, n_shards=1)  # in another order
-    answer = both.send(f"/{name}/_search", body)
-    assert both.kinds.n_failures == 1
-    assert without_time(answer) == without_time(both.send(f"/{name}/_search", body, is_whole=True))
 
 
 @given(
