@@ -7,10 +7,10 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from reranker.upstream.calls import Deadline, Fallback, out_of_time
 
@@ -115,7 +115,7 @@ class Guard:
     def __init__(self, n_at_once: int, breaker: CircuitBreaker) -> None:
         self._threads = ThreadPoolExecutor(n_at_once, thread_name_prefix="proxy-rerank")
         self._n_at_once = n_at_once
-        self._unfinished: set[Future[Any]] = set()
+        self._unfinished: set[object] = set()
         self.breaker = breaker
 
     @contextmanager
@@ -142,12 +142,12 @@ class Slot:
 
     Attributes:
         threads: that do the work.
-        unfinished: the work of all searches that waits or goes on.
+        unfinished: one object for each work of all searches that waits or goes on.
         succeeded: how it went; None where it says nothing about re-ranking.
     """
 
     threads: ThreadPoolExecutor
-    unfinished: set[Future[Any]]
+    unfinished: set[object]
     succeeded: bool | None = None
 
     def run(self, work: Callable[[], Result], deadline: Deadline) -> Result:
@@ -159,9 +159,17 @@ class Slot:
         left_s = deadline.left_s
         if not left_s:
             raise out_of_time()
-        running = self.threads.submit(contextvars.copy_context().run, work)
-        self.unfinished.add(running)
-        running.add_done_callback(self.unfinished.discard)
+        # It counts from before it can begin until before its result is known: a search that follows does not meet it.
+        counted = object()
+        self.unfinished.add(counted)
+
+        def count_and_work() -> Result:
+            try:
+                return work()
+            finally:
+                self.unfinished.discard(counted)
+
+        running = self.threads.submit(contextvars.copy_context().run, count_and_work)
         self.succeeded = False
         try:
             result = running.result(left_s)
@@ -172,6 +180,7 @@ class Slot:
             if running.done():
                 raise  # the work's own error
             if running.cancel():
+                self.unfinished.discard(counted)
                 self.succeeded = None  # it has not begun
                 raise Fallback("busy", "other re-rankings took all the time; see the setting workers") from None
             raise out_of_time() from None
