@@ -384,11 +384,10 @@ def _read(
 ) -> Search:
     ext, values, settings = section or _NO_SECTION, body.raw.parsed, service.settings
     check_form(values, parameters)
-    method = ext.method or settings.method
+    method = check_method(ext.method or settings.method, "none")
     check_min_relevance(ext.min_relevance, method)
     if method == "none":
         raise Skip("method_none")
-    check_method(method)
     share = settings.first_stage_share if ext.first_stage_share is None else ext.first_stage_share
     check_first_stage_share(share)
     if service.opened is None:

@@ -67,8 +67,7 @@ class SearchRequest:
         check_index_name(self.index)
         if self.first_stage not in FIRST_STAGES:
             raise WrongParameter(f"first stage {self.first_stage!r} is not known; use one of {', '.join(FIRST_STAGES)}")
-        if self.method != "none":
-            check_method(self.method)
+        check_method(self.method, "none")
         check_first_stage_share(self.first_stage_share)
         check_min_relevance(self.min_relevance, self.method)
         given = {"depth": self.depth, "from": self.offset, "size": self.size, "knn_weight": self.knn_weight}

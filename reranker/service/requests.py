@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Iterable
+from typing import Any, NoReturn, TypeVar, get_args
 
 from flask import request
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
@@ -220,15 +221,26 @@ def parse(model: type[Body], body: dict[str, Any]) -> Body:
 
 
 def _message(model: type[BaseModel], error: Any) -> str:
-    path = ".".join(str(part) for part in error["loc"])
-    known = [field.alias or name for name, field in model.model_fields.items()]
+    *parents, key = error["loc"]
+    path, parent = (".".join(str(part) for part in parts) for parts in (error["loc"], parents))
     if error["type"] == "extra_forbidden":
-        hint = did_you_mean(path, known)
+        known = _keys_at(model, parents)
+        hint = did_you_mean(str(key), known)
         nearest = f"; {hint}" if hint else "."
-        return f"{path[:_MAX_SHOWN]!r} is not a key of this request{nearest} The keys are {', '.join(known)}"
+        of = repr(parent) if parent else "this request"
+        return f"{path[:_MAX_SHOWN]!r} is not a key of {of}{nearest} The keys are {', '.join(known)}"
     if error["type"] == "missing":
         return f"the key {path!r} is missing; this request needs it"
-    return f"{path!r}: {error['msg'][0].lower()}{error['msg'][1:]}; got {_described(error['input'])}"
+    said = "input should be an object" if error["type"] == "model_type" else error["msg"][0].lower() + error["msg"][1:]
+    return f"{path!r}: {said}; got {_described(error['input'])}"
+
+
+def _keys_at(model: type[BaseModel], path: Iterable[str | int]) -> list[str]:
+    """The keys of an object inside a body: of a model that a field has, alone or in a list."""
+    for name in (part for part in path if isinstance(part, str)):
+        annotation = model.model_fields[name].annotation
+        model = next(one for one in (annotation, *get_args(annotation)) if hasattr(one, "model_fields"))
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _described(value: Any) -> str:

@@ -114,13 +114,17 @@ def parts(method: str, parameters: Parameters) -> tuple[tuple[str, Parameters], 
     return ("nbow", parameters), ("relaxed", nearest), ("sinkhorn", parameters)
 
 
-def check_method(method: str) -> str:
+def check_method(method: str, *others: str) -> str:
     """The method's name.
+
+    Args:
+        others: names that may stand in the place of a method's.
 
     Raises:
         WrongParameter: no method has this name; the message gives the nearest.
     """
-    if method not in METHODS:
-        hint = did_you_mean(method, METHODS)
-        raise WrongParameter(f"method is '{method}'; {hint}{' ' if hint else ''}give one of {', '.join(METHODS)}")
+    known = (*METHODS, *others)
+    if method not in known:
+        hint = did_you_mean(method, known)
+        raise WrongParameter(f"method is '{method}'; {hint}{' ' if hint else ''}give one of {', '.join(known)}")
     return method

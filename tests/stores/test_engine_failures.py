@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from reranker.base import retries
-from reranker.base.errors import BadInput, NotFound, SinkrankError, StoreUnavailable
+from reranker.base.errors import BadInput, NotAnEngine, NotFound, SinkrankError, StoreUnavailable
 from reranker.base.retries import Backoff
 from reranker.stores import EngineAccess, open_store
 from reranker.stores.base.writing import WriteResult
@@ -71,6 +71,7 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
         (401, error("security_exception", "no"), StoreUnavailable, "SINKRANK_STORE_PASSWORD"),
         (403, error("security_exception", "no permissions"), StoreUnavailable, "no permissions"),
         (404, error("index_not_found_exception", "no such index"), NotFound, "sinkrank ingest"),
+        (404, b"<html>Not Found</html>", NotAnEngine, "no search engine"),
         (429, error("circuit_breaking_exception", "too much"), StoreUnavailable, "overloaded"),
         (400, error("parsing_exception", "what is this"), BadInput, "what is this"),
         (413, b"too large", BadInput, "413"),

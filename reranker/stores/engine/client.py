@@ -125,8 +125,8 @@ def _status_error(error: exceptions.TransportError, address: str, index: str) ->
         )
     if status == 403:
         return StoreUnavailable(f"{address} forbids this (403: {reason}); give the user the rights, or lift the block")
-    if status == 404 and not index:
-        return StoreUnavailable(f"{address} answers as no search engine does (404); check host, port and path")
+    if status == 404 and (not index or not isinstance(error.info, dict)):
+        return NotAnEngine(f"{address} answers as no search engine does (404); check host, port and path")
     if status == 404:
         return no_such_index(address, index)
     if status == 429:
