@@ -266,3 +266,15 @@ def test_a_document_that_the_engine_does_not_find_says_so(open_page: OpenPage) -
     page.get_by_role("button", name="Why not?").click()
     expect(page.locator(".standing")).to_contain_text("The first stage does not find this document")
     expect(page.locator(".standing")).to_contain_text("it lacks: cat")
+
+
+def test_a_hit_after_the_first_page_says_what_keeps_it_from_there(open_page: OpenPage, engine: Engine) -> None:
+    index = f"page-long-{os.getpid()}"
+    with urllib3.PoolManager() as http:
+        make_index(http, engine.url, index, PROPERTIES, [*PAGES, *PAGES[:4]])
+        page = open_page(f"?index={index}&query=any+cat&fields=parts.body")
+        page.get_by_role("button", name="Next page").click()
+        expect(page.locator("#after li")).to_have_count(2)
+        page.locator("#after li").last.get_by_role("button", name="Why").click()
+        expect(page.locator(".standing")).to_contain_text("It is at rank 12 of 12; before re-ranking it is at rank")
+        http.request("DELETE", f"{engine.url}/{index}")

@@ -146,7 +146,7 @@ async function explain(hit) {
 async function explanationOf(hit, signal) {
   const { state, answer } = shown;
   const titleOf = (id) => answer.hits.find((other) => other.id === id)?.title || id;
-  if (choice.isOurs || !hit.rank) {
+  if (choice.isOurs || !hit.rank || hit.rank > PAGE_SIZE) {
     const body = choice.isOurs ? address.explainBody(state, hit.id) : explainEngineBody(state, hit.id);
     const explanation = await post("/v1/explain", body, signal);
     return explanationView(explanation, at("why-body").clientWidth, titleOf);

@@ -5,7 +5,7 @@ import { PARTS } from "./score_parts.js";
 // Below this a part would be shown as 0.
 const LEAST = 0.00005;
 
-// `standing` of an explanation.
+// `standing` of the explanation of such a document.
 export function standingView(standing) {
   const made = element("div", undefined, "standing");
   made.append(element("p", [place(standing), distance(standing)].filter(Boolean).join(" ")));
@@ -18,8 +18,7 @@ export function standingView(standing) {
 function place({ fell_at: fell, rank, n_candidates: n, first_stage_rank: first }) {
   if (fell === "first_stage") return "The first stage does not find this document, so it is not re-ranked.";
   if (fell === "window") return `The first stage has it at rank ${first}, and only ${n} hits are re-ranked.`;
-  if (fell === "score") return `It is at rank ${rank} of ${n}; before re-ranking it is at rank ${first}.`;
-  return `It is on the first page, at rank ${rank}; before re-ranking it is at rank ${first}.`;
+  return `It is at rank ${rank} of ${n}; before re-ranking it is at rank ${first}.`;
 }
 
 function distance({ score_behind: behind, rank }) {
