@@ -15,7 +15,6 @@ import numpy as np
 from ingest.progress import Progress, no_progress
 from papers.corpora.tasks import Direction
 from papers.suite.judging import judged, rankings, top
-from papers.suite.memory import PeakMemory
 from papers.suite.questions import Question
 from papers.suite.records import RECORD_DEPTH, RECORD_FORMAT, Cost, Record, Records
 from papers.systems.protocol import System, fit
@@ -100,9 +99,7 @@ def _made(candidate: Candidate, directions: tuple[Direction, ...]) -> tuple[Syst
 
 
 def _answer(system: System, question: Question, fit_s: float, progress: Progress) -> Record:
-    peak = PeakMemory()
-    with peak.running():
-        found = system.distances(question.task, progress)
+    found = system.distances(question.task, progress)
     distances = np.where(np.isnan(found.values), np.inf, found.values)
     ranked = rankings(distances)
     places, scores = top(distances, ranked, RECORD_DEPTH)
@@ -111,7 +108,7 @@ def _answer(system: System, question: Question, fit_s: float, progress: Progress
         system.name,
         system.description,
         system.data,
-        Cost(fit_s, found.document_s, found.query_s, peak.n_bytes),
+        Cost(fit_s, found.document_s, found.query_s),
         places,
         scores,
         {each.name: judged(each, query_ids, doc_ids, ranked) for each in question.judgements},

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from reranker.base.whole_files import write_whole
 
-RECORD_FORMAT = 1
+RECORD_FORMAT = 2
 """A part of every digest. Raise it if the contents of a record change, so that everything is measured again."""
 
 RECORD_DEPTH = 50
@@ -28,13 +28,11 @@ class Cost:
 
     Attributes:
         fit_s, document_s, query_s: CPU time (s, all threads) of fitting, of all documents, of all queries.
-        peak_bytes: peak memory while ranking, minus the memory before; None if it cannot be measured.
     """
 
     fit_s: float
     document_s: float
     query_s: float
-    peak_bytes: int | None
 
 
 @dataclass(frozen=True, eq=False)

@@ -132,8 +132,7 @@ def _conditions(outcomes: Sequence[Outcome]) -> list[str]:
         f"- Machine: {on['cpu']}, {on['cores']} cores, {on['system']}, Python {on['python']}; {versions}.",
         _times(outcomes),
         "- Times of systems are CPU time of all threads: *a query* is its preparation and the distances to all "
-        "documents, *a document* what it takes once. MB is the most memory taken while ranking, above what was held "
-        "before.",
+        "documents, *a document* what it takes once.",
         "- Measures by ir-measures over the ranking of all documents, mean of the directions. Beside the MRR its 95% "
         f"interval by bootstrap, and p of its difference to `{REFERENCE}` by a paired randomisation test, two-sided, "
         "corrected by Holm within each table; both over pages, whose queries in several directions are kept together "

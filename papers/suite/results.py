@@ -31,13 +31,11 @@ class Costs:
         fit_s: CPU time (s) of fitting.
         query_ms: CPU time (ms) for a query: its preparation and the distances to all documents.
         document_ms: CPU time (ms) for a document, once.
-        peak_mb: memory (MB) that ranking adds at most; None if not measured.
     """
 
     fit_s: float
     query_ms: float
     document_ms: float
-    peak_mb: float | None
 
 
 @dataclass(frozen=True)
@@ -190,12 +188,10 @@ def _corrected(p_values: Mapping[str, float]) -> dict[str, float]:
 
 
 def _costs(answers: Iterable[tuple[Question, Record]]) -> Costs:
-    """Averages the costs over the questions; memory is the maximum."""
+    """Averages the costs over the questions."""
     taken = [(record.cost, len(question.task.queries), len(question.task.documents)) for question, record in answers]
-    peaks = [cost.peak_bytes for cost, _, _ in taken if cost.peak_bytes is not None]
     return Costs(
         float(np.mean([cost.fit_s for cost, _, _ in taken])),
         float(np.mean([1000 * cost.query_s / n for cost, n, _ in taken])),
         float(np.mean([1000 * cost.document_s / n for cost, _, n in taken])),
-        max(peaks) / 1e6 if peaks else None,
     )

@@ -39,7 +39,7 @@ _KINDS = {
     "first20": "the first 20 words of a page, stop words not counted, ask for its translation",
     "halves": "the first half of a page asks for the second half of its translation, no paragraph in common",
 }
-_COST_COLUMNS = ("ms a query", "ms a document", "s to fit", "MB")
+_COST_COLUMNS = ("ms a query", "ms a document", "s to fit")
 _ERROR = "error"
 
 _ALIKE = (
@@ -196,8 +196,7 @@ def _cells(row: Row, table: Table) -> list[Cell]:
 
 
 def _costs(costs: Costs) -> list[str]:
-    memory = "" if costs.peak_mb is None else f"{costs.peak_mb:.0f}"
-    return [*(three_digits(each) for each in (costs.query_ms, costs.document_ms, costs.fit_s)), memory]
+    return [three_digits(each) for each in (costs.query_ms, costs.document_ms, costs.fit_s)]
 
 
 def _interval(interval: Interval | None) -> str:

@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 
 import pytest
-from rich.console import Console
 
 from papers.corpora.tasks import Direction
 from papers.held_out.experiment import MethodResult, Plan, TaskResult
@@ -130,27 +129,3 @@ def test_whether_auto_keeps_its_bar_stands_in_every_form_of_the_report(report):
     assert report.as_json()["bars_of_auto"] == {
         "first20": [{"against": ["nbow"], "allowed": 0.005, "worst": 0.25, "direction": "fr-en", "is_kept": True}]
     }
-
-
-def test_the_terminal_table_holds_the_same_figures(report):
-    console = Console(width=120, record=True, quiet=False, file=None, color_system=None)
-    with console.capture() as capture:
-        for table in tables(report):
-            console.print(table)
-
-    shown = capture.get()
-    assert "first20" in shown
-    for figure in ("fr-en", "relaxed", "0.500", "0.250", "0.075", "0.625", "0.750", "0.875"):
-        assert figure in shown
-
-
-def test_a_report_that_cannot_be_finished_leaves_the_old_one_as_it_is(report, tmp_path, monkeypatch):
-    write(report, tmp_path)
-    before = (tmp_path / "evaluation.md").read_text(encoding="utf-8")
-    monkeypatch.setattr("papers.held_out.report.markdown", lambda report: "\ud800")  # cannot be written as UTF-8
-
-    with pytest.raises(UnicodeEncodeError):
-        write(report, tmp_path)
-
-    assert (tmp_path / "evaluation.md").read_text(encoding="utf-8") == before
-    assert not list(tmp_path.glob(".evaluation*"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,9 +10,8 @@ import pytest
 from ingest.progress import Progress, no_progress
 from papers.corpora.tasks import Direction, Task
 from papers.suite.asking import Candidate, Refusal, ask
-from papers.suite.memory import PeakMemory
 from papers.suite.questions import Question, translations
-from papers.suite.records import Cost, Record, Records
+from papers.suite.records import Records
 from papers.systems.protocol import Distances
 from reranker.base.errors import BadInput
 from sinkrank.demo import Page, load_parallel_texts
@@ -164,31 +162,3 @@ def test_a_record_that_cannot_be_read_is_no_record(content, tmp_path) -> None:
     (tmp_path / "a.npz").write_bytes(content)
 
     assert records.get("a") is None
-
-
-def test_a_record_comes_back_as_it_was_kept(tmp_path) -> None:
-    records = Records(tmp_path / "new")
-    kept = Record(
-        "s", "d", "δ", Cost(1.0, 2.0, 3.0, None), np.array([[1, -1]], dtype=np.int32),
-        np.array([[0.5, 0.0]], dtype=np.float32), {"c pages": np.ones((1, 5), dtype=np.float32)},
-    )  # fmt: skip
-    records.put("a", kept)
-    back = records.get("a")
-
-    assert back is not None
-    assert (back.system, back.description, back.data, back.cost) == ("s", "d", "δ", kept.cost)
-    assert np.array_equal(back.top, kept.top)
-    assert np.array_equal(back.scores, kept.scores)
-    assert list(back.measures) == ["c pages"]
-    assert [path.name for path in (tmp_path / "new").iterdir()] == ["a.npz"]
-
-
-def test_the_peak_is_above_what_was_held_before() -> None:
-    gc.collect()  # what earlier tests left may be given back meanwhile
-    peak = PeakMemory()
-    with peak.running():
-        np.ones(25_000_000).sum()  # 200 MB, given back before the end
-    if peak.n_bytes is None:
-        pytest.skip("this system does not tell a process's peak of memory")
-
-    assert peak.n_bytes > 100_000_000

@@ -175,7 +175,7 @@ def record(reciprocal: list[float], name: str = "c pages") -> Record:
     measures = np.zeros((len(reciprocal), len(MEASURES)), dtype=np.float32)
     measures[:, 0] = reciprocal
     empty = np.zeros((len(reciprocal), 0))
-    return Record("s", "d", "", Cost(2.0, 0.003, 0.006, 5_000_000), empty, empty, {name: measures})  # type: ignore[arg-type]
+    return Record("s", "d", "", Cost(2.0, 0.003, 0.006), empty, empty, {name: measures})  # type: ignore[arg-type]
 
 
 def answered(**by_direction: list[float]) -> list[tuple[object, Record]]:
@@ -202,7 +202,7 @@ def test_means_and_costs_count_every_direction_and_pages_are_tested_together() -
     assert other.interval.mean == pytest.approx(5.5 / 8)
     assert auto.interval == (1, 1, 1)
     # 2 s to fit; 6 ms for four queries, 3 ms for four documents; 5 MB.
-    assert auto.costs == Costs(2.0, pytest.approx(6 / 4), pytest.approx(3 / 4), 5.0)
+    assert auto.costs == Costs(2.0, pytest.approx(6 / 4), pytest.approx(3 / 4))
 
 
 def test_p_values_are_corrected_for_all_systems_of_the_table() -> None:
@@ -231,7 +231,7 @@ def test_errors_are_compared_text_by_text() -> None:
 
     def answers(nearest: int) -> list[tuple[object, Record]]:
         def of(places: list[list[int]]) -> Record:
-            return Record("s", "d", "", Cost(0, 0, 0, None), np.array(places, dtype=np.int32), np.zeros((1, 1)), {})  # type: ignore[arg-type]
+            return Record("s", "d", "", Cost(0, 0, 0), np.array(places, dtype=np.int32), np.zeros((1, 1)), {})  # type: ignore[arg-type]
 
         return [(classes, of([[nearest]] * 4)), (training, of([[0, 1], [1, 0]]))]
 

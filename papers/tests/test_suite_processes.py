@@ -111,7 +111,3 @@ def test_processes_end_when_nobody_reads_on_whatever_they_are_at(tmp_path: Path)
 def test_what_a_job_raises_is_raised_here(job, error, words) -> None:
     with pytest.raises(error, match=words):
         list(results(fails, [job], nothing, 2))
-
-
-def test_no_job_takes_no_process() -> None:
-    assert list(results(fails, [], nothing, 2)) == []

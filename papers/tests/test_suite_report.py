@@ -26,7 +26,7 @@ from papers.suite.tabulating import (
 from papers.systems.catalogue import ALL_NAMES
 from sinkrank.evaluation.statistics import Interval
 
-COSTS = Costs(0.0, 1.0, 1.0, None)
+COSTS = Costs(0.0, 1.0, 1.0)
 DIRECTIONS = ("en-fr", "fi-en", "en-de")
 
 
@@ -135,7 +135,7 @@ def test_correlations_stand_by_pair_and_table_and_say_of_how_many_directions_the
 
 def test_the_time_of_all_answers_counts_a_fit_once_and_no_ensemble() -> None:
     def answer(fit_s: float, document_s: float, query_s: float) -> tuple[Question | None, Any]:
-        return None, SimpleNamespace(cost=Cost(fit_s, document_s, query_s, None))
+        return None, SimpleNamespace(cost=Cost(fit_s, document_s, query_s))
 
     answers = {
         "mltm": [answer(100.0, 1.0, 2.0), answer(100.0, 3.0, 4.0), answer(90.0, 5.0, 6.0)],  # fitted in two runs
