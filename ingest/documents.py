@@ -105,7 +105,8 @@ def check_sources(sources: Sequence[Source], layout: Layout) -> None:
         header = read_header(source)
         if header is None:
             continue
-        if not {*layout.text_fields, *layout.title_fields} & set(header):
+        wanted = layout.text_fields if layout.text_field else (*layout.text_fields, *layout.title_fields)
+        if set(wanted).isdisjoint(header):
             raise BadInput(
                 f"{source.name} has no column {layout.text_fields[0]!r} (its columns are {', '.join(header)}); "
                 "name the one that holds the text with --text-field"

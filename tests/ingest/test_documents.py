@@ -183,6 +183,13 @@ def test_a_csv_header_is_checked_before_the_run(tmp_path: Path, content: str, me
         check_sources([Source(path, "in.csv", "csv")], Layout())
 
 
+def test_a_column_that_is_named_for_the_text_has_to_be_there_beside_a_title_too(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text("id,language,title,body\n")
+    with pytest.raises(BadInput, match=r"no column 'words' .its columns are id, language, title, body"):
+        check_sources([Source(path, "in.csv", "csv")], Layout(text_field="words"))
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match=r"there is no file .*absent.jsonl"):
         read(tmp_path / "absent.jsonl")
