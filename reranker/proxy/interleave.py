@@ -26,8 +26,12 @@ class Interleaver:
         self._file = file
 
     def interleave(self, request: SearchRequest, ranked: Sequence[RankedWindow]) -> list[RankedWindow]:
-        """The windows in the order of both; those without a ranking as they are."""
-        return [one if one.ranking is None else _interleaved(request, one) for one in ranked]
+        """The windows in the order of both; as they are those without a ranking, and those of searches that ask how it
+        came about, as the page does."""
+        return [
+            one if one.ranking is None or one.window.search.with_details else _interleaved(request, one)
+            for one in ranked
+        ]
 
     def record(self, lines: Sequence[Page | AsItCame]) -> None:
         """Adds pages to the traffic file. Where that fails they are lost to the verdict, and the search goes on."""

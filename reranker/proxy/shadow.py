@@ -109,6 +109,8 @@ def _judged(line: Page | AsItCame, seconds: float, engine_seconds: float, keeps_
     if isinstance(line, AsItCame) or status != "applied":
         return Shadowed(status, reason)
     search = line.ranked.window.search
+    if search.with_details:  # as the page asks, with all hits on one page
+        return Shadowed("skipped", "details")
     if search.page.offset or search.page.after is not None:
         return Shadowed("skipped", "later_page")
     moved = [place.rank != place.first_stage_rank for place, _, _ in line.hits]

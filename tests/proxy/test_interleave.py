@@ -82,6 +82,16 @@ def test_what_is_left_out_is_so_in_both_orders(client: FlaskClient) -> None:
     assert (len(said["teams"]), said["n_cut"], said["no_good_answer"]) == (8, 16, False)
 
 
+def test_a_search_that_asks_for_details_has_our_order_and_is_no_vote(client: FlaskClient, tmp_path: Path) -> None:
+    """The page asks so: what it shows as ours is ours, and what it asks is no live search."""
+    _, ours = orders(client, "cat")
+    answer = search(client, size=len(TEXTS), ext={"rerank": {"details": True}})
+    assert ids(answer) == ours
+    assert "X-Rerank-Search-Id" not in answer.headers
+    assert "search_id" not in answer.get_json()["ext"]["rerank"]
+    assert not (tmp_path / "traffic.sqlite3").exists() or TrafficFile(tmp_path).report().interleaved is None
+
+
 def test_scores_never_rise(client: FlaskClient) -> None:
     hits = search(client, size=len(TEXTS)).get_json()["hits"]
     scores = [hit["_score"] for hit in hits["hits"]]

@@ -106,6 +106,12 @@ def test_each_search_of_a_multi_search_counts(shadow: Shadow) -> None:
     assert outcomes == [("applied", ""), ("skipped", "later_page"), ("skipped", "no_hits_wanted")]
 
 
+def test_a_search_that_asks_for_details_changes_no_figure(shadow: Shadow) -> None:
+    """The page asks so."""
+    shadow.client.post("/pages/_search", json={**CAT, "ext": {"rerank": {"details": True}}})
+    assert [(found.outcome, found.reason) for found in shadow.ranked()] == [("skipped", "details")]
+
+
 def test_an_engine_is_not_sent_our_section(shadow: Shadow, fake: FakeEngine) -> None:
     section = {"rerank": {"window_size": 3}}
     answer = shadow.client.post("/pages/_search", json={**CAT, "ext": section})

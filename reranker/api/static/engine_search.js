@@ -23,6 +23,7 @@ const REASONS = {
   breaker_open: "re-ranking failed several times and rests, so the engine’s order stays",
   no_text_in_hits: "no hit has a known word, so the engine’s order stays",
   method_none: "not re-ranked",
+  shadow: "re-ranking is only tried in shadow, so the engine’s order stays",
   no_embeddings: "there are no embeddings yet, so the engine’s order stays",
 };
 
