@@ -42,7 +42,7 @@ def row_reader(mapping: Mapping[str, Any], layout: Layout, name: str) -> RowRead
 
     Raises:
         NotFound: the index has no fields.
-        BadInput: the index has none of the text fields.
+        BadInput: the index has none of the named text fields, or neither a text nor a title.
     """
     if "sinkrank" in mapping.get("_meta", {}):
         return RowReader(["lang", "title", "text", "url", "metadata"], _own_row)
@@ -58,7 +58,7 @@ def row_reader(mapping: Mapping[str, Any], layout: Layout, name: str) -> RowRead
     }
     if layout.text_field is None:
         parts["text"] = parts["text"][:1]
-    if not parts["text"] and not parts["title"]:
+    if not parts["text"] and (layout.text_field or not parts["title"]):
         found = ", ".join(sorted(name for name, kind in types.items() if kind in _TEXT_TYPES)) or "none"
         raise BadInput(
             f"{name} has no field {texts[0]!r}; name the fields of the text with --text-field (it has {found})"

@@ -132,10 +132,11 @@ def test_an_index_of_ours_needs_no_fields_named(
         assert embedded.open("pages").fetch("1").document == written.document
 
 
-def test_an_index_without_the_field_says_which_it_has(foreign: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("title", ["words", "headline"])
+def test_an_index_without_the_field_says_which_it_has(foreign: str, tmp_path: Path, title: str) -> None:
     with (
         pytest.raises(BadInput, match=r"no field 'words'.*content\.body"),
-        opened_index(read_index_source(foreign, Layout(text_field="words", title_field="words")), tmp_path),
+        opened_index(read_index_source(foreign, Layout(text_field="words", title_field=title)), tmp_path),
     ):
         pass
 
