@@ -8,18 +8,19 @@ rank in the vocabulary stands for the frequency, by Zipf's law. All parts but th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from ctypes import addressof, c_int32
+from collections.abc import Sequence
+from ctypes import addressof, byref
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reranker.embeddings.spelling import MAX_LETTERS, Spellings
+from reranker.embeddings.stem_keys import StemKeys
 from reranker.embeddings.vocabulary import Vocabulary, language_seed
 from reranker.native import text as native
 from reranker.native.library import address
-from reranker.text.stems import stem
+from reranker.text.stems import stem_all
 
 # A term of three letters is often a fragment or a name. As a part it must be one of the most frequent terms: of German
 # XQuAD `bau|recht` is split then, and `dia|log` is not.
@@ -28,8 +29,8 @@ _FREQUENT_SHARE = 0.05
 # More than these are chance: a word of four parts has some twenty letters.
 _MAX_PARTS = 4
 
-_MAX_ASKED = 64
-"""As MOST_ASKED of `compounds.c`."""
+# Most words ask for the stem of one term or of none.
+_ASKED_A_WORD = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,8 @@ class _Compounding:
 
     Attributes:
         links: (cut, restored): endings that a part takes within a compound, and what its term has instead.
-        spellings: (plain, letter): how a letter is written where it is missing on the keyboard.
+        spellings: (plain, letter): how a letter is written where it is missing on the keyboard; both have as many bytes
+            in UTF-8.
         has_gradation: whether words change letters before an ending, as Finnish `tulostin` and `tulostimen`.
     """
 
@@ -65,9 +67,9 @@ COMPOUNDING = {
 }
 
 
-def _end_to_end(pairs: Iterable[tuple[str, str]]) -> NDArray[np.uint8]:
-    """Texts for C, each with a 0 behind it."""
-    return np.frombuffer("".join(f"{text}\0" for pair in pairs for text in pair).encode(), np.uint8)
+def _for_c(pairs: Sequence[tuple[str, str]]) -> NDArray[np.void]:
+    rows = [(one.encode(), other.encode(), len(one.encode()), len(other.encode()), len(one)) for one, other in pairs]
+    return np.array(rows, native.PAIR)
 
 
 class Compounds:
@@ -77,29 +79,30 @@ class Compounds:
         address: of the rules for C.
     """
 
-    def __init__(self, vocabulary: Vocabulary, spellings: Spellings, language: str) -> None:
-        self._vocabulary = vocabulary
+    def __init__(self, vocabulary: Vocabulary, spellings: Spellings, stem_keys: StemKeys, language: str) -> None:
         self._language = language
+        self._stem_keys = stem_keys
         rules = COMPOUNDING[language]
-        self._term_ids = vocabulary.term_ids(language)
-        n_frequent = int(_FREQUENT_SHARE * len(self._term_ids))
-        # A term is stemmed when it is first compared with a stem. Two threads write the same.
-        self._stems = np.zeros(len(self._term_ids), np.int64)
-        self._spellings = spellings
-        self._texts = [_end_to_end(rules.links), _end_to_end(rules.spellings)]  # to which the struct points
+        term_ids = vocabulary.term_ids(language)
+        n_frequent = int(_FREQUENT_SHARE * len(term_ids))
+        links, respelled = _for_c(rules.links), _for_c(rules.spellings)
         self._struct = native.CompoundingStruct(
             vocabulary.struct,
             vocabulary.languages.index(language),
-            address(self._term_ids),
-            len(self._term_ids),
-            int(self._term_ids[n_frequent - 1]) if n_frequent else -1,
-            *(value for text in self._texts for value in (address(text), len(text))),
+            address(term_ids),
+            len(term_ids),
+            int(term_ids[n_frequent - 1]) if n_frequent else -1,
+            address(links),
+            len(links),
+            address(respelled),
+            len(respelled),
             spellings.struct,
             int(spellings.offset(language)),
-            address(self._stems),
+            address(stem_keys.known),
             rules.has_gradation,
             language_seed(language),
         )
+        self._arrays = vocabulary, spellings, term_ids, links, respelled  # to which the struct points
         self.address = addressof(self._struct)
 
     def respelled(self, word: str) -> int | None:
@@ -109,21 +112,21 @@ class Compounds:
         found: int = native.respelled_term(self.address, encoded, len(encoded))
         return None if found < 0 else found
 
-    def parts(self, word: str) -> tuple[int, ...]:
-        """The term ids of the parts of a normalised word in reading order: one for an inflected form of a term, none
+    def parts(self, words: Sequence[str]) -> list[tuple[int, ...]]:
+        """Of each normalised word the term ids of its parts in reading order: one for an inflected form of a term, none
         for a word without a split and for one of more than 64 letters."""
-        if len(word) > MAX_LETTERS:
-            return ()
-        encoded, stemmed = word.encode("utf-8", "surrogatepass"), stem(word, self._language).encode()
-        parts, asked = (c_int32 * _MAX_PARTS)(), (c_int32 * _MAX_ASKED)()
-        while True:
-            n = native.split_word(self.address, encoded, len(encoded), stemmed, len(stemmed), parts, asked)
-            if n >= 0:
-                return tuple(parts[:n])
-            for place in asked[:-n]:
-                self._keep_stem(place)
-
-    def _keep_stem(self, place: int) -> None:
-        _, term = self._vocabulary.term(int(self._term_ids[place]))
-        stemmed = stem(term, self._language).encode()
-        self._stems[place] = native.stem_key(stemmed, len(stemmed))
+        found: list[tuple[int, ...]] = [()] * len(words)
+        waiting = [place for place, word in enumerate(words) if len(word) <= MAX_LETTERS]
+        while waiting:
+            each = [words[place] for place in waiting]
+            given, stems = native.Texts.of(each), native.Texts.of(stem_all(each, self._language))
+            n_parts, parts = np.empty(len(each), np.int32), np.empty((len(each), _MAX_PARTS), np.int32)
+            asked = np.empty(_ASKED_A_WORD * len(each), np.int32)
+            arrays = address(n_parts), address(parts), address(asked)
+            n = native.split_words(self.address, byref(given.struct), byref(stems.struct), *arrays, len(asked))
+            numbers = n_parts.tolist()
+            for place, own, n_own in zip(waiting, parts.tolist(), numbers, strict=True):
+                found[place] = tuple(own[: max(n_own, 0)])
+            waiting = [place for place, n_own in zip(waiting, numbers, strict=True) if n_own < 0]
+            self._stem_keys.of_terms(asked[:n])
+        return found

@@ -83,7 +83,8 @@ class Embeddings:
         read = [code for code in self.languages if code not in asked_alone]
         self.document_language = read[0] if len(read) == 1 else None
         self.query_encoders = tuple(query_encoders)
-        self._stand_ins = StandIns(vocabulary, path, self.unknown_words, self.mapped_languages)
+        self.stem_keys = StemKeys(vocabulary)
+        self._stand_ins = StandIns(vocabulary, self.stem_keys, path, self.unknown_words, self.mapped_languages)
 
     @classmethod
     def open(cls, path: Path, unknown_words: UnknownWordsRule = DEFAULT_RULE) -> Embeddings:
@@ -144,23 +145,25 @@ class Embeddings:
         if language not in self._taken or has_digit(token):  # 8601 and 8602 are one edit apart but unrelated
             return ()
         own = None if self._stand_ins.replaces_known else self.term_id(language, token)
-        return self._taken_by(language, token, self._stand_ins.find) if own is None else (own,)
+        return self._taken_by(language, [token], self._stand_ins.find)[0] if own is None else (own,)
 
-    def asked(self, language: str, token: str) -> tuple[int, ...]:
-        """`stand_ins` of a word for which C asks (`TextReader`)."""
-        return self._taken_by(language, token, self._stand_ins.find_asked)
+    def asked(self, language: str, tokens: Sequence[str]) -> list[tuple[int, ...]]:
+        """`stand_ins` of words for which C asks (`TextReader`)."""
+        return self._taken_by(language, tokens, self._stand_ins.find_asked)
 
-    def _taken_by(self, language: str, token: str, find: StandInFinder) -> tuple[int, ...]:
-        """What was found for a token before, or else what is found now."""
+    def _taken_by(self, language: str, tokens: Sequence[str], find: StandInFinder) -> list[tuple[int, ...]]:
+        """What was found for each token before, or else what is found now."""
         taken = self._taken[language]
-        found = taken.get(token)
-        if found is None:
-            found = find(language, token)
-            if len(token) <= LONGEST_CACHED_TOKEN:
-                if len(taken) >= _MAX_CACHED_TERMS:
-                    taken.clear()  # another thread that reads now looks the term up again
-                taken[token] = found
-        return found
+        found = {token: terms for token in tokens if (terms := taken.get(token)) is not None}
+        missing = [token for token in tokens if token not in found]
+        if missing:
+            for token, terms in zip(missing, find(language, missing), strict=True):
+                found[token] = terms
+                if len(token) <= LONGEST_CACHED_TOKEN:
+                    if len(taken) >= _MAX_CACHED_TERMS:
+                        taken.clear()  # another thread that reads now looks the term up again
+                    taken[token] = terms
+        return [found[token] for token in tokens]
 
     def parts(self, language: str, token: str) -> list[str]:
         """The terms that a normalised token consists of, if it takes its embeddings from several; or else none."""
@@ -245,10 +248,6 @@ class Embeddings:
                 n_documents, term_ids[is_counted].astype(np.int32), counts[is_counted]
             )
         return IdfTable(languages)
-
-    @cached_property
-    def stem_keys(self) -> StemKeys:
-        return StemKeys(self.vocabulary)
 
     def nearest(self, term: str, language: str, target_language: str | None, n: int) -> list[tuple[str, str, float]]:
         """The `n` other terms with the highest cosine to a term. The search is exact, over all rows.

@@ -37,8 +37,8 @@ _FLAGS = {
 _WITH_FLAGS = {0: UNDETERMINED} | {flags: code for code, flags in _FLAGS.items()}
 _SURROGATES = "surrogatepass"  # half a pair comes in from JSON
 
-StandInFinder = Callable[[str, str], tuple[int, ...]]
-"""From a language and a token to the terms that stand for it."""
+StandInFinder = Callable[[str, Sequence[str]], Sequence[tuple[int, ...]]]
+"""From a language and tokens to the terms that stand for each."""
 _PieceTokens = tuple[list[str], list[tuple[int, int]] | None]
 
 
@@ -63,12 +63,12 @@ class TextReader:
         """The words of each text.
 
         Args:
-            find: `Embeddings.asked`, asked once for a word.
+            find: `Embeddings.asked`, asked once for each language.
             most_words: and as many numbers are read of each.
             with_places: whether to tell where they stand.
         """
         all_languages = self._with(languages)
-        given = _Texts.of(texts)
+        given = native.Texts.of(texts)
         most = min(given.n_bytes, 2 * most_words * len(texts))
         words = _WordBuffers(most + all_languages.n_stop_words, given.n_bytes)
         numbers = np.array([all_languages.numbers[language] for language in languages], np.int32)
@@ -107,7 +107,7 @@ class TextReader:
         """
         n_texts, n_languages = len(texts), len(self._vocabulary.languages)
         n_rules = 1 + max(self._languages.rules)
-        given = _Texts.of(texts)
+        given = native.Texts.of(texts)
         words = _WordBuffers(n_rules * min(given.n_bytes, most * n_texts), n_rules * given.n_bytes)
         terms = np.empty((words.most, n_languages), np.int32)
         tokens, n_tokens = np.empty((n_rules, n_texts, most), np.int32), np.empty((n_rules, n_texts), np.int32)
@@ -167,7 +167,7 @@ class _Pieces:
         """As `native.ReadPiece`."""
         try:
             tokens, places = self._tokens_of(str(ctypes.string_at(start, n_bytes), "utf-8", _SURROGATES), number)
-            texts, ends = _Texts.of(tokens), np.array(places or (), np.int32)
+            texts, ends = native.Texts.of(tokens), np.array(places or (), np.int32)
             self._kept = texts, ends
             found[0] = native.PieceStruct(
                 len(tokens), texts.struct.bytes, texts.struct.offsets, address(ends) if places else None
@@ -275,23 +275,6 @@ class FirstWords(NamedTuple):
         return found
 
 
-class _Texts(NamedTuple):
-    """Texts in UTF-8, end to end."""
-
-    struct: native.TextsStruct
-    n_bytes: int
-    arrays: tuple[bytes, NDArray[np.int64]]
-
-    @classmethod
-    def of(cls, texts: Sequence[str]) -> _Texts:
-        encoded = [text.encode("utf-8", _SURROGATES) for text in texts]
-        joined = b"".join(encoded)
-        offsets = np.zeros(len(texts) + 1, np.int64)
-        np.cumsum(list(map(len, encoded)), out=offsets[1:])
-        start = ctypes.cast(ctypes.c_char_p(joined), ctypes.c_void_p)
-        return cls(native.TextsStruct(start, address(offsets), len(texts)), len(joined), (joined, offsets))
-
-
 class _WordBuffers:
     """Memory for the distinct words of texts, and these words.
 
@@ -320,8 +303,14 @@ class _WordBuffers:
             return []
         asked = self.found[self.found["term"] <= native.ASKED]
         letters = self.letters.data
-        places = zip(*(asked[name].tolist() for name in ("language", "start", "n_bytes")), strict=True)
-        return [find(codes[language], str(letters[start : start + n], "utf-8")) for language, start, n in places]
+        terms: list[tuple[int, ...]] = [()] * len(asked)
+        for number in set(asked["language"].tolist()):
+            places = np.flatnonzero(asked["language"] == number)
+            spans = zip(asked["start"][places].tolist(), asked["n_bytes"][places].tolist(), strict=True)
+            tokens = [str(letters[start : start + n], "utf-8") for start, n in spans]
+            for place, found in zip(places.tolist(), find(codes[number], tokens), strict=True):
+                terms[place] = found
+        return terms
 
 
 class _Languages:

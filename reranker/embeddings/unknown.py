@@ -16,6 +16,7 @@ import numpy as np
 from reranker.base.errors import WrongParameter
 from reranker.embeddings.compounds import COMPOUNDING, Compounds
 from reranker.embeddings.spelling import Spellings
+from reranker.embeddings.stem_keys import StemKeys
 from reranker.embeddings.vocabulary import Vocabulary
 
 UnknownWordsRule = Literal["skip", "parts", "paper"]
@@ -51,6 +52,7 @@ class StandIns:
     """Finds terms for unknown tokens by one rule. Threads may share it.
 
     Args:
+        stem_keys: of the vocabulary.
         mapped: languages whose terms stand only for tokens of these languages.
 
     Attributes:
@@ -58,9 +60,15 @@ class StandIns:
     """
 
     def __init__(
-        self, vocabulary: Vocabulary, folder: Path, rule: UnknownWordsRule, mapped: Sequence[str] = ()
+        self,
+        vocabulary: Vocabulary,
+        stem_keys: StemKeys,
+        folder: Path,
+        rule: UnknownWordsRule,
+        mapped: Sequence[str] = (),
     ) -> None:
         self._vocabulary = vocabulary
+        self._stem_keys = stem_keys
         self._folder = folder
         self.rule = rule
         self.replaces_known = rule == "paper"
@@ -78,11 +86,22 @@ class StandIns:
         """Whether the nearest spelling may stand for a token."""
         return self.rule != "skip"
 
-    def find(self, language: str, token: str) -> tuple[int, ...]:
-        """The ids of the terms that stand for a normalised token of a language of the store; none if nothing does.
-        Unless `replaces_known`, the caller has looked for the token's own embedding before."""
+    def find(self, language: str, tokens: Sequence[str]) -> list[tuple[int, ...]]:
+        """The ids of the terms that stand for each normalised token of a language of the store; none if nothing does.
+        Unless `replaces_known`, the caller has looked for the tokens' own embeddings before."""
+        whole = [self._find_whole(language, token) for token in tokens]
+        parts = iter(self._find_parts(language, [token for token, one in zip(tokens, whole, strict=True) if one < 0]))
+        return [next(parts) if one < 0 else (one,) for one in whole]
+
+    def find_asked(self, language: str, tokens: Sequence[str]) -> list[tuple[int, ...]]:
+        """As `find`, for tokens for which `TextReader` asks: unless `replaces_known`, C has looked for a term that
+        stands for all of each."""
+        return self.find(language, tokens) if self.replaces_known else self._find_parts(language, tokens)
+
+    def _find_whole(self, language: str, token: str) -> int:
+        """The id of a term that stands for all of a token, or -1."""
         if self.rule == "skip":
-            return ()
+            return -1
         compounds = self.compounds_of(language)
         found = None if compounds is None else compounds.respelled(token)
         if found is None:
@@ -91,17 +110,11 @@ class StandIns:
             found = self.spellings.nearest(language, token)
             if found is not None and self.rule == "paper":
                 found = self._spelled_the_same(language, self._vocabulary.term(found)[1])
-        if found is not None:
-            return (found,)
-        return () if compounds is None else compounds.parts(token)
+        return -1 if found is None else found
 
-    def find_asked(self, language: str, token: str) -> tuple[int, ...]:
-        """As `find`, for a token for which `TextReader` asks: unless `replaces_known`, C has looked for a term that
-        stands for all of it."""
-        if self.replaces_known:
-            return self.find(language, token)
+    def _find_parts(self, language: str, tokens: Sequence[str]) -> list[tuple[int, ...]]:
         compounds = self.compounds_of(language)
-        return () if compounds is None else compounds.parts(token)
+        return [()] * len(tokens) if compounds is None else compounds.parts(tokens)
 
     def _spelled_the_same(self, language: str, token: str) -> int | None:
         for other in self.same_spelling(language):
@@ -124,4 +137,6 @@ class StandIns:
     @cached_property
     def _compounds(self) -> dict[str, Compounds]:
         languages = COMPOUNDING.keys() & set(self._vocabulary.languages)
-        return {language: Compounds(self._vocabulary, self.spellings, language) for language in languages}
+        return {
+            language: Compounds(self._vocabulary, self.spellings, self._stem_keys, language) for language in languages
+        }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
 from Stemmer import Stemmer
 
@@ -53,11 +54,17 @@ def stem(word: str, language: str) -> str:
     >>> stem("running", "en")
     'run'
     """
+    return stem_all([word], language)[0]
+
+
+def stem_all(words: Sequence[str], language: str) -> Sequence[str]:
+    """The stem of each word (`stem`)."""
     name = STEMMERS.get(language)
     if name is None:
-        return word
+        return words
     stemmer = getattr(_stemmers, name, None)
     if stemmer is None:  # a stemmer is not safe to share between threads
         stemmer = Stemmer(name, 0)  # without a cache, which costs more than stemming
         setattr(_stemmers, name, stemmer)
-    return str(stemmer.stemWord(word))
+    stems: list[str] = stemmer.stemWords(words)
+    return stems

@@ -190,11 +190,11 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
 
 @given(given=st.lists(st.text(st.sampled_from("abcéλ"), min_size=1, max_size=9), max_size=20))
 def test_the_nearest_spelling_is_that_of_the_index(many, given):
-    stand_ins = StandIns(many.vocabulary, many.path, "parts")
+    stand_ins = StandIns(many.vocabulary, many.stem_keys, many.path, "parts")
     reader = TextReader(many.vocabulary, stand_ins)
-    for bag, word in zip(reader.read(given, ["en"] * len(given), many.stand_ins).bags(), given, strict=True):
+    for bag, word in zip(reader.read(given, ["en"] * len(given), many.asked).bags(), given, strict=True):
         own = many.term_id("en", word)
-        expected = stand_ins.find("en", word) if own is None else (own,)
+        expected = stand_ins.find("en", [word])[0] if own is None else (own,)
         assert tuple(bag.term_ids.tolist()) == expected or word in stop_words("en")
 
 
@@ -243,7 +243,8 @@ def test_in_one_language_nothing_is_guessed(tmp_path):
 
 
 def test_threads_share_a_reader_while_languages_are_added(embeddings):
-    reader = TextReader(embeddings.vocabulary, StandIns(embeddings.vocabulary, embeddings.path, "parts"))
+    stand_ins = StandIns(embeddings.vocabulary, embeddings.stem_keys, embeddings.path, "parts")
+    reader = TextReader(embeddings.vocabulary, stand_ins)
     wrong = []
 
     def read(number: int) -> None:

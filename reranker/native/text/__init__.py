@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from reranker.native.library import declare
+from reranker.native.library import address, declare
 
 UNDOTTED_I, LETTER_APOSTROPHE, JOINED_L = 1, 2, 4
 """Flags of `LanguageStruct.rules`."""
@@ -38,6 +41,10 @@ WORD = np.dtype(
     ]
 )
 REPLACED = np.dtype([("letter", "<i4"), ("first", "<i4"), ("second", "<i4")])
+PAIR = np.dtype(
+    [("first", "S4"), ("second", "S4"), ("n_first", "<i4"), ("n_second", "<i4"), ("n_first_letters", "<i4")]
+)
+"""As of `compounds.h`."""
 
 _Address, _Integer = ctypes.c_void_p, ctypes.c_int64
 
@@ -106,9 +113,31 @@ class ReaderStruct(ctypes.Structure):
 
 
 class TextsStruct(ctypes.Structure):
-    """As of `read_texts.c`."""
+    """As of `letters.h`."""
 
     _fields_ = (("bytes", _Address), ("offsets", _Address), ("n_texts", _Integer))
+
+
+class Texts(NamedTuple):
+    """Texts in UTF-8, end to end.
+
+    Attributes:
+        struct: for C.
+        arrays: to which it points.
+    """
+
+    struct: TextsStruct
+    n_bytes: int
+    arrays: tuple[bytes, NDArray[np.int64]]
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> Texts:
+        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]  # half a pair comes in from JSON
+        joined = b"".join(encoded)
+        offsets = np.zeros(len(texts) + 1, np.int64)
+        np.cumsum(list(map(len, encoded)), out=offsets[1:])
+        start = ctypes.cast(ctypes.c_char_p(joined), _Address)
+        return cls(TextsStruct(start, address(offsets), len(texts)), len(joined), (joined, offsets))
 
 
 class WordsStruct(ctypes.Structure):
@@ -125,7 +154,7 @@ class WordsStruct(ctypes.Structure):
 
 
 class CompoundingStruct(ctypes.Structure):
-    """As of `compounds.h`; its pairs of texts are an address and a length each."""
+    """As of `compounds.h`."""
 
     _fields_ = (
         ("terms", VocabularyStruct),
@@ -134,12 +163,12 @@ class CompoundingStruct(ctypes.Structure):
         ("n_ids", _Integer),
         ("last_frequent", _Integer),
         ("links", _Address),
-        ("n_link_bytes", _Integer),
+        ("n_links", _Integer),
         ("respelled", _Address),
-        ("n_respelled_bytes", _Integer),
+        ("n_respelled", _Integer),
         ("spellings", SpellingsStruct),
         ("spelling_offset", ctypes.c_uint64),
-        ("stems", _Address),
+        ("stem_keys", _Address),
         ("has_gradation", _Integer),
         ("seed", ctypes.c_uint32),
     )
@@ -178,5 +207,5 @@ count_bags = declare("count_bags", "pqppqppqppp")
 mark_tokens = declare("mark_tokens", "pqppppqppp", "q")
 nearest_spelling = declare("nearest_spelling", "ppqqpq", "q")
 respelled_term = declare("respelled_term", "ppq", "q")
-split_word = declare("split_word", "ppqpqpp", "q")
+split_words = declare("split_words", "ppppppq", "q")
 stem_key = declare("stem_key", "pq", "q")

@@ -14,8 +14,7 @@ enum {
     MOST_LETTERS = 64,
     ENDS = MOST_LETTERS + 1,
     MOST_BEFORE = 3,
-    ROOM = 1024,
-    MOST_ASKED = 64
+    MOST_PARTS = MOST_BEFORE + 1
 };
 
 struct form { /* letters of a word, or of its stem */
@@ -28,13 +27,13 @@ struct form { /* letters of a word, or of its stem */
 struct split { /* the beginning of a word up to some letter */
     bool is_there;
     unsigned __int128 product; /* of the ranks of its parts */
-    int32_t parts[MOST_BEFORE + 1];
+    int32_t parts[MOST_PARTS];
 };
 
-/* Stems that are not known yet: the ranks of their terms, less one. */
+/* Terms whose stems are not known yet. */
 struct asked {
-    int32_t *places;
-    int64_t n;
+    int32_t *terms;
+    int64_t n, most;
 };
 
 static int64_t n_letters(const uint8_t *bytes, int64_t n) {
@@ -49,8 +48,24 @@ static struct form beginning(const struct compounding *rules, const struct form 
                          form->has_signs};
 }
 
+static bool is_same(const uint8_t *bytes, const uint8_t *text, int64_t n) {
+    while (n > 0 && bytes[n - 1] == text[n - 1]) n--;
+    return n == 0;
+}
+
+/* Where the first letter of bytes ends that may have another spelling; behind them all if there is none. */
+static const uint8_t *first_sign_end(const struct compounding *rules, const uint8_t *at, const uint8_t *end) {
+    for (; at < end; at++)
+        for (int64_t k = 0; k < rules->n_respelled; k++) {
+            const struct pair *pair = &rules->respelled[k];
+            const int64_t n = pair->n_first; /* of both */
+            if (end - at >= n && (is_same(at, pair->first, n) || is_same(at, pair->second, n))) return at + n;
+        }
+    return end + 1;
+}
+
 static bool has_signs(const struct compounding *rules, const uint8_t *bytes, int64_t n) {
-    return has_any(rules->respelled.texts, rules->respelled.n_bytes, bytes, n);
+    return first_sign_end(rules, bytes, bytes + n) <= bytes + n;
 }
 
 static int32_t find(const struct compounding *rules, const struct form *form) {
@@ -58,37 +73,34 @@ static int32_t find(const struct compounding *rules, const struct form *form) {
     return find_term(&rules->terms, &key);
 }
 
-/* Replaces a text by another one, in place; returns the new length, or -1 where there is no room. */
-static int64_t replace(uint8_t *form, int64_t n, const char *text, const char *other) {
-    const int64_t n_text = (int64_t)strlen(text), n_other = (int64_t)strlen(other);
+/* Replaces a text by another one of as many bytes, in place; returns whether it is there. */
+static bool replace(uint8_t *bytes, int64_t n, const uint8_t *text, const uint8_t *other, int64_t n_text) {
+    bool is_there = false;
     for (int64_t k = 0; k + n_text <= n;) {
-        if (memcmp(form + k, text, (size_t)n_text) != 0) {
+        if (!is_same(bytes + k, text, n_text)) {
             k++;
             continue;
         }
-        if (n - n_text + n_other > ROOM) return -1;
-        memmove(form + k + n_other, form + k + n_text, (size_t)(n - k - n_text));
-        memcpy(form + k, other, (size_t)n_other);
-        n += n_other - n_text;
-        k += n_other;
+        memcpy(bytes + k, other, (size_t)n_text);
+        is_there = true;
+        k += n_text;
     }
-    return n;
+    return is_there;
 }
 
 int32_t find_respelled(const struct compounding *rules, const uint8_t *word, int64_t n) {
-    const char *end = rules->respelled.texts + rules->respelled.n_bytes;
-    if (n > LONGEST_UTF8 * MOST_LETTERS || !has_signs(rules, word, n) || n_letters(word, n) > MOST_LETTERS) return NONE;
+    if (n > LONGEST_UTF8 * MOST_LETTERS || n_letters(word, n) > MOST_LETTERS) return NONE;
     for (int is_back = 0; is_back < 2; is_back++) {
-        uint8_t other[ROOM];
-        int64_t n_other = n;
+        uint8_t other[LONGEST_UTF8 * MOST_LETTERS];
+        bool is_other = false;
         memcpy(other, word, (size_t)n);
-        for (const char *plain = rules->respelled.texts; plain < end && n_other >= 0;) {
-            const char *letter = plain + strlen(plain) + 1;
-            n_other = is_back ? replace(other, n_other, letter, plain) : replace(other, n_other, plain, letter);
-            plain = letter + strlen(letter) + 1;
+        for (int64_t k = 0; k < rules->n_respelled; k++) {
+            const struct pair *pair = &rules->respelled[k];
+            is_other |= is_back ? replace(other, n, pair->second, pair->first, pair->n_first)
+                                : replace(other, n, pair->first, pair->second, pair->n_first);
         }
-        if (n_other < 0 || (n_other == n && memcmp(other, word, (size_t)n) == 0)) continue;
-        const struct form form = {.bytes = other, .n = n_other, .checksum = checksum(other, n_other, rules->seed)};
+        if (!is_other) continue;
+        const struct form form = {.bytes = other, .n = n, .checksum = checksum(other, n, rules->seed)};
         const int32_t found = find(rules, &form);
         if (found != NONE) return found;
     }
@@ -106,8 +118,8 @@ static int32_t find_part(const struct compounding *rules, const struct form *for
     return letters > LEAST_LETTERS || found <= rules->last_frequent ? found : NONE;
 }
 
-static bool ends_with(const struct form *form, const char *cut, int64_t n_cut) {
-    return form->n >= n_cut && memcmp(form->bytes + form->n - n_cut, cut, (size_t)n_cut) == 0;
+static bool ends_with(const struct form *form, const uint8_t *cut, int64_t n_cut) {
+    return form->n >= n_cut && is_same(form->bytes + form->n - n_cut, cut, n_cut);
 }
 
 /* The term of a part, behind which the word goes on up to its end.
@@ -116,27 +128,24 @@ static bool ends_with(const struct form *form, const char *cut, int64_t n_cut) {
 static int32_t find_before(const struct compounding *rules, const struct form *form, const uint32_t *checksums,
                            const uint8_t *end) {
     int32_t found = find_part(rules, form, form->n_letters);
-    const char *cut = rules->links.texts, *links_end = cut + rules->links.n_bytes;
     if (found != NONE) return found;
-    while (cut < links_end) {
-        const char *restored = cut + strlen(cut) + 1;
-        const int64_t n_cut = (int64_t)strlen(cut), n_restored = (int64_t)strlen(restored), left = form->n - n_cut;
-        const int64_t letters_left = form->n_letters - n_letters((const uint8_t *)cut, n_cut);
-        const char *next = restored + n_restored + 1;
+    for (int64_t k = 0; k < rules->n_links; k++) {
+        const struct pair *link = &rules->links[k];
+        const int64_t left = form->n - link->n_first, letters_left = form->n_letters - link->n_first_letters;
+        if (letters_left < LEAST_LETTERS || !ends_with(form, link->first, link->n_first)) continue;
         /* The same letters as follow are an ending of the word, not of its part: `gelt|enden` is not `gelten|enden`. */
-        const bool follows = n_restored && end - form->bytes - form->n >= n_restored &&
-                             memcmp(form->bytes + form->n, restored, (size_t)n_restored) == 0;
-        if (letters_left >= LEAST_LETTERS && ends_with(form, cut, n_cut) && !follows) {
-            uint8_t bytes[ROOM];
-            memcpy(bytes, form->bytes, (size_t)left);
-            memcpy(bytes + left, restored, (size_t)n_restored);
-            const struct form other = {.bytes = bytes, .n = left + n_restored,
-                                       .checksum = checksum((const uint8_t *)restored, n_restored, checksums[left]),
-                                       .has_signs = form->has_signs || n_restored};
-            const int32_t term = find_part(rules, &other, letters_left);
-            if (term != NONE && (found == NONE || term < found)) found = term;
-        }
-        cut = next;
+        if (link->n_second && end - form->bytes - form->n >= link->n_second &&
+            is_same(form->bytes + form->n, link->second, link->n_second))
+            continue;
+        uint8_t bytes[LONGEST_UTF8 * ENDS];
+        memcpy(bytes, form->bytes, (size_t)left);
+        memcpy(bytes + left, link->second, (size_t)link->n_second);
+        const struct form other = {.bytes = bytes, .n = left + link->n_second,
+                                   .checksum = checksum(link->second, link->n_second, checksums[left]),
+                                   .has_signs = form->has_signs ||
+                                                has_signs(rules, bytes + left - 1, link->n_second + 1)};
+        const int32_t term = find_part(rules, &other, letters_left);
+        if (term != NONE && (found == NONE || term < found)) found = term;
     }
     return found;
 }
@@ -161,7 +170,7 @@ EXPORT int64_t stem_key(const uint8_t *stem, int64_t n) {
 
 struct wanted {
     const struct compounding *rules;
-    int64_t key;          /* of the stem */
+    uint64_t key;         /* of the stem */
     const uint8_t *start; /* what the term begins with */
     int64_t n;
     struct asked *asked;
@@ -169,9 +178,9 @@ struct wanted {
 
 static bool has_stem(void *context, int32_t term) {
     const struct wanted *wanted = context;
-    const int64_t place = rank_of(wanted->rules, term) - 1;
-    const int64_t key = wanted->rules->stems[place];
-    if (!key && wanted->asked->n < MOST_ASKED) wanted->asked->places[wanted->asked->n++] = (int32_t)place;
+    const uint64_t key = wanted->rules->stem_keys[term];
+    struct asked *asked = wanted->asked;
+    if (!key && asked->n++ < asked->most) asked->terms[asked->n - 1] = term;
     return key == wanted->key;
 }
 
@@ -202,23 +211,19 @@ static int64_t n_first(const struct form *form, int64_t letters) {
 static int32_t find_by_stem(const struct compounding *rules, const struct form *form, const struct form *stem,
                             struct asked *asked) {
     if (stem->n_letters < LEAST_OF_STEM) return NONE;
-    const char *cut = rules->links.texts, *links_end = cut + rules->links.n_bytes;
-    while (cut < links_end) {
-        const int64_t n_cut = (int64_t)strlen(cut);
-        const int64_t letters_left = form->n_letters - n_letters((const uint8_t *)cut, n_cut);
-        if (n_cut && letters_left >= stem->n_letters && ends_with(form, cut, n_cut)) {
-            const struct form base = beginning(rules, form, form->n - n_cut);
-            const int32_t found = find_part(rules, &base, letters_left);
-            if (found != NONE) return found;
-        }
-        cut += n_cut + 1;
-        cut += strlen(cut) + 1;
+    for (int64_t k = 0; k < rules->n_links; k++) {
+        const struct pair *link = &rules->links[k];
+        const int64_t letters_left = form->n_letters - link->n_first_letters;
+        if (!link->n_first || letters_left < stem->n_letters || !ends_with(form, link->first, link->n_first)) continue;
+        const struct form base = beginning(rules, form, form->n - link->n_first);
+        const int32_t found = find_part(rules, &base, letters_left);
+        if (found != NONE) return found;
     }
     const struct form base = beginning(rules, form, n_first(form, stem->n_letters));
     int32_t found = find_part(rules, &base, base.n_letters);
     if (found == NONE) found = find_part(rules, stem, stem->n_letters);
     if (found != NONE) return found;
-    struct wanted wanted = {.rules = rules, .key = stem_key(stem->bytes, stem->n), .asked = asked};
+    struct wanted wanted = {.rules = rules, .key = (uint64_t)stem_key(stem->bytes, stem->n), .asked = asked};
     return find_near(stem, has_stem, &wanted);
 }
 
@@ -246,37 +251,38 @@ static void take_better(const struct compounding *rules, const struct split *beg
 }
 
 /* Where each letter begins, and where the last one ends. */
-static int64_t letters_of(const uint8_t *word, int64_t n_bytes, const uint8_t **letters) {
+static int64_t letters_of(const struct span *word, const uint8_t **letters) {
     int64_t n = 0;
-    for (int64_t k = 0; k < n_bytes && n <= MOST_LETTERS; k++)
-        if ((word[k] & 0xc0) != 0x80) letters[n++] = word + k;
-    letters[n] = word + n_bytes;
+    for (const uint8_t *at = word->start; at < word->end && n <= MOST_LETTERS; at++)
+        if ((*at & 0xc0) != 0x80) letters[n++] = at;
+    letters[n] = word->end;
     return n;
 }
 
 static struct form form_from(const struct compounding *rules, const uint8_t *const *letters, int64_t n, int64_t start) {
     const int64_t n_bytes = letters[n] - letters[start];
     return (struct form){letters[start], n_bytes, n - start, checksum(letters[start], n_bytes, rules->seed),
-                         has_signs(rules, letters[start], n_bytes)};
+                         true};
 }
 
 /* Splits a word into two to four parts; returns their number, or 0. */
 static int64_t split(const struct compounding *rules, const uint8_t *const *letters, int64_t n,
                      const uint8_t *const *stem, int64_t n_stem, struct asked *asked, int32_t *parts) {
     struct split begun[ENDS] = {[0] = {.is_there = true, .product = 1}};
-    const bool has_sign = has_signs(rules, letters[0], letters[n] - letters[0]);
     for (int round = 0; round < MOST_BEFORE; round++) {
         struct split longer[ENDS] = {0}, best = {0};
         for (int64_t start = 0; start + 2 * LEAST_LETTERS <= n; start++) {
             if (!begun[start].is_there) continue;
             uint32_t checksums[LONGEST_UTF8 * MOST_LETTERS + 1] = {rules->seed};
-            struct form form = {.bytes = letters[start], .has_signs = has_sign};
-            for (int64_t end = start + 1; end <= n - LEAST_LETTERS; end++) {
-                for (; letters[start] + form.n < letters[end]; form.n++)
-                    checksums[form.n + 1] = checksum(letters[start] + form.n, 1, checksums[form.n]);
-                form.n_letters = end - start;
-                form.checksum = checksums[form.n];
-                if (form.n_letters < LEAST_LETTERS) continue;
+            const uint8_t *sign_end = first_sign_end(rules, letters[start], letters[n]);
+            for (int64_t k = 0; k < letters[n] - letters[start]; k++) {
+                checksums[k + 1] = checksum(letters[start] + k, 1, checksums[k]);
+                fetch_term(&rules->terms, checksums[k + 1]);
+            }
+            for (int64_t end = start + LEAST_LETTERS; end <= n - LEAST_LETTERS; end++) {
+                const int64_t n_bytes = letters[end] - letters[start];
+                const struct form form = {letters[start], n_bytes, end - start, checksums[n_bytes],
+                                          letters[end] >= sign_end};
                 const int32_t found = find_before(rules, &form, checksums, letters[n]);
                 if (found != NONE) take_better(rules, &begun[start], round, found, &longer[end]);
             }
@@ -301,26 +307,37 @@ static int64_t split(const struct compounding *rules, const uint8_t *const *lett
     return 0;
 }
 
-/* The terms of which a word of at most 64 letters consists, or the one of which it is a form.
- *
- * stem: of the word; at most 64 letters too.
- * parts (4,)
- * asked (64,): the ranks less one of terms whose stem must be known first
- *
- * Returns the number of parts; or less than 0, by how many terms are asked for. */
-EXPORT int64_t split_word(const struct compounding *rules, const uint8_t *word, int64_t n_bytes, const uint8_t *stem,
-                          int64_t n_stem_bytes, int32_t *parts, int32_t *places) {
+/* As `split_words` says of one word. */
+static int64_t parts_of(const struct compounding *rules, const struct span *word, const struct span *stem,
+                        struct asked *asked, int32_t *parts) {
     const uint8_t *letters[ENDS + 1], *stem_letters[ENDS + 1];
-    const int64_t n = letters_of(word, n_bytes, letters), n_stem = letters_of(stem, n_stem_bytes, stem_letters);
+    const int64_t n = letters_of(word, letters), n_stem = letters_of(stem, stem_letters);
     if (n > MOST_LETTERS || n_stem > MOST_LETTERS) return 0;
     const struct form whole = form_from(rules, letters, n, 0), stemmed = form_from(rules, stem_letters, n_stem, 0);
-    struct asked asked = {.places = places};
-    int64_t n_parts = 1;
-    parts[0] = find_by_stem(rules, &whole, &stemmed, &asked);
-    if (parts[0] == NONE) n_parts = split(rules, letters, n, stem_letters, n_stem, &asked, parts);
-    if (n_parts == 0) {
-        parts[0] = find_by_gradation(rules, &stemmed);
-        n_parts = parts[0] != NONE;
+    parts[0] = find_by_stem(rules, &whole, &stemmed, asked);
+    if (parts[0] != NONE) return 1;
+    const int64_t n_parts = split(rules, letters, n, stem_letters, n_stem, asked, parts);
+    if (n_parts != 0) return n_parts;
+    parts[0] = find_by_gradation(rules, &stemmed);
+    return parts[0] != NONE;
+}
+
+/* The terms of which each word consists, or the one of which it is a form; none of a word of more than 64 letters.
+ *
+ * stems: of the words.
+ * n_parts (n_words,): how many; -1 where the stems of terms must be known first
+ * parts (n_words, 4)
+ * asked (most_asked,): these terms
+ *
+ * Returns how many these are: if more than `most_asked`, the first of them are there. */
+EXPORT int64_t split_words(const struct compounding *rules, const struct texts *words, const struct texts *stems,
+                           int32_t *n_parts, int32_t *parts, int32_t *asked_terms, int64_t most_asked) {
+    struct asked asked = {.terms = asked_terms, .most = most_asked};
+    for (int64_t k = 0; k < words->n_texts; k++) {
+        const struct span word = text_of(words, k), stem = text_of(stems, k);
+        const int64_t n_before = asked.n;
+        n_parts[k] = (int32_t)parts_of(rules, &word, &stem, &asked, parts + MOST_PARTS * k);
+        if (asked.n > n_before) n_parts[k] = -1;
     }
-    return asked.n ? -asked.n : n_parts;
+    return asked.n;
 }

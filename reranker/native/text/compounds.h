@@ -4,9 +4,9 @@
 #include "spelling.h"
 #include "vocabulary.h"
 
-struct pairs { /* texts, each with a 0 behind it: the two of the first pair, of the second and so on */
-    const char *texts;
-    int64_t n_bytes;
+struct pair { /* of texts */
+    uint8_t first[4], second[4];
+    int32_t n_first, n_second, n_first_letters;
 };
 
 struct compounding {
@@ -15,11 +15,13 @@ struct compounding {
     const int64_t *ids;   /* of its terms, ascending: the most frequent first */
     int64_t n_ids;
     int64_t last_frequent; /* id of the last term that three letters of a word are enough for */
-    struct pairs links;     /* what a part takes within a compound, and what its term has instead */
-    struct pairs respelled; /* how a letter is written where it is missing on the keyboard, and the letter */
+    const struct pair *links; /* what a part takes within a compound, and what its term has instead */
+    int64_t n_links;
+    const struct pair *respelled; /* how a letter is written where it is missing on the keyboard, and the letter */
+    int64_t n_respelled;
     struct spellings spellings;
     uint64_t spelling_offset;
-    const int64_t *stems; /* (n_ids,) stem_key of the stem of each term, or 0 where it is not known yet */
+    const uint64_t *stem_keys; /* (n_terms,) of the stem of each term, or 0 where it is not known yet */
     int64_t has_gradation;
     uint32_t seed;
 };

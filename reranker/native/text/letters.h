@@ -21,6 +21,16 @@ struct span { /* bytes of UTF-8; they need not be well-formed */
     const uint8_t *start, *end;
 };
 
+struct texts {
+    const uint8_t *bytes;
+    const int64_t *offsets; /* where each begins, and where the last one ends */
+    int64_t n_texts;
+};
+
+static inline struct span text_of(const struct texts *texts, int64_t text) {
+    return (struct span){texts->bytes + texts->offsets[text], texts->bytes + texts->offsets[text + 1]};
+}
+
 /* The character at a place, and the place after it in *next. A byte that begins none is the character U+FFFD. */
 static inline uint32_t character_at(const uint8_t *at, const uint8_t *end, const uint8_t **next) {
     const uint8_t first = *at;
@@ -132,16 +142,6 @@ static inline int is_between_letters(const struct span *text, const uint8_t *at,
     if ((last.flags | following.flags) & UNCOVERED) return -1;
     if (following.code >= TABLES_END || last.code >= TABLES_END) return -1;
     return (last.flags & WORDLIKE) && (following.flags & WORDLIKE);
-}
-
-/* Whether bytes hold any of some texts, each of which has a 0 behind it. */
-static inline bool has_any(const char *texts, int64_t n_text_bytes, const uint8_t *bytes, int64_t n) {
-    for (const char *text = texts; text < texts + n_text_bytes; text += strlen(text) + 1) {
-        const int64_t n_text = (int64_t)strlen(text);
-        for (int64_t k = 0; k + n_text <= n; k++)
-            if (bytes[k] == (uint8_t)*text && memcmp(bytes + k, text, (size_t)n_text) == 0) return true;
-    }
-    return false;
 }
 
 static inline bool is_l(const uint8_t *at) { return (*at | 0x20) == 'l'; }

@@ -39,15 +39,9 @@ struct reader {
     read_piece *read_piece; /* by the number of a language */
 };
 
-struct texts {
-    const uint8_t *bytes;
-    const int64_t *offsets; /* where each begins, and where the last one ends */
-    int64_t n_texts;
-};
-
 static struct scanner scanner_of(const struct reader *reader, const struct texts *texts, int64_t text,
                                  int32_t language, const struct rules *rules) {
-    const struct span span = {texts->bytes + texts->offsets[text], texts->bytes + texts->offsets[text + 1]};
+    const struct span span = text_of(texts, text);
     return (struct scanner){
         .text = span, .at = span.start, .rules = rules, .read_piece = reader->read_piece, .language = language};
 }

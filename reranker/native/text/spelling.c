@@ -45,12 +45,8 @@ struct search {
 static int64_t first_entry(const struct spellings *spellings, uint64_t key) {
     const int64_t *start = &spellings->starts[key >> TRAILING_BITS];
     int64_t first = start[0], n = start[1] - start[0];
-    while (n > 0) {
-        const int64_t half = n / 2;
-        if (spellings->entries[first + half] < key) first += half + 1, n -= half + 1;
-        else n = half;
-    }
-    return first;
+    for (; n > 1; n -= n / 2) first += spellings->entries[first + n / 2 - 1] < key ? n / 2 : 0;
+    return n ? first + (spellings->entries[first] < key) : first;
 }
 
 static void look_up(struct search *search, uint64_t key) {

@@ -36,8 +36,12 @@ int32_t find_term(const struct vocabulary *terms, const struct key *key) {
     return -1;
 }
 
+void fetch_term(const struct vocabulary *terms, uint32_t checksum) {
+    __builtin_prefetch(&terms->slots[first_slot(terms, checksum)]);
+}
+
 void find_terms(const struct vocabulary *terms, const struct key *keys, int64_t n, int32_t *found) {
-    for (int64_t k = 0; k < n; k++) __builtin_prefetch(&terms->slots[first_slot(terms, keys[k].checksum)]);
+    for (int64_t k = 0; k < n; k++) fetch_term(terms, keys[k].checksum);
     for (int64_t k = 0; k < n; k++) {
         const uint32_t entry = terms->slots[first_slot(terms, keys[k].checksum)];
         if (!entry) continue;

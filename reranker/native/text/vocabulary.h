@@ -25,6 +25,9 @@ struct key { /* a term of a language */
 /* The id of a term, or -1. */
 int32_t find_term(const struct vocabulary *, const struct key *);
 
+/* Begins to fetch the memory for a term of this checksum. */
+void fetch_term(const struct vocabulary *, uint32_t checksum);
+
 /* The ids of n terms. The memory that they need is fetched for all at once, which takes a third of the time. */
 void find_terms(const struct vocabulary *, const struct key *, int64_t n, int32_t *found);
 #endif
