@@ -53,6 +53,18 @@ static const struct replaced *replacement_of(const struct rules *rules, uint32_t
     return NULL;
 }
 
+/* Appends the letters of two bytes that come next, up to one that a rule of its script or language reads otherwise. */
+static inline void append_letters(struct scanner *s) {
+    while (s->text.end - s->at >= 2) {
+        const uint8_t first = s->at[0], second = s->at[1];
+        if (first < 0xc2 || first >= 0xe0 || (second & 0xc0) != 0x80) return;
+        const struct letter letter = letter_of((uint32_t)(first & 0x1f) << 6 | (second & 0x3f));
+        if (letter.flags != (LETTER | WORDLIKE) || replacement_of(s->rules, letter.code) != NULL) return;
+        append(s, letter.code);
+        s->at += 2;
+    }
+}
+
 enum folded { FOLDED, LEFT_OUT, UNREADABLE };
 
 /* A character by the rules of its script and language. */
@@ -106,6 +118,13 @@ static enum token next_covered_token(struct scanner *s) {
             if (plain[*s->at] == SEPARATOR) {
                 if (kind == WORD) return WORD;
                 s->at++;
+                continue;
+            }
+            const uint8_t *start = s->at;
+            append_letters(s);
+            if (s->at > start) {
+                if (kind == NO_TOKEN) s->place.start = start;
+                kind = WORD;
                 continue;
             }
         }
