@@ -21,7 +21,7 @@ from reranker.embeddings.unknown import StandIns
 from reranker.embeddings.vocabulary import Vocabulary, VocabularyBuilder, language_seed
 from reranker.native import text as native
 from reranker.native.library import address
-from reranker.text.bags import MAX_UNKNOWN_HASHES, BagOfWords
+from reranker.text.bags import LONG_TEXT, MAX_UNKNOWN_HASHES, BagOfWords
 from reranker.text.normalization import REPLACED, UNDETERMINED, normalization_of
 from reranker.text.token_places import token_places
 from reranker.text.tokens import BARE_STOP_WORDS, MAX_TOKENS, letter_tokens, stop_words, tokenize
@@ -214,9 +214,11 @@ class ReadTexts(NamedTuple):
         most = int(np.diff(self.offsets).max(initial=0))
         term_ids, counts = np.empty((2, n_tokens * longest), np.int32)
         offsets, hash_offsets, n_unknown = np.empty((3, n_texts + 1), np.int64)
-        hashes = np.empty(n_tokens, np.uint32)
-        seen, numbers = np.zeros(len(self.words), np.int32), np.empty(most * (1 + 2 * longest) + 1, np.uint64)
-        arrays = (offsets, term_ids, counts, n_unknown, hash_offsets, hashes)
+        hashes, hash_parts = np.empty((2, n_tokens), np.uint32)
+        parts = np.empty(n_tokens * longest, np.uint32)
+        seen, seen_in = np.zeros((2, len(self.words)), np.int32)
+        numbers = np.empty(most * (1 + 2 * longest) + 1, np.uint64)
+        arrays = (offsets, term_ids, counts, n_unknown, hash_offsets, hashes, parts, hash_parts)
         bags = native.BagsStruct(*[address(each) for each in arrays])
         native.count_bags(
             address(self.words),
@@ -228,6 +230,7 @@ class ReadTexts(NamedTuple):
             address(group),
             MAX_UNKNOWN_HASHES,
             address(seen),
+            address(seen_in),
             address(numbers),
             ctypes.byref(bags),
         )
@@ -239,10 +242,14 @@ class ReadTexts(NamedTuple):
             hashes[: hash_ends[-1]].copy(),
         )
         numbers_of = zip(ends, ends[1:], hash_ends, hash_ends[1:], n_unknown.tolist(), strict=False)
-        return [
+        found = [
             BagOfWords(term_ids[start:end], counts[start:end], n, hashes[first:last])
             for start, end, first, last, n in numbers_of
         ]
+        for text in [] if first_words else np.flatnonzero(np.diff(self.offsets) > LONG_TEXT).tolist():
+            of_terms, of_hashes = parts[ends[text] : ends[text + 1]], hash_parts[hash_ends[text] : hash_ends[text + 1]]
+            found[text].parts = np.concatenate([of_terms, of_hashes])
+        return found
 
 
 class FirstWords(NamedTuple):

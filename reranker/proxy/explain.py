@@ -123,14 +123,14 @@ def explain_hit(found: _Found) -> ExplainAnswer:
     search, ranking = window.search, found.ranked.ranking
     if ranking is None or weighed is None or bags is None:
         raise not_reranked(found.ranked.outcome.reason)
-    hit, (bag, language), (reranker, _, query) = window.hits[found.place], bags.bags[found.place], weighed
+    hit, (_, language), (reranker, _, query) = window.hits[found.place], bags.bags[found.place], weighed
     ranked = next(each for each in ranking.documents if each.index == found.place)
     source = hit.get("_source")
     text = source_text(source, search.read_fields) or source_text(source, ())
     document = Document(str(hit.get("_id")), text, language)
     explained = explain(
         query.weighted,
-        reranker.idf.weigh(bag, language),
+        ranked.weighted,
         reranker.embeddings,
         search.method,
         search.parameters,

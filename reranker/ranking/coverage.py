@@ -49,9 +49,7 @@ def find_coverage(
         return Coverage(of_each)
     stems = query.stems
     counts, terms = stems.counts_in([bag for bag, language in candidates if language == query.language])
-    weights = stems.n_times * stems.idf(counts, terms, frequencies)
-    if not weights.any():  # each word stands in every document
-        weights = stems.n_times
+    weights = stems.weights(counts, terms, frequencies)
     is_held = counts > 0
     of_each[is_own] = is_held @ weights / weights.sum()
     if first_stage is None:

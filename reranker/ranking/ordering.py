@@ -71,7 +71,7 @@ class Ordering:
         by_place, scores_by_place = np.full(n, np.inf), np.zeros(n)
         by_place[order], scores_by_place[order] = values, scores
         relevance = self._relevance(coverage, None, by_place, scores_by_place)
-        documents = RankedDocuments(order, values, scores, Reasons(moves, relevance=relevance))
+        documents = RankedDocuments(order, values, scores, Reasons(moves, self._bags, relevance=relevance))
         return self._reranking(documents, found, n_solved)
 
     def by_evidence(
@@ -125,7 +125,8 @@ class Ordering:
         # What rounding leaves between equal candidates must not order them.
         order = np.argsort(-totals.round(_DECIMALS), kind="stable")
         known = None if coverage is None else lambda: coverage
-        reasons = Reasons(self._corrections, evidence, sources, self._relevance(known, cosines, found.values, totals))
+        relevance = self._relevance(known, cosines, found.values, totals)
+        reasons = Reasons(self._corrections, bags, evidence, sources, relevance)
         documents = RankedDocuments(order, found.values[order], totals[order], reasons)
         return self._reranking(documents, found, len(bags) - self._n_empty, moved)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.embeddings import Embeddings
-from reranker.text.bags import BagOfWords, JoinedBags, holds_hashes, unknown_hash
+from reranker.text.bags import BagOfWords, JoinedBags, end_to_end, holds_hashes, unknown_hash
 from reranker.text.idf import DocumentFrequencies
 
 # By Zipf's law the word of rank r is some 0.1 / r of all words, so some 10 / r of all texts of 100 words hold it.
@@ -57,6 +57,32 @@ class QueryStems:
             for place, is_held in zip(places, holds_hashes(bags, hashes).T, strict=True):
                 counts[:, place] += is_held
         return counts, held
+
+    def parts_in(self, bags: Sequence[BagOfWords], held: NDArray[np.int32]) -> NDArray[np.uint32]:
+        """(n_bags, n_stems): the parts of each text that hold each stem, as of `BagOfWords.parts`, which are known.
+
+        Args:
+            held: as `counts_in` returns it.
+        """
+        joined = JoinedBags.of(bags)
+        parts = end_to_end([bag.parts[: len(bag)] for bag in bags], np.uint32)  # type: ignore[index]
+        words = np.flatnonzero(np.isin(joined.term_ids, held))
+        of_bags = np.searchsorted(joined.offsets, words, side="right") - 1
+        of_stems = np.searchsorted(self._keys, self._stem_keys.of_terms(joined.term_ids[words]))
+        found = np.zeros((len(bags), len(self)), np.uint32)
+        np.bitwise_or.at(found, (of_bags, of_stems), parts[words])
+        for one, stem in self._unknown:
+            for row, bag in enumerate(bags):
+                is_one = bag.unknown_hashes == np.uint32(one)
+                found[row, stem] |= np.bitwise_or.reduce(bag.parts[len(bag) :][is_one])  # type: ignore[index]
+        return found
+
+    def weights(
+        self, counts: NDArray[np.float64], held: NDArray[np.int32], frequencies: DocumentFrequencies | None
+    ) -> NDArray[np.float64]:
+        """(n_stems,): the idf of each, as often as the query holds it. Args: as `idf` takes them."""
+        found: NDArray[np.float64] = self.n_times * self.idf(counts, held, frequencies)
+        return found if found.any() else self.n_times  # where each word stands in every document
 
     def idf(
         self, counts: NDArray[np.float64], held: NDArray[np.int32], frequencies: DocumentFrequencies | None

@@ -18,6 +18,7 @@ from reranker.ranking.evidence import Evidence
 from reranker.ranking.relevance import Relevance
 from reranker.ranking.scores import rounded
 from reranker.ranking.sources import Sources
+from reranker.text.bags import WeightedBag, WeightedBags
 
 # Of a probability that is right to some hundredths.
 _RELEVANCE_DECIMALS = 3
@@ -29,12 +30,14 @@ class Reasons:
 
     Attributes:
         corrections: of the candidates.
+        bags: the words that they were ranked by.
         evidence: of the candidates; None where the order goes by the distance alone.
         sources: what this evidence came from; None where `evidence` is.
         relevance: of the candidates; None with other methods than `auto`.
     """
 
     corrections: Corrections
+    bags: WeightedBags
     evidence: Evidence | None = None
     sources: Sources | None = None
     relevance: Relevance | None = None
@@ -59,6 +62,12 @@ class RankedDocument:
     score: float
     without_known_word: bool
     reasons: Reasons = field(compare=False, repr=False)
+
+    @property
+    def weighted(self) -> WeightedBag:
+        """The words that it was ranked by."""
+        assert self.reasons is not None  # noqa: S101 - ranking has given them
+        return self.reasons.bags[self.index]
 
     @property
     def correction(self) -> Correction:

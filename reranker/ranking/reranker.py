@@ -25,6 +25,7 @@ from reranker.ranking.lexical import lexical_scores
 from reranker.ranking.ordering import Ordering
 from reranker.ranking.query import Query, check_known_words, read_query
 from reranker.ranking.ranked import Reranking
+from reranker.ranking.windows import best_windows
 from reranker.text.bags import BagOfWords
 from reranker.text.idf import IdfTable
 from reranker.text.languages import language_code
@@ -150,7 +151,9 @@ class Reranker:
         started = time.perf_counter()
         if first_stage_scores is not None and len(candidates):
             start_encoding(query, method)
+        frequencies = self.idf.languages.get(query.language)
         if method == CORRECTED_METHOD:
+            candidates = best_windows(query, candidates, frequencies)
             problem, hubness = self._candidates.problem(query.checked, query.language, candidates, self.n_threads)
             corrections = find_corrections(query, candidates, hubness, self.embeddings)
         else:
@@ -158,7 +161,7 @@ class Reranker:
             bags = self.idf.weigh_all(candidates, partial(distinct_terms, n_terms=len(vectors)))
             problem = weighed_problem(query.checked, bags, vectors)
             corrections = Corrections.make(len(candidates))
-        coverage = partial(find_coverage, query, candidates, self.idf.languages.get(query.language))
+        coverage = partial(find_coverage, query, candidates, frequencies)
         ordering = Ordering(problem, corrections, check_method(method), parameters, self.n_threads)
         if method == CORRECTED_METHOD and first_stage_scores is not None and len(candidates):
             n_translated = 0 if translated is None else int(np.count_nonzero(translated))

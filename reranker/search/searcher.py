@@ -94,10 +94,6 @@ class Searcher:
             reranker.query(request.text, request.language)  # raises what is wrong with it
         encoded = opened.reader.fetch(doc_id, request.rights)
         document = encoded.document
-        weighted = reranker.idf.weigh(encoded.bag, document.language)
-        explained = explain(
-            query.weighted, weighted, self.embeddings, request.method, request.parameters, document=document
-        )
         first_stage = self._first_stage(opened, query, request)
         found = first_stage.window(request.depth)
         first_stage_rank = first_stage.rank_of(doc_id, found, request.depth)
@@ -106,6 +102,9 @@ class Searcher:
         assert reranking is not None  # noqa: S101 - the query has a known word
         place = next(i for i, each in enumerate(window.candidates) if each.doc_id == doc_id)
         ranked = next(each for each in reranking.documents if each.index == place)
+        explained = explain(
+            query.weighted, ranked.weighted, self.embeddings, request.method, request.parameters, document=document
+        )
         groups = window.groups.get(document.language, ())
         sources = ranked.sources(self.embeddings, lambda index: window.candidates[index].doc_id)
         stands = standing(

@@ -21,7 +21,7 @@ Bag = tuple[BagOfWords, str]
 
 # An index that was deleted and made anew counts its sequence numbers from 0 again: so long it may be taken for the old.
 MAX_AGE_S = 300.0
-# 20 KB each at most (of 2,000 words): 200 MB in each process.
+# 28 KB each at most (of 2,000 words): 280 MB in each process.
 _MAX_BAGS = 10_000
 # A language code in lower case; base64 of a packed bag, whose first byte is its format, begins with A.
 _STORED = regex.compile(r"([a-z]{2,3})(A[A-Za-z0-9+/]+={0,2})")

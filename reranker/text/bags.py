@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from reranker.base.errors import BadInput
 
-_PACKED_FORMAT = 2
+_PACKED_FORMAT, _WITH_PARTS = 2, 3
 _NO_HASHES = 65_535
 # Format, number of unknown tokens, number of their hashes.
 _HEADER = struct.Struct("<BIH")
@@ -24,6 +24,10 @@ _UINT32, _UINT16 = np.dtype("<u4"), np.dtype("<u2")
 
 # Distinct unknown tokens of a text whose hashes its bag holds, 4 bytes each: a page has tens, a log file any number.
 MAX_UNKNOWN_HASHES = 2_000
+
+LONG_TEXT = 384
+"""Tokens; of a text with more its bag tells in which parts of it a word stands. From 256 on scientific abstracts
+lose (papers/results/order.md)."""
 
 
 # A frozen one takes three times as long to make, and a search unpacks hundreds.
@@ -38,6 +42,8 @@ class BagOfWords:
         unknown_hashes: (k,) uint32, distinct, ascending: `unknown_hash` of these tokens. By them a name or number
             without an embedding still matches. None: not known (a bag that was packed without them).
         exact_keys: keys of the short texts it was made from, such as titles (`exact_text`); not packed.
+        parts: (m + k,) uint32, of each term and then of each unknown hash: bit i is set where the i-th 64 tokens of the
+            text have it; the last bit stands for all that follow. None for a text of up to `LONG_TEXT` tokens.
         weighed: what the last re-ranker computed of it (`ranking.candidate_cache`).
     """
 
@@ -46,10 +52,22 @@ class BagOfWords:
     n_unknown: int = 0
     unknown_hashes: NDArray[np.uint32] | None = None
     exact_keys: frozenset[int] = frozenset()
+    parts: NDArray[np.uint32] | None = None
     weighed: Any = field(default=None, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.term_ids)
+
+    def at_parts(self, parts: int) -> BagOfWords:
+        """The words of some parts of the text, each once.
+
+        Args:
+            parts: a bit for each, as of `self.parts`, which is known.
+        """
+        assert self.parts is not None and self.unknown_hashes is not None  # noqa: S101, PT018 - the caller has looked
+        here = self.parts & np.uint32(parts)
+        term_ids, hashes = self.term_ids[here[: len(self)] != 0], self.unknown_hashes[here[len(self) :] != 0]
+        return BagOfWords(term_ids, np.ones_like(term_ids), len(hashes), hashes, self.exact_keys)
 
     def is_within(self, n_terms: int) -> bool:
         """Whether all term ids are rows of an embedding store of `n_terms` terms. Check it for bags from outside."""
@@ -177,14 +195,17 @@ def pack(bag: BagOfWords) -> str:
     """Packs a bag into base64 text for an index.
 
     Little-endian: a format byte, the number of unknown tokens (uint32), the number of their hashes (uint16; 65,535:
-    not known), the hashes (uint32), the term ids (uint32), the counts (uint16, at most 65,535).
+    not known), the hashes (uint32), the term ids (uint32), the counts (uint16, at most 65,535). Where parts are known,
+    the format byte is 3, not 2, and the parts (uint32) come last.
     """
     hashes = bag.unknown_hashes
-    header = _HEADER.pack(_PACKED_FORMAT, bag.n_unknown, _NO_HASHES if hashes is None else len(hashes))
+    kind = _PACKED_FORMAT if bag.parts is None else _WITH_PARTS
+    header = _HEADER.pack(kind, bag.n_unknown, _NO_HASHES if hashes is None else len(hashes))
     # What has the byte order of the format already is not copied.
     known = b"" if hashes is None else hashes.astype(_UINT32, copy=False).tobytes()
     counts = np.minimum(bag.counts, _MOST).astype(_UINT16)
-    raw = b"".join([header, known, bag.term_ids.astype("<i4", copy=False).tobytes(), counts.tobytes()])
+    parts = b"" if bag.parts is None else bag.parts.astype(_UINT32, copy=False).tobytes()
+    raw = b"".join([header, known, bag.term_ids.astype("<i4", copy=False).tobytes(), counts.tobytes(), parts])
     return binascii.b2a_base64(raw, newline=False).decode("ascii")
 
 
@@ -201,14 +222,16 @@ def unpack(packed: str, exact_keys: frozenset[int] = frozenset()) -> BagOfWords:
         raw = binascii.a2b_base64(packed + "=" * (-len(packed) % 4), strict_mode=True)
     except (binascii.Error, ValueError) as error:
         raise BadInput(f"a packed bag of words is not base64 ({error}); index the document again") from error
-    if len(raw) < _HEADER.size or raw[0] != _PACKED_FORMAT:
+    if len(raw) < _HEADER.size or raw[0] not in (_PACKED_FORMAT, _WITH_PARTS):
         raise _wrong_format(raw)
-    _, n_unknown, n_hashes = _HEADER.unpack_from(raw)
+    kind, n_unknown, n_hashes = _HEADER.unpack_from(raw)
+    has_parts = kind == _WITH_PARTS
     n_before = 0 if n_hashes == _NO_HASHES else n_hashes
     start = _HEADER.size + 4 * n_before
-    if start > len(raw) or (len(raw) - start) % 6:
+    n_bytes, a_term = len(raw) - start - has_parts * 4 * n_before, 10 if has_parts else 6
+    if n_bytes < 0 or n_bytes % a_term or (has_parts and n_hashes == _NO_HASHES):
         raise _wrong_format(raw)
-    n_terms = (len(raw) - start) // 6
+    n_terms = n_bytes // a_term
     # Copied once, since they lie at odd places.
     numbers = np.frombuffer(raw, _UINT32, n_before + n_terms, _HEADER.size).astype(np.uint32)
     return BagOfWords(
@@ -217,10 +240,12 @@ def unpack(packed: str, exact_keys: frozenset[int] = frozenset()) -> BagOfWords:
         n_unknown,
         None if n_hashes == _NO_HASHES else numbers[:n_before],
         exact_keys,
+        np.frombuffer(raw, _UINT32, n_terms + n_before, start + 6 * n_terms).astype(np.uint32) if has_parts else None,
     )
 
 
 def _wrong_format(raw: bytes) -> BadInput:
     return BadInput(
-        f"a packed bag of words of {len(raw)} bytes is not of format {_PACKED_FORMAT}; index the document again"
+        f"a packed bag of words of {len(raw)} bytes is of neither format {_PACKED_FORMAT} nor {_WITH_PARTS}; "
+        "index the document again"
     )

@@ -146,6 +146,18 @@ def test_words_and_numbers_are_counted_up_to_their_limits(embeddings):
     assert [len(each) for each in tokens_of(embeddings, given, ["en"] * 4)] == [2_000, 2_000, 3_999, 4_000]
 
 
+def test_the_bag_of_a_long_text_tells_which_64_tokens_have_a_word(embeddings):
+    # dampfschifffahrt counts as its parts; zzz and 12 have no embedding; the 32nd part is the last one
+    tokens = ["brot"] * 64 + ["wasser", "zzz"] * 32 + ["dampfschifffahrt"] * 2_000 + ["12", "brot"] * 10
+    bag = embeddings.bag(" ".join(tokens), "de")
+    of_hashes = dict(zip(bag.unknown_hashes.tolist(), bag.parts[len(bag) :].tolist(), strict=True))
+    of_terms = dict(zip(bag.term_ids.tolist(), bag.parts.tolist(), strict=False))
+    expected = {"brot": 0b1, "wasser": 0b10, "dampfschiff": 0xFFFFFFFC, "fahrt": 0xFFFFFFFC}
+    assert of_terms == {embeddings.term_id("de", word): parts for word, parts in expected.items()}
+    assert of_hashes == {unknown_hash("zzz"): 0b10}
+    assert embeddings.bag("brot " * 384, "de").parts is None
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "\0", "\ud800", "a\udc00b", "\U0010ffff", "x" * 1_000_000, "1." * 300_000, "é" * 300_000, "б\u0301" * 9],

@@ -53,6 +53,27 @@ def test_the_packed_form_is_little_endian_and_fixed():
     assert base64.b64decode(pack(bag([3, 258], [1, 5], 2, [0x01020304]))) == by_hand
 
 
+def test_the_packed_form_of_a_long_text_ends_with_the_parts_of_its_words():
+    # format 3, 2 unknown tokens, 1 hash, 0x01020304, term ids 3 and 258, counts 1 and 5, parts: written by hand
+    by_hand = bytes([3, 2, 0, 0, 0, 1, 0, 4, 3, 2, 1, 3, 0, 0, 0, 2, 1, 0, 0, 1, 0, 5, 0])
+    by_hand += bytes([1, 0, 0, 0, 6, 0, 0, 0x80, 2, 0, 0, 0])
+    long = bag([3, 258], [1, 5], 2, [0x01020304])
+    long.parts = np.array([1, 0x80000006, 2], np.uint32)
+    assert base64.b64decode(pack(long)) == by_hand
+    found = unpack(pack(long))
+    assert (found.term_ids.tolist(), found.counts.tolist(), found.n_unknown) == ([3, 258], [1, 5], 2)
+    assert (found.unknown_hashes.tolist(), found.parts.tolist()) == ([0x01020304], [1, 0x80000006, 2])
+
+
+def test_of_some_parts_of_a_text_each_word_comes_once():
+    long = bag([3, 5, 258], [1, 6, 4], 3, [7, 8])
+    # 5 stands in the parts 1, 2 and 31, 258 in 2 and 3; the hashes in 0 and 1
+    long.parts = np.array([0b1, 0x80000006, 0b1100, 0b1, 0b10], np.uint32)
+    found = long.at_parts(0b0110)
+    assert (found.term_ids.tolist(), found.counts.tolist()) == ([5, 258], [1, 1])
+    assert (found.unknown_hashes.tolist(), found.n_unknown, found.parts) == ([8], 1, None)
+
+
 def test_no_unknown_token_is_not_the_same_as_hashes_that_are_not_known():
     assert unpack(pack(bag([3], [1], 0, []))).unknown_hashes.tolist() == []
     assert unpack(pack(bag([3], [1], 2, None))).unknown_hashes is None
@@ -83,7 +104,9 @@ def test_a_count_that_does_not_fit_is_kept_as_the_largest():
         "",
         "not base64!",
         base64.b64encode(b"\x02\0\0\0\0").decode(),
-        base64.b64encode(b"\x03\0\0\0\0\0\0").decode(),
+        base64.b64encode(b"\x04\0\0\0\0\0\0").decode(),
+        base64.b64encode(b"\x03\0\0\0\0\xff\xff").decode(),  # parts of hashes that are not known
+        base64.b64encode(b"\x03\0\0\0\0\x01\0\1\2\3\4").decode(),  # a hash without its part
         base64.b64encode(b"\x02\0\0\0\0\0\0\0").decode(),
         base64.b64encode(b"\x02\0\0\0\0\x05\0").decode(),  # five hashes, none there
     ],

@@ -184,6 +184,8 @@ class BagsStruct(ctypes.Structure):
         ("n_unknown", _Address),
         ("hash_offsets", _Address),
         ("hashes", _Address),
+        ("parts", _Address),
+        ("hash_parts", _Address),
     )
 
 
@@ -203,7 +205,7 @@ class ChoiceStruct(ctypes.Structure):
 
 read_texts = declare("read_texts", "pppqpppp", "q")
 find_first_words = declare("find_first_words", "ppqppppp")
-count_bags = declare("count_bags", "pqppqppqppp")
+count_bags = declare("count_bags", "pqppqppqpppp")
 mark_tokens = declare("mark_tokens", "pqppppqppp", "q")
 nearest_spelling = declare("nearest_spelling", "ppqqpq", "q")
 respelled_term = declare("respelled_term", "ppq", "q")

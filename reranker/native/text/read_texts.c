@@ -286,19 +286,23 @@ struct bags { /* end to end */
     int64_t *n_unknown; /* (n,) */
     int64_t *hash_offsets;
     uint32_t *hashes;
+    uint32_t *parts, *hash_parts; /* of each term and hash */
 };
 
+enum { PART = 64, LAST_PART = 31 };
+
 /* Counts the tokens of each text: its terms ascending with their counts, the tokens that stand for none, and the
- * `most_hashes` smallest of their hashes, distinct and ascending.
+ * `most_hashes` smallest of their hashes, distinct and ascending. Of each term and hash, the parts of the text that have
+ * it: bit k for the k-th PART tokens; the last one for all that follow.
  *
  * token_offsets, tokens: as of `read_texts`.
  * first_words: so many words alone, without numbers; 0 for all tokens.
  * group_offsets, group: the terms for which each word stands that Python was asked for.
- * seen (n_words,): 0 at first.
+ * seen, seen_in (n_words,): 0 at first.
  * numbers: room for as many as a text has tokens, and twice as many as these have terms. */
 EXPORT void count_bags(const struct word *words, int64_t n_texts, const int64_t *token_offsets, const int32_t *tokens,
                        int64_t first_words, const int64_t *group_offsets, const int32_t *group, int64_t most_hashes,
-                       int32_t *seen, uint64_t *numbers, struct bags *bags) {
+                       int32_t *seen, uint32_t *seen_in, uint64_t *numbers, struct bags *bags) {
     int64_t n_terms = 0, n_hashes = 0;
     for (int64_t text = 0; text < n_texts; text++) {
         int64_t n_distinct = 0, n_found = 0, n_left = first_words ? first_words : INT64_MAX;
@@ -310,25 +314,30 @@ EXPORT void count_bags(const struct word *words, int64_t n_texts, const int64_t 
             if (first_words && words[tokens[k]].is_number) continue;
             n_left--;
             if (seen[tokens[k]]++ == 0) distinct[n_distinct++] = tokens[k];
+            const int64_t part = (k - token_offsets[text]) / PART;
+            seen_in[tokens[k]] |= UINT32_C(1) << (part < LAST_PART ? part : LAST_PART);
         }
         uint64_t *found = numbers + (n_distinct + 1) / 2, *hashes;
         for (int64_t k = 0; k < n_distinct; k++) {
             const struct word *word = &words[distinct[k]];
-            const uint64_t count = (uint64_t)seen[distinct[k]];
-            if (word->term >= 0) found[n_found++] = (uint64_t)word->term << 32 | count;
+            const uint64_t place = (uint64_t)distinct[k];
+            if (word->term >= 0) found[n_found++] = (uint64_t)word->term << 32 | place;
             else if (word->term <= ASKED)
                 for (int64_t g = group_offsets[ASKED - word->term]; g < group_offsets[ASKED - word->term + 1]; g++)
-                    found[n_found++] = (uint64_t)group[g] << 32 | count;
+                    found[n_found++] = (uint64_t)group[g] << 32 | place;
         }
         sort(found, n_found, 32, found + n_found);
         for (int64_t k = 0; k < n_found; k++) {
-            const int32_t term = (int32_t)(found[k] >> 32), count = (int32_t)(uint32_t)found[k];
+            const int32_t term = (int32_t)(found[k] >> 32);
+            const uint32_t place = (uint32_t)found[k];
             if (n_terms > bags->offsets[text] && bags->term_ids[n_terms - 1] == term) {
-                bags->counts[n_terms - 1] += count;
+                bags->counts[n_terms - 1] += seen[place];
+                bags->parts[n_terms - 1] |= seen_in[place];
                 continue;
             }
             bags->term_ids[n_terms] = term;
-            bags->counts[n_terms++] = count;
+            bags->parts[n_terms] = seen_in[place];
+            bags->counts[n_terms++] = seen[place];
         }
         hashes = found;
         n_found = 0;
@@ -338,13 +347,21 @@ EXPORT void count_bags(const struct word *words, int64_t n_texts, const int64_t 
                                                                                 group_offsets[ASKED - word->term + 1]);
             if (!is_known) {
                 bags->n_unknown[text] += seen[distinct[k]];
-                hashes[n_found++] = word->hash;
+                hashes[n_found++] = (uint64_t)word->hash << 32 | seen_in[distinct[k]];
             }
             seen[distinct[k]] = 0;
+            seen_in[distinct[k]] = 0;
         }
-        sort(hashes, n_found, 0, hashes + n_found);
-        for (int64_t k = 0; k < n_found && n_hashes - bags->hash_offsets[text] < most_hashes; k++)
-            if (k == 0 || hashes[k] != hashes[k - 1]) bags->hashes[n_hashes++] = (uint32_t)hashes[k];
+        sort(hashes, n_found, 32, hashes + n_found);
+        for (int64_t k = 0; k < n_found; k++) {
+            const uint32_t hash = (uint32_t)(hashes[k] >> 32), parts = (uint32_t)hashes[k];
+            const bool is_new = n_hashes == bags->hash_offsets[text] || bags->hashes[n_hashes - 1] != hash;
+            if (is_new && n_hashes - bags->hash_offsets[text] == most_hashes) break;
+            if (is_new) {
+                bags->hashes[n_hashes] = hash;
+                bags->hash_parts[n_hashes++] = parts;
+            } else bags->hash_parts[n_hashes - 1] |= parts;
+        }
     }
     bags->offsets[n_texts] = n_terms;
     bags->hash_offsets[n_texts] = n_hashes;
