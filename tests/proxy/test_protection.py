@@ -23,6 +23,7 @@ from reranker.proxy.search import Outcome
 from reranker.proxy.window import Window
 from reranker.ranking.corrections import Corrections
 from reranker.ranking.ranked import RankedDocument, Reasons, Reranking
+from reranker.text.bags import WeightedBags
 from reranker.upstream.calls import MAX_ANSWER_BYTES
 from tests.support.calls import outcomes
 from tests.support.fake_engine import FakeEngine, Received, ok
@@ -68,7 +69,7 @@ class Ranker:
         if self.fails:
             raise RuntimeError("broken\r\nX-Injected: 1")
         n = len(found.bags)
-        reasons = Reasons(Corrections.make(n))
+        reasons = Reasons(Corrections.make(n), WeightedBags.join([]))
         documents = tuple(
             RankedDocument(n - rank, rank, 0.0, (n - rank + 1) / 10, False, reasons) for rank in range(1, n + 1)
         )
