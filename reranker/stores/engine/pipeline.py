@@ -34,8 +34,8 @@ _SERVICE_URL = regex.compile(r"https?://[^\s/?#@$]+(/[^\s?#@$]*)?")
 _LEAST_TIMEOUT_S = 60.0
 # An interrupted run leaves one or two objects with a name.
 _MAX_FOUND = 1_000
-# Ten seconds for a cluster to see that nothing uses what is deleted.
-_DELETE_TRIES = 20
+# A minute for a busy cluster to see that nothing uses what is deleted.
+_DELETE_TRIES = 120
 _BETWEEN_TRIES_S = 0.5
 
 
