@@ -12,14 +12,8 @@ from reranker.text.bags import unpack
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from sinkrank.demo.pages import Corpus
 from tests.demo.small_pages import page
-from tests.support.tiny import tiny_embeddings
 
 FR_EN = Direction("fr", "en")
-
-
-@pytest.fixture
-def embeddings(tmp_path):
-    return tiny_embeddings(tmp_path / "embeddings")
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from papers.held_out.experiment import MethodResult, Plan, TaskResult, run_plan
 from papers.held_out.remarks import bars, remarks
 from papers.tests.test_spelling_evaluation import PAGES, SHARES
 from papers.tests.test_tasks_runs import corpus
-from tests.support.tiny import tiny_embeddings
 
 
 def task(direction, everything=None, **mrr):
@@ -64,8 +63,8 @@ def test_the_remarks_say_both_in_words():
     assert remarks(tasks[:1], "skip")[-1] == "Words without an embedding, queries and documents: en-fr 1.0% and 2.0%."
 
 
-def test_the_share_of_words_that_only_a_stand_in_gives_an_embedding_is_counted(tmp_path):
-    (result,) = run_plan(corpus(*PAGES), tiny_embeddings(tmp_path / "e"), Plan((Direction("fr", "en"),), ("pages",)))
+def test_the_share_of_words_that_only_a_stand_in_gives_an_embedding_is_counted(embeddings):
+    (result,) = run_plan(corpus(*PAGES), embeddings, Plan((Direction("fr", "en"),), ("pages",)))
     # Beside the page with unknown words there are five with 7, 7, 7, 7 and 9 known ones.
     known = 7 * 4 + 9
     expected = [pytest.approx([6 * share / (6 + known) for share in SHARES[rule]]) for rule in ("parts", "skip")]

@@ -20,12 +20,6 @@ from reranker.embeddings import Embeddings
 from reranker.stores import open_store
 from reranker.stores.base.protocol import WritableStore
 from sinkrank.demo.shipped import load_parallel_texts
-from tests.support.tiny import tiny_embeddings
-
-
-@pytest.fixture
-def embeddings(tmp_path: Path) -> Embeddings:
-    return tiny_embeddings(tmp_path / "embeddings")
 
 
 @pytest.fixture

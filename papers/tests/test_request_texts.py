@@ -9,6 +9,7 @@ import pytest
 from papers.judged.beir import read_beir
 from papers.studies.request_texts import main, rows
 from papers.tests.judged_collections import write_collection
+from reranker.embeddings import Embeddings
 from tests.support.tiny import tiny_embeddings
 
 # Both words of the query against words near to them: BM25 has the first before the second, transport the second.
@@ -26,8 +27,8 @@ def collection(tmp_path: Path) -> Path:
     )
 
 
-def test_each_row_says_how_good_the_orders_are(tmp_path: Path, collection: Path) -> None:
-    found = list(rows(read_beir(collection), tiny_embeddings(tmp_path / "embeddings"), "en"))
+def test_each_row_says_how_good_the_orders_are(embeddings: Embeddings, collection: Path) -> None:
+    found = list(rows(read_beir(collection), embeddings, "en"))
     # The relevant document at rank 2 has an nDCG of 1 / log2(3). By Zipf's law the ten words of the vocabulary stand in
     # every text, so that without document frequencies BM25 says nothing.
     assert found == [
@@ -36,11 +37,11 @@ def test_each_row_says_how_good_the_orders_are(tmp_path: Path, collection: Path)
     ]
 
 
-def test_a_query_of_unknown_words_that_finds_nothing_counts_as_nothing(tmp_path: Path) -> None:
+def test_a_query_of_unknown_words_that_finds_nothing_counts_as_nothing(embeddings: Embeddings, tmp_path: Path) -> None:
     queries = [{"_id": "q", "text": "cat dog"}, {"_id": "unknown", "text": "xyzzy"}]
     judgments = [("q", "both", 1), ("unknown", "near", 1)]
     collection = read_beir(write_collection(tmp_path / "two", DOCUMENTS, queries, judgments))
-    found = list(rows(collection, tiny_embeddings(tmp_path / "embeddings"), "en"))
+    found = list(rows(collection, embeddings, "en"))
     assert [row[2] for row in found] == ["0.500", "0.500"]
 
 

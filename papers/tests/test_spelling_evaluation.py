@@ -12,7 +12,6 @@ from papers.held_out.report import Report, markdown
 from papers.systems.runs import encode
 from reranker.base.errors import BadInput
 from sinkrank.demo.pages import Corpus, Page, Paragraph
-from tests.support.tiny import tiny_embeddings
 
 FR_EN = Direction("fr", "en")
 # Of 6 French tokens one is misspelled (voitures), one English (bread), one unknown; of 6 English ones two are unknown,
@@ -31,11 +30,6 @@ SHARES = {
 @pytest.fixture
 def corpus():
     return Corpus("tiny", ("en", "fr"), (), PAGES)
-
-
-@pytest.fixture
-def embeddings(tmp_path):
-    return tiny_embeddings(tmp_path / "embeddings")
 
 
 def plan(rule):

@@ -13,18 +13,12 @@ from papers.systems.runs import method_distances
 from papers.tests.test_tasks_runs import corpus
 from reranker.transport import Parameters, distances
 from tests.demo.small_pages import page
-from tests.support.tiny import tiny_embeddings
 
 RECORD = Path(__file__).parents[1] / "results" / "order.md"
 
 
 def trial_of(pages, embeddings, n_queries=5):
     return next(trials(pages, embeddings, "pages", ["fr-en"], n_queries))
-
-
-@pytest.fixture
-def embeddings(tmp_path):
-    return tiny_embeddings(tmp_path / "embeddings")
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from papers.suite.jobs import Job, Workshop, is_asked, longest_first, needs
 from papers.suite.questions import Question, translations
 from papers.suite.suite import EPSILONS, Suite
 from sinkrank.demo import load_parallel_texts
-from tests.support.tiny import tiny_embeddings
 
 EN_FR, FR_EN = Direction("en", "fr"), Direction("fr", "en")
 
@@ -75,8 +74,7 @@ def test_the_plot_of_lambda_belongs_to_sinkhorn_and_a_job_without_a_question_is_
     assert Suite(("sinkhorn", "emd")).jobs(collection(corpus, question(corpus, direction=FR_EN))) == [Job("sinkhorn")]
 
 
-def test_a_job_is_kept_when_each_of_its_answers_is(corpus, tmp_path) -> None:
-    embeddings = tiny_embeddings(tmp_path / "embeddings")
+def test_a_job_is_kept_when_each_of_its_answers_is(corpus, embeddings, tmp_path) -> None:
     one, both = (
         Workshop(collection(corpus, *[question(corpus, direction=each) for each in directions]), embeddings, tmp_path)
         for directions in ([EN_FR], [EN_FR, FR_EN])

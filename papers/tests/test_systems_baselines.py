@@ -19,7 +19,7 @@ from papers.systems.translated_bm25 import Index, TranslatedBM25, load_dictionar
 from papers.systems.transport import Transport
 from papers.tests.small_tasks import FR_EN, small_task
 from reranker.base.errors import BadInput
-from tests.support.tiny import tiny_embeddings
+from reranker.embeddings import Embeddings
 
 # tf-idf
 
@@ -198,8 +198,7 @@ def test_bm25_that_was_not_fitted_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("method", ["nbow", "rwmd", "emd", "sinkhorn", "relaxed", "auto"])
-def test_our_methods_are_systems_that_give_what_they_always_gave(method: str, tmp_path: Path) -> None:
-    embeddings = tiny_embeddings(tmp_path / "embeddings")
+def test_our_methods_are_systems_that_give_what_they_always_gave(method: str, embeddings: Embeddings) -> None:
     given = small_task(["chat chien", "eau"], ["cat dog", "water bread", "car"], ["chat chien", "eau pain", "voiture"])
     system = Transport(method, embeddings)
     system.fit()

@@ -19,9 +19,9 @@ from papers.systems.protocol import Distances, fit
 from papers.systems.surroundings import Surroundings
 from papers.tests.small_tasks import EN_EN, FR_EN, small_task
 from reranker.base.errors import BadInput, WrongParameter
+from reranker.embeddings import Embeddings
 from sinkrank.demo.pages import Page
 from tests.demo.small_pages import page
-from tests.support.tiny import tiny_embeddings
 
 INF = np.inf
 MONOLINGUAL = {"bm25", "lsi", "lda", "msda", "ccg"}
@@ -154,8 +154,7 @@ def test_other_embeddings_are_another_system_and_a_broken_file_counts_for_nothin
 # Names
 
 
-def test_every_name_makes_a_system_of_that_name_with_one_line_about_it(tmp_path: Path) -> None:
-    embeddings = tiny_embeddings(tmp_path / "embeddings")
+def test_every_name_makes_a_system_of_that_name_with_one_line_about_it(tmp_path: Path, embeddings: Embeddings) -> None:
     names = (*PAPER_NAMES, *OWN_NAMES)
     assert len(set(ALL_NAMES)) == len(ALL_NAMES) == len(SYSTEM_NAMES) + len(names)
     for direction, wanted in (
@@ -177,8 +176,7 @@ def test_an_unknown_system_of_the_papers_is_refused_with_the_nearest(tmp_path: P
         make_system("was-idf", Surroundings((FR_EN,), tmp_path))
 
 
-def test_an_ensemble_asks_what_its_members_have_said_already(tmp_path: Path) -> None:
-    embeddings = tiny_embeddings(tmp_path / "embeddings")
+def test_an_ensemble_asks_what_its_members_have_said_already(tmp_path: Path, embeddings: Embeddings) -> None:
     given = Surroundings((FR_EN,), tmp_path, 1, embeddings)
     pages = [page("1", "fr", "chat"), page("1", "en", "cat"), page("2", "fr", "eau"), page("2", "en", "water")]
     alone, together = make_system("cr5", given), make_system("cr5_auto-fused", given)

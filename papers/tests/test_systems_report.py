@@ -25,7 +25,6 @@ from papers.systems.translated_bm25 import TranslatedBM25
 from reranker.embeddings import Embeddings
 from sinkrank.demo.pages import Corpus, Page
 from tests.demo.small_pages import page
-from tests.support.tiny import tiny_embeddings
 
 FR_EN = Direction("fr", "en")
 TEXTS = {
@@ -66,11 +65,6 @@ def corpus() -> Corpus:
         for language, text in zip(("en", "fr"), both, strict=True)
     ]
     return Corpus("tiny", ("en", "fr"), (page("learnt", "en", "cat"),), tuple(test))
-
-
-@pytest.fixture
-def embeddings(tmp_path: Path) -> Embeddings:
-    return tiny_embeddings(tmp_path / "embeddings")
 
 
 def measured(corpus: Corpus, embeddings: Embeddings, *systems: System, directions: tuple[Direction, ...] = (FR_EN,)):

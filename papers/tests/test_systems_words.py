@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import log, sqrt
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,14 +23,9 @@ from reranker.embeddings import Embeddings
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Distances, Parameters, distances
 from tests.demo.small_pages import page
-from tests.support.tiny import POSITIONS, TRANSLATION_COST, tiny_embeddings
+from tests.support.tiny import POSITIONS, TRANSLATION_COST
 
 WORDS = list(POSITIONS["en"])
-
-
-@pytest.fixture(scope="module")
-def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
-    return tiny_embeddings(tmp_path_factory.mktemp("words") / "embeddings")
 
 
 # Surface forms
@@ -190,8 +184,7 @@ def test_a_cut_off_below_k_is_refused(embeddings: Embeddings) -> None:
 # Ours
 
 
-def test_hubness_is_taken_off_by_the_sample_of_the_training_pages(tmp_path: Path) -> None:
-    embeddings = tiny_embeddings(tmp_path / "embeddings")
+def test_hubness_is_taken_off_by_the_sample_of_the_training_pages(embeddings: Embeddings) -> None:
     pages = [page(str(n), "fr", ["chat", "chien", "eau"][n % 3]) for n in range(60)]
     given = small_task(["chat"], ["cat", "car", "dog"], ["chat", "voiture", "chien"])
     plain, corrected = (Transport("relaxed", embeddings, with_hubness=with_) for with_ in (False, True))

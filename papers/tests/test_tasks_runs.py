@@ -16,7 +16,6 @@ from reranker.base.errors import BadInput
 from reranker.transport import Parameters
 from sinkrank.demo.pages import Corpus
 from tests.demo.small_pages import page
-from tests.support.tiny import tiny_embeddings
 
 TRANSLATIONS = {"cat": "chat", "dog": "chien", "water": "eau", "bread": "pain", "car": "voiture"}
 TEXTS = {
@@ -41,11 +40,6 @@ def pages(texts=TEXTS):
 
 def corpus(*more):
     return Corpus("tiny", ("en", "fr"), (), (*pages(), *more))
-
-
-@pytest.fixture
-def embeddings(tmp_path):
-    return tiny_embeddings(tmp_path / "embeddings")
 
 
 @pytest.fixture

@@ -9,15 +9,14 @@ from ir_measures import Qrel
 from papers.corpora.tasks import Direction, Task
 from papers.held_out.translated import by_evidence, translated_scores, with_default_candidates
 from papers.systems.runs import encode
-from tests.support.tiny import tiny_embeddings
 
 
 @pytest.fixture
-def encoded(tmp_path):
+def encoded(embeddings):
     queries = {"fr/1": ("chat",), "fr/2": ("zzz", "pain")}
     documents = {"en/1": ("cat", "water"), "en/2": ("bread",), "en/3": ("car", "zzz"), "en/4": ("dog",)}
     task = Task(Direction("fr", "en"), "first3", queries, documents, queries, (Qrel("fr/1", "en/1", 1),))
-    return encode(task, tiny_embeddings(tmp_path / "embeddings"))
+    return encode(task, embeddings)
 
 
 def test_documents_score_by_translations_and_by_words_that_stay(encoded):

@@ -14,6 +14,7 @@ from scipy import stats
 
 from reranker import Parameters
 from reranker.base.errors import BadInput, NotFound
+from reranker.embeddings import Embeddings
 from reranker.search.searcher import Searcher
 from reranker.stores import open_store
 from reranker.text.documents import Document
@@ -21,7 +22,6 @@ from sinkrank.evaluation.comparison import Run, Way, by_gain, differences, query
 from sinkrank.evaluation.judgments import JudgedQuery, read_judged_queries
 from sinkrank.evaluation.tuning import halves, tune
 from tests.support.service import fill
-from tests.support.tiny import tiny_embeddings
 
 
 def query(query_id: str, text: str, **relevance: int) -> JudgedQuery:
@@ -29,16 +29,14 @@ def query(query_id: str, text: str, **relevance: int) -> JudgedQuery:
 
 
 @pytest.fixture(scope="module")
-def searcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Searcher]:
-    folder = tmp_path_factory.mktemp("judged")
-    embeddings = tiny_embeddings(folder / "embeddings")
+def searcher(embeddings: Embeddings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Searcher]:
     documents = [
         Document("cat", "cat dog", "en"),
         Document("long", "cat water bread car car bread water", "en"),
         Document("bread", "bread water", "en"),
         Document("car", "car", "en"),
     ]
-    with closing(open_store(str(folder / "store"))) as store:
+    with closing(open_store(str(tmp_path_factory.mktemp("judged") / "store"))) as store:
         fill(store, embeddings, "pets", documents)
         yield Searcher(store, embeddings, n_threads=1)
 
