@@ -158,17 +158,6 @@ def test_manual_pages_are_files_and_those_without_a_translation_are_left_out(tmp
     assert ids == {"man2/call0.2", "man2/call1.2", "man3/call0.2", "man3/call1.2"}
 
 
-def test_manual_pages_are_parsed_once_and_a_cache_that_cannot_be_read_is_made_again(tmp_path: Path) -> None:
-    first = load_manpages(tmp_path, n_train=2, run=manuals_of)
-    cache = tmp_path / "corpora" / "manpages" / "pages-fr.jsonl"
-    cache.write_text(cache.read_text(encoding="utf-8").replace("Cet appel", "Kept appel"), encoding="utf-8")
-    second = load_manpages(tmp_path, n_train=2, run=manuals_of)
-    assert any("Kept appel" in each.text for each in (*second.train_pages, *second.test_pages))
-
-    cache.write_text("not JSON\n", encoding="utf-8")
-    assert load_manpages(tmp_path, n_train=2, run=manuals_of) == first
-
-
 # GNOME's help
 
 

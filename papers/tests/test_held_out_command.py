@@ -41,7 +41,8 @@ def test_json_is_one_document_on_standard_output_and_the_talk_is_on_standard_err
     done = evaluate(home, "--directions", "en-de", "--queries", "pages", "--methods", "all", "--limit", "4", "--json")
 
     report = json.loads(done.stdout)
-    assert [row["method"] for row in report["tasks"][0]["methods"]][2] == "emd"
+    methods = [row["method"] for row in report["tasks"][0]["methods"]]
+    assert methods == ["nbow", "rwmd", "emd", "sinkhorn", "relaxed", "auto"]
     assert report["tasks"][0]["n_queries"] == 4
     assert "evaluation.md" in done.stderr
 
@@ -67,6 +68,7 @@ def test_embeddings_that_are_named_are_evaluated_as_they_are(home, tmp_path):
         (("--corpus", "wikipedia"), "libreoffice"),
         (("--directions", "fr-en-de"), "not a direction"),
         (("--directions", "en-en"), "the same language twice"),
+        (("--directions", "qq-en"), "'qq'"),
         (("--directions", "el-en"), "it has en, fr, de"),
         (("--queries", "tweets"), "kind of query"),
         (("--methods", "sinkhron"), "sinkhorn"),

@@ -8,7 +8,7 @@ import pytest
 from papers.corpora.tasks import Direction
 from papers.held_out.experiment import MethodResult, Plan, TaskResult
 from papers.held_out.identical_spellings import StrippedResult
-from papers.held_out.report import Report, markdown, tables, write
+from papers.held_out.report import Report, markdown, tables
 from sinkrank.demo.pages import Corpus
 from tests.demo.small_pages import page
 from tests.support.tiny import tiny_embeddings
@@ -34,14 +34,6 @@ def report(tmp_path):
     methods = (MethodResult("relaxed", HALF, FULL), MethodResult("nbow", FULL, HALF), MethodResult("auto", HALF, FULL))
     task = TaskResult(FR_EN, "first20", 8, 9, 1, 17.5, 0.875, {"fewer than 6 words": 2}, methods)
     return Report.of(corpus, tiny_embeddings(tmp_path / "embeddings"), Plan((FR_EN,)), [task])
-
-
-def test_the_report_that_is_written_reads_back_as_the_one_that_was_made(report, tmp_path):
-    as_json, as_markdown = write(report, tmp_path / "made" / "here")
-
-    assert json.loads(as_json.read_text(encoding="utf-8")) == report.as_json()
-    assert as_markdown.read_text(encoding="utf-8") == markdown(report)
-    assert sorted(path.name for path in as_json.parent.iterdir()) == ["evaluation.json", "evaluation.md"]
 
 
 def test_json_holds_every_measure_by_task_and_method(report):

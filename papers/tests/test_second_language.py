@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 
 import pytest
@@ -18,13 +17,6 @@ PAGES = [
     {"id": "gnome/files-disc-write", "title": "Write files", "text": "burn disc"},
     {"id": "gnome/power-hotcomputer", "title": "Hot", "text": "warm"},
 ]
-
-
-def test_there_are_32_queries_in_english_and_20_in_each_other_language_with_different_pages_each() -> None:
-    assert {language: len(queries) for language, queries in QUERIES_IN.items()} == {"en": 32, "fi": 20, "de": 20}
-    for query, page_ids in itertools.chain.from_iterable(queries.items() for queries in QUERIES_IN.values()):
-        assert 1 <= len(query.split()) <= 5
-        assert 0 < len(page_ids) == len(set(page_ids))
 
 
 def test_the_folder_of_a_language_is_a_collection_in_the_layout_of_beir(tmp_path: Path) -> None:

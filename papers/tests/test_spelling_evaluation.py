@@ -5,12 +5,10 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from papers.corpora.tasks import Direction, make_task
+from papers.corpora.tasks import Direction
 from papers.held_out.command import app
 from papers.held_out.experiment import Plan, run_plan
 from papers.held_out.report import Report, markdown
-from papers.systems.runs import encode
-from reranker.base.errors import BadInput
 from sinkrank.demo.pages import Corpus, Page, Paragraph
 
 FR_EN = Direction("fr", "en")
@@ -23,7 +21,6 @@ PAGES = (
 SHARES = {
     "skip": (3 / 6, 2 / 6),
     "parts": (1 / 6, 1 / 6),
-    "paper": (1 / 6, 1 / 6),
 }
 
 
@@ -36,25 +33,11 @@ def plan(rule):
     return Plan((FR_EN,), ("pages",), ("nbow",), everything=False, unknown_words=rule)
 
 
-@pytest.mark.parametrize("rule", SHARES)
-def test_the_share_of_words_without_an_embedding_is_counted_by_the_plans_rule(corpus, embeddings, rule):
-    (result,) = run_plan(corpus, embeddings, plan(rule))
-    assert result.unknown_shares == pytest.approx(SHARES[rule])
-    assert encode(make_task(corpus, FR_EN, "pages"), embeddings.with_unknown_words(rule)).unknown_shares == (
-        result.unknown_shares
-    )
-
-
 def test_the_report_names_the_rule_and_the_shares(corpus, embeddings):
     report = Report.of(corpus, embeddings, plan("paper"), run_plan(corpus, embeddings, plan("paper")))
     assert "Words without an embedding: rule `paper`" in markdown(report)
     assert "fr-en 16.7% and 16.7%" in markdown(report)
     assert report.as_json()["plan"]["unknown_words"] == "paper"
-
-
-def test_a_plan_with_a_rule_that_is_not_there_is_refused():
-    with pytest.raises(BadInput, match="not a rule for unknown words"):
-        plan("fuzzy")
 
 
 def evaluate(home, *arguments):

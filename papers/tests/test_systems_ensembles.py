@@ -13,12 +13,12 @@ from scipy.stats import spearmanr
 from ingest.progress import Progress, no_progress
 from papers.corpora.tasks import Task
 from papers.systems.cached import CachedSystem
-from papers.systems.catalogue import ALL_NAMES, OWN_NAMES, PAPER_NAMES, SYSTEM_NAMES, make_system
-from papers.systems.ensembles import Ensemble, averaged, fused, normalised, rank_correlation
+from papers.systems.catalogue import ALL_NAMES, make_system
+from papers.systems.ensembles import Ensemble, fused, normalised, rank_correlation
 from papers.systems.protocol import Distances, fit
 from papers.systems.surroundings import Surroundings
 from papers.tests.small_tasks import EN_EN, FR_EN, small_task
-from reranker.base.errors import BadInput, WrongParameter
+from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from sinkrank.demo.pages import Page
 from tests.demo.small_pages import page
@@ -48,10 +48,6 @@ TASK = small_task(["chat"], ["cat", "dog", "car"], [""])
 
 
 # Ensembles
-
-
-def test_plain_averages_are_those_of_the_distances() -> None:
-    assert averaged([np.array([[1.0, 3.0]]), np.array([[2.0, 10.0]])]).tolist() == [[1.5, 6.5]]
 
 
 def test_normalised_distances_weigh_alike_whatever_their_scale() -> None:
@@ -155,11 +151,10 @@ def test_other_embeddings_are_another_system_and_a_broken_file_counts_for_nothin
 
 
 def test_every_name_makes_a_system_of_that_name_with_one_line_about_it(tmp_path: Path, embeddings: Embeddings) -> None:
-    names = (*PAPER_NAMES, *OWN_NAMES)
-    assert len(set(ALL_NAMES)) == len(ALL_NAMES) == len(SYSTEM_NAMES) + len(names)
+    assert len(set(ALL_NAMES)) == len(ALL_NAMES)
     for direction, wanted in (
         (EN_EN, sorted(MONOLINGUAL)),
-        (FR_EN, [name for name in names if name not in MONOLINGUAL]),
+        (FR_EN, [name for name in ALL_NAMES if name not in MONOLINGUAL]),
     ):
         made = [make_system(name, Surroundings((direction,), tmp_path, 1, embeddings)) for name in wanted]
         assert [system.name for system in made] == wanted
@@ -169,11 +164,6 @@ def test_every_name_makes_a_system_of_that_name_with_one_line_about_it(tmp_path:
 def test_a_system_over_words_needs_embeddings(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="wass-idf compares words by their embeddings; give some"):
         make_system("wass-idf", Surroundings((FR_EN,), tmp_path))
-
-
-def test_an_unknown_system_of_the_papers_is_refused_with_the_nearest(tmp_path: Path) -> None:
-    with pytest.raises(WrongParameter, match=r"'was-idf' is not a system.*did you mean 'wass-idf'"):
-        make_system("was-idf", Surroundings((FR_EN,), tmp_path))
 
 
 def test_an_ensemble_asks_what_its_members_have_said_already(tmp_path: Path, embeddings: Embeddings) -> None:

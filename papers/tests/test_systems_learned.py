@@ -8,7 +8,6 @@ from math import log
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
-from sklearn.linear_model import Ridge
 
 from papers.corpora.tasks import Direction
 from papers.systems.bm25 import MonolingualBM25
@@ -46,17 +45,6 @@ def documents() -> list[tuple[csr_matrix, np.ndarray]]:
         (csr_matrix(draw.random((6, 7))), np.array([0, 1, 2, 3, 4, 5])),
         (csr_matrix(draw.random((5, 5))), np.array([5, 1, 0, 3, 4])),
     ]
-
-
-def test_with_every_rank_it_is_the_ridge_regression_of_scikit_learn(
-    documents: list[tuple[csr_matrix, np.ndarray]],
-) -> None:
-    embeddings = regress(documents, 6, rank=6, ridge=0.7)
-
-    for (weights, concepts), found in zip(documents, embeddings, strict=True):
-        ridge = Ridge(0.7, fit_intercept=False).fit(weights.toarray(), np.eye(6)[concepts])
-        # The embeddings are the coefficients turned, which keeps products.
-        assert found @ found.T == pytest.approx(ridge.coef_.T @ ridge.coef_)
 
 
 def test_with_less_rank_it_is_the_best_low_rank_fit_of_the_whole_system(
@@ -122,11 +110,6 @@ def test_lsi_is_the_singular_value_decomposition_of_numpy() -> None:
 
     found, expected = lsi.represent(csr_matrix(counts)), counts @ axes
     assert found @ found.T == pytest.approx(expected @ expected.T)
-
-
-def test_msda_restores_a_word_that_every_text_has_from_the_constant_alone() -> None:
-    # S = n 1, q = (1/2, 1): E[Q] = n ((1/2, 1/2), (1/2, 1)), E[P] = n (1/2, 1), and W = E[P] E[Q]^-1 = (0, 1).
-    assert restoring_weights(np.ones((50, 1)), 0.5) == pytest.approx(np.array([[0.0, 1.0]]), abs=1e-5)
 
 
 def test_msda_restores_a_word_from_one_that_always_stands_beside_it() -> None:

@@ -12,7 +12,6 @@ from scipy.stats import entropy
 from papers.corpora.tasks import Direction
 from papers.systems.topic_sampling import Priors, Schedule, TokenStream, infer, train
 from papers.systems.topics import (
-    BILDA,
     MLTM,
     TopicModel,
     TopicSystem,
@@ -224,8 +223,3 @@ def test_in_one_language_it_finds_the_topics_that_scikit_learn_finds() -> None:
     found = system.distances(small_task(texts, texts, texts, EN_EN)).values
     same = theirs[:, None] == theirs[None, :]
     assert found[same].max() < 0.3 < 1.0 < found[~same].min()
-
-
-def test_the_constants_are_those_of_the_papers() -> None:
-    assert (BILDA.priors, BILDA.training) == (Priors(300, 50 / 300, 0.01), Schedule(200, 500, 25))
-    assert (MLTM.priors, MLTM.largest_vocabulary) == (Priors(100, 0.01, 0.08), 9_000)

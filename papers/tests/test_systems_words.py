@@ -15,7 +15,6 @@ from papers.systems.embedded import EmbeddedWords, centroids, euclidean
 from papers.systems.prefetch import PrefetchAndPrune, prefetch_and_prune
 from papers.systems.runs import encode
 from papers.systems.surface_forms import SurfaceForms
-from papers.systems.tfidf import TfIdf
 from papers.systems.transport import Transport
 from papers.tests.small_tasks import EN_EN, small_task
 from reranker.base.errors import WrongParameter
@@ -46,7 +45,6 @@ def test_idf_weighs_each_side_in_its_language() -> None:
     query = np.array([log(4 / 3), log(4 / 2)])
     cosine = query[1] / np.linalg.norm(query) / sqrt(2)
     assert SurfaceForms("idf").distances(given).values[0, 1] == pytest.approx(sqrt(2 - 2 * cosine))
-    assert TfIdf().distances(given).values[0, 1] == pytest.approx(1 - cosine)
 
 
 def test_bow_has_no_unit_length_and_a_distance_to_every_text() -> None:

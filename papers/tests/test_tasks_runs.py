@@ -8,7 +8,7 @@ import pytest
 from ir_measures import Qrel
 
 from papers.corpora.tasks import Direction, make_task
-from papers.held_out.experiment import Plan, measure_task, parse_methods, run_plan
+from papers.held_out.experiment import Plan, measure_task, run_plan
 from papers.held_out.identical_spellings import measure_stripped, stripped
 from papers.held_out.translated import translated_scores, with_default_candidates
 from papers.systems.runs import encode, first_stage_run, make_run, method_distances, strictly_falling
@@ -206,23 +206,13 @@ def test_directions_that_the_embeddings_do_not_know_are_named(embeddings):
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"methods": ("sinkhron",)}, "sinkhorn"),
-        ({"methods": ()}, "methods are none"),
         ({"methods": ("emd", "emd")}, "each once"),
-        ({"query_kinds": ("all",)}, "kind of query"),
         ({"depth": 0}, "depth is 0"),
-        ({"everything": False, "systems": ("tf-idf",)}, "leave out --candidates or --systems"),
     ],
 )
 def test_a_plan_that_cannot_be_run_is_refused_before_anything_is_done(wrong, said):
     with pytest.raises(BadInput, match=said):
         Plan((FR_EN,), **wrong)
-
-
-def test_all_stands_for_every_method():
-    assert parse_methods(["all"]) == ("nbow", "rwmd", "emd", "sinkhorn", "relaxed", "auto")
-    with pytest.raises(BadInput, match="relaxed"):
-        parse_methods(["relaxt"])
 
 
 # Identical spellings

@@ -15,7 +15,6 @@ from papers.corpora.package_descriptions import N_TRAIN
 from papers.judged.beir import read_beir
 from papers.studies.titles import drawn, main, sections_of, write
 from reranker.base.errors import BadInput
-from sinkrank.demo import CorpusUnavailable
 
 LONG = " ".join(["word"] * 30)
 POSTGRESQL = """<html><head><title>{title}</title></head><body>
@@ -143,10 +142,6 @@ def test_the_title_of_a_man_page_is_the_description_of_its_name(dash: str) -> No
     ]
 
 
-def test_a_man_page_that_is_a_link_to_another_is_no_document() -> None:
-    assert list(manual_page("man3/b.3.gz", gzip.compress(b".so man3/a.3\n"))) == []
-
-
 # Collections
 
 
@@ -224,14 +219,6 @@ def test_packages_are_fetched_once_and_files_of_other_kinds_are_not_read(tmp_pat
         found = sections_of("perl", tmp_path, run)
         assert [section.section_id for section in found] == ["perlfaq1#0", "perlfunc#0"]
     assert commands == ["apt-get download", "dpkg-deb -x"]
-
-
-def test_a_package_that_cannot_be_fetched_says_what_to_do(tmp_path: Path) -> None:
-    def run(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.CompletedProcess(command, 100, "", "E: Unable to locate package\n")
-
-    with pytest.raises(CorpusUnavailable, match=r"postgresql-doc-15: E: Unable.*debian:bookworm"):
-        list(sections_of("postgresql", tmp_path, run))
 
 
 def test_the_text_of_a_page_of_help_is_without_its_title(tmp_path: Path) -> None:
