@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from sinkrank.demo import CorpusUnavailable, Page, Paragraph, load_libreoffice, load_parallel_texts
+from sinkrank.demo import CorpusUnavailable, Page, Paragraph, load_libreoffice
 from sinkrank.demo.libreoffice import corpus_folder, fetch, read_pages
 from sinkrank.demo.libreoffice_html import parse_page
 from sinkrank.demo.pages import (
     MIN_WORDS,
     aligned_units,
     as_documents,
-    count_words,
     english_share,
     is_translated,
     select_pages,
@@ -336,19 +335,3 @@ def test_the_corpus_is_fetched_read_cleaned_and_split_under_home(tmp_path: Path)
 
 
 # The shipped corpus
-
-
-def test_the_shipped_texts_have_the_same_sentences_in_every_language_and_none_is_left_in_english() -> None:
-    corpus = load_parallel_texts()
-    texts = [*corpus.train_pages, *corpus.test_pages]
-    shape: dict[str, dict[str, list[str]]] = {}
-    for text in texts:
-        assert text.title
-        assert 40 <= count_words(text.text) <= 85, (text.page_id, text.language)
-        shape.setdefault(text.language, {})[text.page_id] = [p.paragraph_id for p in text.paragraphs]
-    units = list(aligned_units(texts))
-    assert len(units) == len({(unit["language"], unit["text"]) for unit in units})
-    assert len(units) == sum(len(text.paragraphs) for text in texts)
-    assert set(shape) == {"en", "fr", "de"}
-    assert shape["en"] == shape["fr"] == shape["de"]
-    assert len(shape["en"]) == 69

@@ -73,15 +73,6 @@ def test_none_is_the_engines_order_and_a_method_the_proxys(searches: ProxySearch
     assert (before.mean("MRR"), after.mean("MRR")) == (1 / 4, 1.0)
 
 
-def test_it_is_told_how_the_searches_went(searches: ProxySearches) -> None:
-    searches.run(NONE, [query("q", "cat"), query("r", "zzz")])
-    searches.run(RWMD, [query("q", "cat"), query("r", "zzz"), query("s", "dog")])
-    assert searches.outcomes == {
-        "none": {"skipped method_none": 2},
-        "rwmd": {"applied": 2, "skipped unknown_words": 1},
-    }
-
-
 def test_the_engine_gets_the_callers_query_and_credentials(fake: FakeEngine, searches: ProxySearches) -> None:
     searches.run(NONE, [query("q", 'say "cat"', index="others")])
     assert fake.received[-1].line == "POST /others/_search HTTP/1.1"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reranker.base.errors import BadInput, NotFound
+from reranker.base.errors import BadInput
 from sinkrank.evaluation.query_template import QueryTemplate
 
 BODY = {
@@ -47,8 +47,3 @@ def test_a_query_may_stand_in_several_places_and_within_other_text(tmp_path: Pat
 def test_what_is_no_template_is_refused_with_an_example(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(BadInput, match=told.replace("{", r"\{")):
         read(tmp_path, text)
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="check the path"):
-        QueryTemplate.read(tmp_path / "gone")
