@@ -71,10 +71,6 @@ def test_what_may_hold_a_password_is_not_told(name):
     assert "hunter2" not in str(caught.value)
 
 
-def test_a_secret_never_stands_in_a_picture_of_the_settings():
-    assert "hunter2" not in repr(load_settings({}, {"SINKRANK_STORE_PASSWORD": "hunter2"}).settings)
-
-
 def test_a_broken_file_and_a_missing_named_file_are_errors(tmp_path):
     with pytest.raises(BadInput, match="not valid TOML"):
         load_settings({}, {}, write(tmp_path, "port = = 1"))

@@ -118,14 +118,6 @@ def test_our_own_search_answers_503_too(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_proxy_is_degraded_and_stays_with_the_balancer(app: Flask) -> None:
-    response = app.test_client().get("/-/ready")
-    assert (response.status_code, response.get_json()["status"]) == (200, "degraded")
-    check = response.get_json()["checks"]["embeddings"]
-    assert check["ready"] is False
-    assert "sinkrank embeddings prepare --store opensearch://" in check["message"]
-
-
 def test_without_an_engine_there_is_nothing_to_pass_on_and_it_is_not_ready(tmp_path: Path) -> None:
     app = create_app(Settings(home=tmp_path), None, None)
     response = app.test_client().get("/-/ready")

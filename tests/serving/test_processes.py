@@ -89,23 +89,6 @@ def test_processes_add_up_share_their_memory_are_replaced_when_killed_and_end_wh
     assert not [pid for pid in workers if Path(f"/proc/{pid}").exists()]
 
 
-def test_several_processes_drain_after_the_first_signal_and_end_at_the_second(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SINKRANK_DRAIN_S", "600")  # longer than the test waits
-    with serving(home, "--processes", "2") as (process, address):
-        wait_until(lambda: urllib3.request("GET", f"{address}/-/ready", timeout=10).status == 200, "it is ready")
-        process.send_signal(signal.SIGTERM)
-        wait_until(lambda: urllib3.request("GET", f"{address}/-/ready", timeout=10).status == 503, "it drains")
-        answer = urllib3.request("POST", f"{address}/v1/rerank", json=BODY, timeout=60)
-        assert process.poll() is None
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=PATIENCE_S)
-
-    assert answer.status == 200
-    assert process.returncode == 0
-
-
 def is_running(pid: int) -> bool:
     """Whether a process is there, and has not ended."""
     try:

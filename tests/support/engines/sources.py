@@ -63,11 +63,6 @@ def given_url(recipe: Recipe) -> str:
     return os.environ.get(URL_VARIABLES[recipe.distribution], "").rstrip("/")
 
 
-def is_assembled(engine: str) -> bool:
-    """Whether this engine would be a node of our own making: no URL is given and no Docker daemon answers."""
-    return not given_url(find_recipe(engine)) and not docker_answers()
-
-
 class EnginePool:
     """Starts each engine on first use and stops them all at the end."""
 
