@@ -17,7 +17,7 @@ from flask.testing import FlaskClient
 
 from reranker.api.api_keys import ApiKeys
 from reranker.api.app import create_app
-from reranker.base.errors import BadInput, NotFound, StoreUnavailable, WrongParameter
+from reranker.base.errors import BadInput, NotFound, StoreUnavailable
 from reranker.embeddings import Embeddings
 from reranker.service.key_file import add_key, read_keys, remove_key
 from reranker.service.settings import Settings
@@ -45,14 +45,6 @@ def client(make_app: MakeApp, file: Path, key: str) -> FlaskClient:
 
 def _basic(password: str) -> str:
     return "Basic " + base64.b64encode(f"anyone:{password}".encode()).decode()
-
-
-def test_the_file_holds_a_hash_and_not_the_key_and_is_its_owners_alone(file: Path, key: str) -> None:
-    name, digest, _ = file.read_text().split()
-    assert (name, digest) == ("shop", hashlib.sha256(key.encode()).hexdigest())
-    assert key not in file.read_text()
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert len(base64.urlsafe_b64decode(key.removeprefix("sinkrank_") + "=")) == 32
 
 
 def test_a_changed_file_keeps_its_owner_and_rights(file: Path, key: str) -> None:
@@ -184,16 +176,6 @@ def test_a_service_does_not_start_without_its_file_of_keys(make_app: MakeApp, fi
     file.write_text("shop plain-text-secret\n")
     with pytest.raises(BadInput, match="line 1 is no API key"):
         make_app(Settings(api_keys=file), None)
-
-
-def test_a_name_is_taken_once(file: Path, key: str) -> None:
-    with pytest.raises(WrongParameter, match="has a key 'shop' already"):
-        add_key(file, "shop")
-    with pytest.raises(WrongParameter, match="cannot name a key"):
-        add_key(file, "two words")
-    with pytest.raises(NotFound, match="has no key 'page'; it has: shop"):
-        remove_key(file, "page")
-    assert list(read_keys(file).values()) == ["shop"]
 
 
 def test_the_log_has_the_name_of_a_key_and_not_the_key(

@@ -139,10 +139,6 @@ def test_a_wrong_method_names_the_right_one(client: FlaskClient) -> None:
     assert client.get("/v1/rerank").get_json().keys() == {"id", "message"}
 
 
-def test_a_path_of_ours_that_is_not_there_says_so(client: FlaskClient) -> None:
-    assert client.get("/-/nothing").get_json()["code"] == "not_found"
-
-
 def test_the_root_leads_to_the_page(client: FlaskClient) -> None:
     response = client.get("/")
     assert (response.status_code, response.headers["Location"]) == (302, "/-/ui")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
+import stat
 from pathlib import Path
 
 from tests.support.commands import Run
@@ -15,6 +17,8 @@ def test_a_key_is_printed_once_and_its_hash_is_kept(empty_home: Path, run: Run) 
     assert key not in made.stderr
     (line,) = (empty_home / "keys").read_text().splitlines()
     assert line.split()[:2] == ["shop", hashlib.sha256(key.encode()).hexdigest()]
+    assert stat.S_IMODE((empty_home / "keys").stat().st_mode) == 0o600
+    assert len(base64.urlsafe_b64decode(key.removeprefix("sinkrank_") + "=")) == 32
 
 
 def test_a_key_is_removed(empty_home: Path, run: Run) -> None:
@@ -29,10 +33,13 @@ def test_a_key_is_removed(empty_home: Path, run: Run) -> None:
 
 
 def test_wrong_use_says_what_to_do(empty_home: Path, run: Run) -> None:
+    run("keys", "add", "page", "--api-keys", "pages")
     for arguments, status, words in (
         (("add", "shop"), 2, "give it with --api-keys"),
         (("remove", "shop", "--api-keys", "none"), 1, "there is no file of API keys 'none'"),
         (("add", "a b", "--api-keys", "keys"), 2, "cannot name a key"),
         (("add", "shop", "--api-keys", "no/folder/keys"), 1, "No such file or directory"),
+        (("add", "page", "--api-keys", "pages"), 2, "has a key 'page' already"),
+        (("remove", "shop", "--api-keys", "pages"), 1, "has no key 'shop'; it has: page"),
     ):
         assert words in run("keys", *arguments, exits=status).stderr
