@@ -32,16 +32,6 @@ def documents(random_bag):
     return WeightedBags.join([random_bag(1 + 7 * (k % 13)) for k in range(40)] + [nothing] + [random_bag(200)])
 
 
-@pytest.mark.parametrize(("method", "epsilon"), EVERY_KERNEL)
-def test_compiled_and_reference_agree(table, random_bag, documents, method, epsilon):
-    query, parameters = random_bag(19), Parameters(epsilon, 20)
-    slow = distances(query, documents, table, method, parameters, implementation="reference")
-    fast = distances(query, documents, table, method, parameters)
-    np.testing.assert_allclose(fast.values, slow.values, atol=2e-6)
-    np.testing.assert_allclose(fast.marginal_error, slow.marginal_error, atol=2e-6)
-    np.testing.assert_array_equal(fast.converged, slow.converged)
-
-
 @pytest.mark.parametrize("n_threads", [2, 3, 8])
 @pytest.mark.parametrize(("method", "epsilon"), EVERY_KERNEL)
 def test_several_threads_give_the_same_values_bit_for_bit(table, random_bag, documents, method, epsilon, n_threads):

@@ -19,12 +19,6 @@ def test_nbow_is_one_less_the_cosine_of_the_weighted_means(circle, implementatio
     assert 0 <= found.values[2] <= 2
 
 
-def test_nbow_of_a_mean_of_exactly_zero_is_one(implementation):
-    rows = np.array([[1, 0], [-1, 0]], dtype=np.float32)
-    documents = WeightedBags.join([bag([0, 1], [0.5, 0.5])])
-    assert distances(bag([0], [1.0]), documents, rows, "nbow", implementation=implementation).values[0] == 1.0
-
-
 def test_rwmd_is_the_larger_of_both_sides(circle, implementation):
     """Query 0° and 90°; document 60° (0.25) and 180° (0.75).
 

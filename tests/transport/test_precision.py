@@ -9,7 +9,6 @@ from reranker.text.bags import WeightedBags
 from reranker.transport import Parameters
 from reranker.transport.parameters import scaling_precision
 from tests.transport.conftest import IMPLEMENTATIONS, bag, distances, exact_cost
-from tests.transport.test_sinkhorn import pot_distance
 
 
 @pytest.mark.parametrize(
@@ -21,16 +20,6 @@ def test_the_precision_follows_epsilon_and_is_told(table, random_bag, epsilon, p
     documents = WeightedBags.join([random_bag(6)])
     for method in ("sinkhorn", "relaxed"):
         assert distances(random_bag(4), documents, table, method, Parameters(epsilon, 2)).precision == precision
-
-
-@pytest.mark.parametrize("epsilon", [0.03, 0.02, 0.003])
-def test_small_epsilon_gives_what_it_gives_in_pot(table, random_bag, epsilon, implementation):
-    query, documents = random_bag(20), [random_bag(k) for k in (1, 7, 60)]
-    expected = [pot_distance(query, document, table, epsilon) for document in documents]
-    found = distances(
-        query, WeightedBags.join(documents), table, "sinkhorn", Parameters(epsilon), implementation=implementation
-    )
-    np.testing.assert_allclose(found.values, expected, rtol=1e-4)
 
 
 @pytest.mark.parametrize("epsilon", [0.02, 0.001, 0.0001])

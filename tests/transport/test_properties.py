@@ -92,18 +92,14 @@ def test_the_nearest_by_emd_are_those_of_solving_all(query, documents, k, cost):
 
 @settings(max_examples=60, deadline=None)
 @given(_bags(), st.lists(_bags(), min_size=1, max_size=6))
-def test_the_dual_bound_is_below_emd_and_emd_below_converged_sinkhorn(query, documents):
-    """Sinkhorn by POT, in double, run until its plan has the weights to 1e-9."""
+def test_the_dual_bound_is_below_emd(query, documents):
     joined = WeightedBags.join(documents)
     costs = CandidateCosts(checked_problem(query, joined, TABLE), "float64")
     bounds = dual_bounds(costs, np.arange(len(documents)))
     for document, bound in zip(documents, bounds, strict=True):
         cost = exact_cost(query, document, TABLE)
         emd = ot.emd2(query.weights, document.weights, cost)
-        plan = ot.sinkhorn(query.weights, document.weights, cost, 0.2, numItermax=20_000, stopThr=1e-10, warn=False)
-        error = np.abs(plan.sum(axis=0) - document.weights).sum()
         assert bound <= emd + 1e-12
-        assert emd <= (plan * cost).sum() + error + 1e-12
 
 
 @settings(max_examples=50, deadline=None)

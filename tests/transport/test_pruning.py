@@ -1,7 +1,6 @@
 """The nearest k by `emd` are those of solving all, and few others are solved."""
 
 import numpy as np
-import ot
 import pytest
 
 from reranker.base.errors import BadEmbeddings
@@ -9,7 +8,7 @@ from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Parameters, candidate_costs
 from reranker.transport.problem import checked_problem
 from reranker.transport.pruning import nearest_by_emd
-from tests.transport.conftest import bag, distances, exact_cost
+from tests.transport.conftest import bag, distances
 
 NOTHING = WeightedBag(np.empty(0, np.int32), np.empty(0))
 
@@ -44,12 +43,6 @@ def test_the_nearest_are_those_of_solving_all(table, random_bag, documents, k, n
 def test_they_are_where_tables_do_not_fit_together(table, random_bag, documents, monkeypatch):
     monkeypatch.setattr(candidate_costs, "TABLE_BYTES", 60_000)
     assert_those_of_solving_all(random_bag(19), documents, table, 5)
-
-
-def test_exact_distances_are_those_of_pot(table, random_bag, documents):
-    query = random_bag(19)
-    every = [ot.emd2(query.weights, documents[k].weights, exact_cost(query, documents[k], table)) for k in range(240)]
-    np.testing.assert_allclose(nearest(query, documents, table, 7)[1], np.sort(every)[:7], atol=1e-9)
 
 
 def test_what_cannot_be_among_the_nearest_is_not_solved(circle):

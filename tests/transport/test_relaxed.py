@@ -78,21 +78,3 @@ def test_as_tau_grows_it_becomes_converged_sinkhorn(table, random_bag, implement
     assert gaps[0] > gaps[1] > gaps[2] > gaps[3] > 0
     assert gaps[2] / gaps[3] == pytest.approx(10, rel=0.1)  # the first order is in 1 / tau
     assert gaps[4] == pytest.approx(0, abs=1e-5)
-
-
-def test_tau_left_out_is_epsilon(table, random_bag, implementation):
-    query, document = random_bag(5), random_bag(8)
-    left_out = relaxed(query, document, table, implementation, epsilon=0.2)
-    assert left_out == relaxed(query, document, table, implementation, epsilon=0.2, tau=0.2)
-    assert left_out != relaxed(query, document, table, implementation, epsilon=0.2, tau=0.1)
-
-
-def test_words_of_the_document_that_the_query_lacks_cost_little(circle, implementation):
-    """A query of one word finds it in a document of two: relaxed leaves the other alone, balanced pays for it."""
-    query, document = bag([0], [1.0]), bag([0, 3], [0.5, 0.5])
-    balanced = distances(query, WeightedBags.join([document]), circle, implementation=implementation).values[0]
-    assert balanced == pytest.approx(0.5 * 2)
-    # By the formula of one word: p ~ b exp(-C / 0.2), so exp(-10) of the mass goes the way of 2.
-    assert relaxed(query, document, circle, implementation) == pytest.approx(
-        2 * np.exp(-10) / (1 + np.exp(-10)), rel=1e-4
-    )

@@ -56,14 +56,6 @@ def test_one_call_gives_the_bits_of_its_steps(
     assert whole.precision == steps.precision
 
 
-@pytest.mark.parametrize(
-    ("documents", "why"), [([], "no candidate"), ([NOTHING], "no word"), ([NOTHING, NOTHING], "no words")]
-)
-def test_candidates_without_a_word_are_at_infinity(table, random_bag, documents, why):
-    found = distances(random_bag(3), WeightedBags.join(documents), table, "auto")
-    assert found.values.tolist() == [np.inf] * len(documents), why
-
-
 def test_float64_and_an_unsound_row_are_told(table, random_bag, documents, n_whole):
     query = WeightedBag(np.array([0, 1], np.int32), np.array([0.5, 0.5]))
     distances(query, documents, table, "auto", Parameters(epsilon=0.02))  # in float64
