@@ -6,13 +6,6 @@ import pytest
 from reranker.ranking.corrections import Correction, Corrections
 
 
-def test_the_order_distance_is_the_sum_of_the_issue():
-    correction = Correction(unknown_share=0.25, lacking_words=("a",), lacking_share=0.5, hubness=0.4)
-    assert correction.order_distance(0.6) == pytest.approx(0.75 * 0.6 + 0.25 * 0.5 + 0.2 * 0.4)
-    assert correction.added_by_lacking_words == pytest.approx(0.125)
-    assert correction.added_by_hubness == pytest.approx(0.08)
-
-
 def test_the_corrections_of_many_are_those_of_each():
     lacking = np.array([[True, False], [False, False], [True, True]])
     many = Corrections.make(3, np.array([0.3, 0.0, 1.0]), 0.25, ("foo", "bar"), lacking)

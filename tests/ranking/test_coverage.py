@@ -10,7 +10,6 @@ import pytest
 from reranker import Reranker
 from reranker.embeddings import Embeddings
 from reranker.ranking.coverage import Coverage, find_coverage
-from reranker.ranking.evidence import covered_first_stage
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from tests.support.tiny import tiny_embeddings
 
@@ -70,16 +69,6 @@ def test_hits_without_a_score_or_in_another_language_are_none_of_the_best(embedd
     assert coverage(embeddings, ["cat"], ["cat"], [1.0], language="fr").of_best == 0
 
 
-@pytest.mark.parametrize(
-    ("share", "held", "expected"),
-    [(0.25, 0.0, 0.25), (0.25, 0.5, 0.35), (0.25, 0.8, 0.506), (0.25, 1.0, 0.65), (0.8, 1.0, 0.8)],
-)
-def test_the_first_stage_counts_more_the_more_of_the_query_its_hits_hold(
-    share: float, held: float, expected: float
-) -> None:
-    assert covered_first_stage(share, held) == pytest.approx(expected)
-
-
 @pytest.mark.parametrize("share", [0.0, 0.3])
 def test_a_share_that_was_asked_for_stays(embeddings: Embeddings, share: float) -> None:
     reranker = Reranker(embeddings)
@@ -117,9 +106,3 @@ def test_the_words_of_a_query_of_which_none_weighs_anything_count_alike(embeddin
     found = find_coverage(reranker.query("cat dog", "en"), candidates, None, np.array([3.0, 2.0, 1.0]))
     assert found.of_each == pytest.approx([0.5, 0, 1])
     assert found.of_best == pytest.approx(0.5)
-
-
-def test_without_a_first_stage_there_are_no_best_hits(embeddings: Embeddings) -> None:
-    reranker = Reranker(embeddings)
-    found = find_coverage(reranker.query("cat", "en"), reranker.read_documents(["cat"], "en"), None)
-    assert (found.of_each.tolist(), found.of_best) == ([1.0], 0.0)

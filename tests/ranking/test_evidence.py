@@ -141,18 +141,6 @@ def test_a_chosen_share_of_the_first_stage_holds_beside_the_encoder_too():
     assert alone.tolist() == pytest.approx([1.0, 0.02, 0.02])
 
 
-def test_of_a_candidate_without_a_known_word_the_encoder_says_nothing():
-    found = parts_of(evidence(first_stage=[4, 4, 4], distances=[INF, 0.9, 0.9], encoder=[NAN, 0.1, 0.7]))
-    assert [parts.encoder for parts in found] == pytest.approx([0, 0, ABOVE_FLOOR * 0.45])
-
-
-def test_a_candidate_with_the_query_in_a_field_is_as_like_as_any():
-    found = parts_of(evidence([4, 4, 4], [0.5, 0.3, 0.9], encoder=[0.1, 0.7, 0.4], exact=[True, False, False]))
-    assert [parts.encoder for parts in found] == pytest.approx(
-        [ABOVE_FLOOR * 0.45, ABOVE_FLOOR * 0.45, ABOVE_FLOOR * 0.225]
-    )
-
-
 def test_where_the_first_stage_says_nothing_of_a_candidate_the_others_take_its_share():
     found = parts_of(evidence(first_stage=[NAN, 4, 2], distances=[0.1, 0.5, 0.9]))
     assert found[0].first_stage == 0.0

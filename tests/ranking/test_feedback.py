@@ -17,30 +17,12 @@ def moved(query, *bags, scores):
     return dict(zip(found.term_ids.tolist(), found.weights.tolist(), strict=True))
 
 
-def test_half_of_the_weight_stays_and_half_is_the_candidates():
-    assert moved(bag(t1=1.0), bag(t2=1.0), scores=[1.0]) == pytest.approx({1: 0.5, 2: 0.5})
-
-
 def test_candidates_count_by_the_eighth_power_of_their_scores():
     """Words 2 and 3 by 3 : 1, of a half; word 1 is the query's too. Half the score is 256 times less."""
     found = moved(bag(t1=1.0), bag(t2=1.0), bag(t1=0.5, t3=0.5), scores=[0.5, 0.5])
     assert found == pytest.approx({1: 0.5 + 0.125, 2: 0.25, 3: 0.125})
     found = moved(bag(t1=1.0), bag(t2=1.0), bag(t3=1.0), scores=[0.9, 0.45])
     assert found == pytest.approx({1: 0.5, 2: 0.5 * 256 / 257, 3: 0.5 / 257})
-
-
-def test_the_twenty_best_alone_count():
-    bags = [bag(**{f"t{n}": 1.0}) for n in range(2, 25)]
-    found = moved(bag(t1=1.0), *bags, scores=[0.1, *(0.9 - 0.01 * n for n in range(22))])
-    assert set(found) == {1, *range(3, 23)}
-
-
-def test_the_heaviest_words_alone_are_taken():
-    weights = {f"t{n}": float(n) for n in range(2, 100)}
-    total = sum(weights.values())
-    found = moved(bag(t1=1.0), bag(**{name: weight / total for name, weight in weights.items()}), scores=[1.0])
-    assert set(found) == {1, *range(100 - N_WORDS, 100)}
-    assert sum(found.values()) == pytest.approx(1.0)
 
 
 def test_of_equally_heavy_words_the_first_are_taken():

@@ -76,17 +76,6 @@ def test_scores_are_those_of_bm25s(embeddings: Embeddings, query: str) -> None:
     assert found == pytest.approx(expected, rel=1e-5)
 
 
-def test_one_score_by_hand(embeddings: Embeddings) -> None:
-    bags = bags_of(embeddings, ["cat cats house", "house"])
-    found = lexical_scores(
-        query_of(["cat"], "en", embeddings),
-        bags,
-        DocumentFrequencies(10, np.array([0, 6], np.int32), np.array([3, 1], np.int32)),
-    )
-    # df 3 + 1 of 10 documents; tf 2; 3 words where the mean is 2.
-    assert found == pytest.approx([math.log(1 + 6.5 / 4.5) * 2 / (2 + 1.2 * (0.25 + 0.75 * 3 / 2)), 0.0])
-
-
 def test_no_word_is_rarer_than_in_the_candidates_at_hand(embeddings: Embeddings) -> None:
     """The table counted other texts: it has no cat, and four candidates of five have one."""
     bags = bags_of(embeddings, ["cat", "cat", "cats", "cat", "house"])

@@ -16,24 +16,11 @@ def scores_of(*bags, scores):
     return neighbour_scores(WeightedBags.join(list(bags)), np.array(scores, float)).tolist()
 
 
-def test_a_candidate_takes_the_score_of_the_one_that_it_resembles():
-    assert scores_of(bag(t1=1.0), bag(t1=1.0), bag(t2=1.0), scores=[0.1, 0.9, 0.5]) == pytest.approx([0.9, 0.1, 0.5])
-
-
 def test_neighbours_count_by_the_fourth_power_of_the_bhattacharyya_coefficient():
     """The first is 1 with its copy, and sqrt(0.25) = 1/2 with the third: 1 and 1/16 as weights."""
     found = scores_of(bag(t1=1.0), bag(t1=1.0), bag(t1=0.25, t2=0.75), scores=[0.5, 0.9, 0.2])
     assert found[0] == pytest.approx((0.9 + 0.2 / 16) / (1 + 1 / 16))
     assert found[2] == pytest.approx((0.5 + 0.9) / 2)  # equally like both
-
-
-def test_the_five_nearest_alone_count():
-    shares = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3]
-    bags = [bag(t1=share, **{f"t{place}": 1 - share}) for place, share in enumerate(shares, start=2)]
-    scores = [0.9, 0.1, 0.8, 0.2, 0.7, 0.3, 0.6]
-    found = scores_of(bag(t1=1.0), *bags, scores=[0.5, *scores])[0]
-    nearest = [(share**2, score) for share, score in zip(shares, scores, strict=True)][:N_NEAREST]
-    assert found == pytest.approx(sum(w * s for w, s in nearest) / sum(w for w, _ in nearest))
 
 
 def test_of_equally_near_ones_all_count_in_whatever_order_they_come():
@@ -44,13 +31,6 @@ def test_of_equally_near_ones_all_count_in_whatever_order_they_come():
 def test_one_alone_and_one_without_a_word_keep_their_own_score():
     assert scores_of(bag(t1=1.0), scores=[0.4]) == [0.4]
     assert scores_of(bag(t1=1.0), bag(t1=1.0), bag(), scores=[0.4, 0.4, 0.7])[2] == 0.7
-
-
-def test_neighbours_are_looked_for_among_the_best_alone():
-    """The last is a copy of one that is not among the best hundred."""
-    best = [bag(**{f"t{place}": 1.0}) for place in range(2, 2 + N_BEST)]
-    found = scores_of(*best, bag(t1=1.0), bag(t1=1.0), scores=[*[0.9] * N_BEST, 0.3, 0.2])
-    assert found[-2:] == [0.3, 0.2]
 
 
 @pytest.mark.parametrize("n", [12, N_BEST, N_BEST + 20])

@@ -1,8 +1,6 @@
 """Scores, order and fusion."""
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
 
 from reranker.ranking.scores import WINDOW_FLOOR, score, scores_behind
 from reranker.search.fusion import reciprocal_rank_fusion
@@ -17,19 +15,9 @@ def run(*ids):
     return [Candidate(doc_id, "en", BagOfWords(EMPTY, EMPTY), 1.0, rank) for rank, doc_id in enumerate(ids, start=1)]
 
 
-@given(st.floats(0, 2), st.floats(0, 2))
-def test_scores_fall_with_the_distance_within_zero_and_one(one, other):
-    near, far = sorted([one, other])
-    assert 0 < score(far) <= score(near) <= 1
-
-
 def test_scores_have_at_most_six_decimals():
     assert score(0.3) == 0.769231  # 1 / 1.3 = 0.76923076…
     assert score(2.0) == 0.333333
-
-
-def test_nothing_scores_below_a_candidate_without_a_known_word_and_it_is_above_zero():
-    assert 0 < score(float("inf")) < score(2.0)
 
 
 def test_fusion_sums_reciprocal_ranks():
