@@ -8,14 +8,6 @@ import pytest
 
 from ingest.embeddings.catalogue import CATALOGUE, published
 from reranker.base.errors import WrongParameter
-from reranker.text.languages import known_languages
-
-
-def test_all_languages_are_known():
-    assert len(CATALOGUE["fasttext-aligned"].languages) == 44  # as its page says
-    for entry in CATALOGUE.values():
-        assert set(entry.languages) <= known_languages()
-        assert len(entry.languages) == len(set(entry.languages)) > 0
 
 
 def test_an_unknown_name_is_told_the_nearest():

@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 from reranker.base.errors import WrongParameter
 from reranker.embeddings.detection import guess_language, preferred_languages
 from reranker.text.tokens import is_stop_word, letter_tokens
-from sinkrank.demo.shipped import load_parallel_texts
-from sinkrank.demo.trained import train_on
 from tests.support.tiny import POSITIONS, tiny_embeddings, write_words
 
 WORDS = [*POSITIONS["en"], *POSITIONS["fr"], "the", "le", "et", "zzz", "café"]
@@ -63,14 +61,3 @@ def test_the_setting_comes_first_then_the_languages_of_the_index_by_their_docume
     assert preferred_languages(embeddings, None) == ()
     with pytest.raises(WrongParameter, match=r"'de'.*hold en, fr"):
         preferred_languages(embeddings, "de")
-
-
-def test_a_word_that_two_languages_share_is_of_the_preferred_one(tmp_path):
-    texts = train_on(load_parallel_texts(), tmp_path / "embeddings")
-    shared = {term for _, term in texts.vocabulary.terms("en")} & {term for _, term in texts.vocabulary.terms("fr")}
-    word = min(word for word in shared if not any(is_stop_word(word, language) for language in ("en", "fr", "de")))
-    assert {guess_language(word, texts, [language]) for language in ("en", "fr")} == {"en", "fr"}
-    for preferred in ([], ["fr"], ["de"]):
-        assert guess_language(f"the {word} of the house", texts, preferred) == "en"
-    for preferred in ([], ["en"], ["de"]):
-        assert guess_language("le train est en retard", texts, preferred) == "fr"

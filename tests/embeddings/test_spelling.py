@@ -12,7 +12,7 @@ from rapidfuzz.distance import Levenshtein
 
 from reranker.base.errors import BadEmbeddings, BadInput
 from reranker.embeddings import UNKNOWN_WORDS_RULES, Embeddings
-from reranker.embeddings.spelling import MAX_LETTERS, SPELLINGS, Spellings, spelling_entries
+from reranker.embeddings.spelling import SPELLINGS, Spellings, spelling_entries
 from reranker.embeddings.vocabulary import LANGUAGES as PLACES
 from reranker.embeddings.vocabulary import SLOTS, TERM_BYTES, TERM_OFFSETS, Vocabulary, VocabularyBuilder
 from tests.support.tiny import write_words
@@ -46,18 +46,6 @@ def spellings():
 @pytest.fixture
 def store(tmp_path):
     return write_words(tmp_path / "store", WORDS)
-
-
-@pytest.mark.parametrize("word", ["", "a", "as", "bat", "ca", "cut"])
-def test_a_word_of_fewer_than_four_letters_takes_none(spellings, word):
-    assert len(word) < MIN_LETTERS
-    assert spellings.nearest("en", word) is None
-
-
-def test_a_word_of_more_than_64_letters_takes_none():
-    longest = "a" * MAX_LETTERS
-    assert index({"en": [longest]}).nearest("en", "a" * (MAX_LETTERS - 1)) == 0
-    assert index({"en": [longest]}).nearest("en", "a" * (MAX_LETTERS + 1)) is None
 
 
 short = st.text("abcλς\U0001d4b6", min_size=1, max_size=6)

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.embeddings.samples import sample_texts
 from reranker.embeddings import Embeddings, text_reader
 from reranker.embeddings.detection import guess_languages
 from reranker.embeddings.text_reader import TextReader
@@ -242,11 +241,6 @@ def test_the_first_words_of_each_language_are_those_of_the_definition(embeddings
 
 def test_a_language_knows_a_word_that_is_written_otherwise(embeddings):
     assert guess_languages(OTHERWISE, embeddings) == ["de", "el", "de", "ru", "fa"]
-
-
-def test_texts_of_people_are_read_as_by_the_definition(embeddings):
-    for text in sample_texts():
-        assert differences(embeddings, ["\n".join(text.sentences)], text.language) == []
 
 
 def test_in_one_language_nothing_is_guessed(tmp_path):

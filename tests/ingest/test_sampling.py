@@ -67,7 +67,7 @@ def test_an_index_that_was_made_without_a_sample_gets_one_by_a_refresh_alone(pag
     """A sample of the documents that came later would not be one of the index."""
     pages.add({"a": "chat"})
     pages.store.save_hubness_sample(pages.name, HubnessSample())
-    pages.add({"b": "eau"})
+    pages.add({"b": "eau", "c": "zzz " * 8 + "chat"})
     assert pages.sample() == HubnessSample()
     pages.refresh()
     assert set(queries(pages, "fr")) == {id_hash("a"), id_hash("b")}

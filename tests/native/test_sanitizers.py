@@ -30,9 +30,9 @@ OF_EACH_LEVEL = (
 OF_ALL_LEVELS = (
     "tests/base/test_raw_json.py",
     "tests/embeddings/test_compounds.py",
-    "tests/embeddings/test_stem_keys.py",
     "tests/ingest/embeddings/test_sparse_rows.py",
     "tests/ranking/test_feedback.py",
+    "tests/ranking/test_lexical.py",
     "tests/ranking/test_matches.py",
     "tests/ranking/test_neighbours.py",
 )
