@@ -185,15 +185,6 @@ def test_an_empty_version_that_a_killed_run_left_is_filled_by_the_next(
     runs.assert_whole(store, index)
 
 
-def test_a_run_whose_index_is_gone_begins_anew(store: WritableStore, index: str, runs: Runs) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        runs(Stopping(store, after=1_000), index)
-    store.drop(index)
-    summary = runs(store, index)
-    assert summary.already_there == 0
-    runs.assert_whole(store, index)
-
-
 def test_a_file_that_has_changed_is_read_from_its_beginning(embedded: WritableStore, runs: Runs) -> None:
     rows = [json.dumps({"id": str(number), "lang": "fr", "text": "chat"}) for number in range(100)]
     changed = write_rows(runs.folder / "in.jsonl", rows)

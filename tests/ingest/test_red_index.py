@@ -25,7 +25,7 @@ _PER_NODE = "index.routing.allocation.total_shards_per_node"
 @pytest.fixture(autouse=True)
 def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bulk, "_SHARD_WAIT_S", 1)
-    monkeypatch.setattr(retries, "ENGINE", Backoff(8, 0.2))
+    monkeypatch.setattr(retries, "ENGINE", Backoff(2, 0.2))
 
 
 @pytest.fixture
@@ -61,9 +61,8 @@ def give_it_its_shards(engine: Engine, index: str) -> None:
 @pytest.mark.any_engine
 @pytest.mark.engine
 def test_a_run_whose_index_stays_red_ends_with_the_cure_and_the_next_one_goes_on(
-    engine: Engine, red: str, runs: Runs, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, red: str, runs: Runs
 ) -> None:
-    monkeypatch.setattr(retries, "ENGINE", Backoff(2, 0.2))
     arguments = runs.command(engine.url, red, "--workers", "1")
     first = CliRunner().invoke(app, arguments, prog_name="sinkrank")
     assert first.exit_code == 1

@@ -9,12 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from ingest.embeddings.dictd import number, read_entries
 from ingest.embeddings.dictionaries import Dictionary, Translations, read_entries_of, senses_of
-from ingest.embeddings.freedict import LICENCES, fetch, package_of
+from ingest.embeddings.freedict import fetch
 from ingest.fetching.debian import CorpusUnavailable
 from reranker.base.errors import BadInput
-from reranker.text.languages import language_code
 
 FI_EN = "fi-en"
 
@@ -39,17 +37,6 @@ def write_dictionary(folder: Path) -> Path:
         "00databaseinfo\tA\tBA\nkissa\tB5\te\ntalo\tBA\t5\ntalo\tBA\t5\tTalo\n", encoding="utf-8"
     )
     return folder
-
-
-def test_the_first_digit_of_a_number_counts_most() -> None:
-    # As in the package for fin-eng: R6yt = 17 · 64³ + 58 · 64² + 50 · 64 + 45.
-    assert number("R6yt") == 17 * 64**3 + 58 * 64**2 + 50 * 64 + 45
-
-
-def test_each_headword_leads_to_its_text_and_those_of_the_format_are_left_out(dictionary: Path) -> None:
-    files = dictionary / "freedict-fin-eng.index", dictionary / "freedict-fin-eng.dict.dz"
-
-    assert list(read_entries(*files)) == [("kissa", CAT), ("talo", HOUSE), ("talo", HOUSE)]
 
 
 def _read(path: Path) -> Iterator[Translations]:
@@ -168,12 +155,3 @@ def test_without_debians_tools_the_error_says_what_to_do_instead(tmp_path: Path)
 
     with pytest.raises(CorpusUnavailable, match=r"no apt-get.*dict-freedict-fin-eng_\*\.deb.*or leave the dictionary"):
         fetch(tmp_path, FI_EN, run=has_no_tools)
-
-
-def test_each_dictionary_is_of_two_languages_that_sinkrank_knows() -> None:
-    assert len(LICENCES) == 190  # of Debian 12's 203 packages
-    for pair in LICENCES:
-        language, target = pair.split("-")
-        assert (language_code(language), language_code(target)) == (language, target)
-        assert language != target
-        assert package_of(pair)

@@ -15,7 +15,7 @@ import pytest
 
 from ingest.documents import Layout, read_records
 from ingest.files import open_sources, read_rows
-from reranker.base.errors import BadInput, NotFound, WrongParameter
+from reranker.base.errors import BadInput, NotFound
 from reranker.text.documents import Document
 from tests.ingest.records import ENGLISH, documents, read
 from tests.ingest.runs import write_rows
@@ -228,11 +228,6 @@ def test_csv_metadata_has_the_types_that_are_given(tmp_path: Path) -> None:
         "1", "x", "en", metadata={"year": 1999, "price": 2.5, "new": True, "tags": ["a", "b"]}
     )
     assert second.reason == "field 'year' is 'soon', not of type int; correct it or its type"
-
-
-def test_a_type_that_is_not_known_is_wrong_use() -> None:
-    with pytest.raises(WrongParameter, match="int, float, bool, list"):
-        Layout(types={"year": "number"}).checked()
 
 
 def test_patterns_stand_for_files_in_the_order_of_their_names(tmp_path: Path) -> None:
