@@ -7,14 +7,9 @@ from hypothesis import strategies as st
 from reranker.base.errors import WrongParameter
 from reranker.embeddings.detection import guess_language, preferred_languages
 from reranker.text.tokens import is_stop_word, letter_tokens
-from tests.support.tiny import POSITIONS, tiny_embeddings, write_words
+from tests.support.tiny import POSITIONS, write_words
 
 WORDS = [*POSITIONS["en"], *POSITIONS["fr"], "the", "le", "et", "zzz", "café"]
-
-
-@pytest.fixture(scope="module")
-def embeddings(tmp_path_factory):
-    return tiny_embeddings(tmp_path_factory.mktemp("tiny") / "embeddings")
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=150))

@@ -6,12 +6,7 @@ import pytest
 from reranker.base.errors import BadInput
 from reranker.embeddings.hubness import Hubness, HubnessSample, HubnessSampleBuilder
 from reranker.text.idf import IdfTable
-from tests.support.tiny import POSITIONS, tiny_embeddings
-
-
-@pytest.fixture(scope="module")
-def embeddings(tmp_path_factory):
-    return tiny_embeddings(tmp_path_factory.mktemp("tiny") / "embeddings")
+from tests.support.tiny import POSITIONS
 
 
 def sample_of(embeddings, words, language="en"):

@@ -12,14 +12,8 @@ from reranker.stores.base.protocol import WritableStore
 from reranker.stores.embedded.writable import WritableEmbeddedStore
 from tests.ingest.runs import N_DOCUMENTS, N_MANY, Pages, Runs, write_documents
 from tests.stores.conftest import index, new_index, store, store_address, store_kind
-from tests.support.tiny import tiny_embeddings
 
 __all__ = ["index", "new_index", "store", "store_address", "store_kind"]
-
-
-@pytest.fixture(scope="module")
-def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
-    return tiny_embeddings(tmp_path_factory.mktemp("embeddings") / "tiny")
 
 
 @pytest.fixture

@@ -6,14 +6,8 @@ import pytest
 from reranker.embeddings.hubness import HubnessSampleBuilder
 from reranker.ranking.reranker import Reranker
 from reranker.text.idf import DocumentFrequencies, IdfTable
-from tests.support.tiny import tiny_embeddings
 
 TEXTS = ["bread water", "cat dog", "cat", "dog dog water", "car", "zzz", "bread cat car"]
-
-
-@pytest.fixture(scope="module")
-def embeddings(tmp_path_factory):
-    return tiny_embeddings(tmp_path_factory.mktemp("known") / "embeddings")
 
 
 def reranker_of(embeddings, texts=TEXTS, sampled=("cat", "dog", "bread")):

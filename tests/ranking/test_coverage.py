@@ -11,16 +11,10 @@ from reranker import Reranker
 from reranker.embeddings import Embeddings
 from reranker.ranking.coverage import Coverage, find_coverage
 from reranker.text.idf import DocumentFrequencies, IdfTable
-from tests.support.tiny import tiny_embeddings
 
 NAN = math.nan
 # By Lucene's formula, with 100 documents: 4 hold cat, 49 hold dog.
 CAT, DOG = math.log(1 + 96.5 / 4.5), math.log(1 + 51.5 / 49.5)
-
-
-@pytest.fixture(scope="module")
-def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
-    return tiny_embeddings(tmp_path_factory.mktemp("tiny") / "embeddings")
 
 
 def coverage(

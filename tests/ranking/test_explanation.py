@@ -8,12 +8,12 @@ from reranker.base.errors import BadInput
 from reranker.embeddings import EmbeddingsWriter
 from reranker.ranking.explanation import explain, telling_pairs
 from reranker.text.bags import WeightedBag
-from tests.support.tiny import TRANSLATION_COST, tiny_embeddings
+from tests.support.tiny import TRANSLATION_COST
 
 
 @pytest.fixture(scope="module")
-def reranker(tmp_path_factory):
-    return Reranker(tiny_embeddings(tmp_path_factory.mktemp("tiny") / "embeddings"))
+def reranker(embeddings):
+    return Reranker(embeddings)
 
 
 def explained(reranker, query, document, **options):

@@ -9,12 +9,6 @@ from hypothesis import strategies as st
 from reranker import Reranker
 from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.ranking.matches import QueryWords, find_matches
-from tests.support.tiny import tiny_embeddings
-
-
-@pytest.fixture(scope="module")
-def embeddings(tmp_path_factory):
-    return tiny_embeddings(tmp_path_factory.mktemp("matches") / "embeddings")
 
 
 @pytest.fixture

@@ -23,15 +23,9 @@ from reranker.ranking.relevance import (
     cut,
     has_no_good_answer,
 )
-from tests.support.tiny import tiny_embeddings
 
 # By Lucene's formula, with 100 documents: 4 hold cat, 49 hold dog.
 CAT, DOG = math.log(1 + 96.5 / 4.5), math.log(1 + 51.5 / 49.5)
-
-
-@pytest.fixture(scope="module")
-def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
-    return tiny_embeddings(tmp_path_factory.mktemp("tiny") / "embeddings")
 
 
 def ranked(

@@ -12,12 +12,12 @@ from reranker.embeddings.detection import guess_language
 from reranker.embeddings.hubness import HubnessSampleBuilder
 from reranker.ranking.scores import score_of
 from reranker.text.idf import DocumentFrequencies, IdfTable
-from tests.support.tiny import TRANSLATION_COST, tiny_embeddings
+from tests.support.tiny import TRANSLATION_COST
 
 
 @pytest.fixture(scope="module")
-def reranker(tmp_path_factory):
-    return Reranker(tiny_embeddings(tmp_path_factory.mktemp("tiny") / "embeddings"))
+def reranker(embeddings):
+    return Reranker(embeddings)
 
 
 def order(reranking):

@@ -5,17 +5,16 @@ from __future__ import annotations
 import pytest
 
 from reranker import Reranker
+from reranker.embeddings import Embeddings
 from reranker.ranking.ranked import Reranking
 from reranker.text.idf import DocumentFrequencies, IdfTable
-from tests.support.tiny import tiny_embeddings
 
 # Of all words dog is the nearest to cat, so by transport alone the first comes first; the second holds the word itself.
 TEXTS = ["dog", "cat bread bread bread"]
 
 
 @pytest.fixture(scope="module")
-def reranker(tmp_path_factory: pytest.TempPathFactory) -> Reranker:
-    embeddings = tiny_embeddings(tmp_path_factory.mktemp("tiny") / "embeddings")
+def reranker(embeddings: Embeddings) -> Reranker:
     frequencies = DocumentFrequencies.count(embeddings.bag(text, "en") for text in [*TEXTS, "car", "water"])
     return Reranker(embeddings, IdfTable({"en": frequencies}))
 

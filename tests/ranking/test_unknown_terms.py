@@ -1,14 +1,6 @@
 """Which unknown words of a query a document holds."""
 
-import pytest
-
 from reranker.ranking.unknown_terms import lacking_terms
-from tests.support.tiny import tiny_embeddings
-
-
-@pytest.fixture(scope="module")
-def embeddings(tmp_path_factory):
-    return tiny_embeddings(tmp_path_factory.mktemp("unknown") / "embeddings")
 
 
 def test_many_candidates_are_told_apart(embeddings):

@@ -9,15 +9,9 @@ from reranker import Reranker
 from reranker.embeddings import Embeddings
 from reranker.ranking.windows import best_windows
 from reranker.text.bags import BagOfWords, pack, unknown_hash, unpack
-from tests.support.tiny import tiny_embeddings
 
 # 64 tokens, as many as a part of a bag has.
 WATER, BREAD = "water " * 64, "bread " * 64
-
-
-@pytest.fixture(scope="module")
-def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
-    return tiny_embeddings(tmp_path_factory.mktemp("tiny") / "embeddings")
 
 
 def words(embeddings: Embeddings, bag: BagOfWords) -> dict[str, int]:

@@ -17,7 +17,6 @@ from reranker.text.idf import DocumentFrequencies, IdfTable
 from tests.stores.samples import make_index, write_documents
 from tests.support.encode import encode
 from tests.support.service import fill
-from tests.support.tiny import tiny_embeddings
 
 TEXTS = {
     "e1": ("en", "cat", {"kind": "pet"}),
@@ -28,11 +27,6 @@ TEXTS = {
     "f1": ("fr", "chat eau", {"kind": "pet"}),
     "f2": ("fr", "pain", {"kind": "food"}),
 }
-
-
-@pytest.fixture(scope="module")
-def embeddings(tmp_path_factory):
-    return tiny_embeddings(tmp_path_factory.mktemp("tiny") / "embeddings")
 
 
 @pytest.fixture(scope="module")

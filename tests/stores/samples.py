@@ -61,10 +61,12 @@ def make_index(store: WritableStore, index: str, description: IndexDescription) 
     return version
 
 
-def install_template(url: str, index: str, n_shards: int) -> None:
-    """Makes an engine's own index template: versions of the index get so many shards."""
-    settings = {"index": {"number_of_shards": n_shards}}
-    body = {"index_patterns": [f"{index}-*"], "priority": 300, "template": {"settings": settings}}
+def install_template(
+    url: str, index: str, settings: Mapping[str, Any], mappings: Mapping[str, Any] | None = None
+) -> None:
+    """Makes an engine's own index template, for the versions of an index."""
+    template = {"settings": {"index": settings}, "mappings": mappings or {}}
+    body = {"index_patterns": [f"{index}-*"], "priority": 300, "template": template}
     answer = urllib3.request("PUT", f"{url}/_index_template/{index}", json=body, timeout=60)
     assert answer.status == 200, answer.data
 

@@ -129,7 +129,7 @@ def asked(store: WritableEngineStore, monkeypatch: pytest.MonkeyPatch) -> list[M
 def test_candidates_come_from_doc_values_as_the_documents_were_written(
     store: WritableEngineStore, engine: Engine, name: str, n_shards: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    install_template(engine.url, name, n_shards)
+    install_template(engine.url, name, {"number_of_shards": n_shards})
     fill(store, name, *documents())
     written = {
         one.document.doc_id: read(
@@ -175,7 +175,7 @@ def test_a_copy_of_a_document_under_another_id_is_found_by_its_own_id(
 def test_a_document_written_with_a_routing_value_is_found(
     store: WritableEngineStore, engine: Engine, name: str
 ) -> None:
-    install_template(engine.url, name, 3)
+    install_template(engine.url, name, {"number_of_shards": 3})
     version = make_index(store, name, DESCRIPTION)
     fill(store, name, *documents())
     for number in range(4):

@@ -68,7 +68,7 @@ def sharded(engine: Engine) -> Iterator[Sharded]:
     one, five = new_name(), new_name()
     with closing(open_store(engine.url)) as store:
         assert isinstance(store, WritableEngineStore)
-        install_template(engine.url, five, 5)
+        install_template(engine.url, five, {"number_of_shards": 5})
         try:
             for name in (one, five):
                 make_index(store, name, DESCRIPTION)

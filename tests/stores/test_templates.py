@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ import urllib3
 
 from reranker.stores.engine.writable import WritableEngineStore
 from reranker.upstream.addresses import EngineAddress, read_address
-from tests.stores.samples import ALL, DESCRIPTION, ids, make_document, query, write_documents
+from tests.stores.samples import ALL, DESCRIPTION, ids, install_template, make_document, query, write_documents
 from tests.support.engines.sources import Engine
 
 
@@ -42,13 +42,6 @@ def index(engine: Engine, store: WritableEngineStore, new_index: Callable[[], st
         urllib3.request("DELETE", f"{engine.url}/{path}", timeout=60)
 
 
-def install(engine: Engine, index: str, settings: Mapping[str, Any], mappings: Mapping[str, Any] | None = None) -> None:
-    """Installs an index template of the engine for the versions of an index."""
-    template = {"settings": {"index": settings}, "mappings": mappings or {}}
-    body = {"index_patterns": [f"{index}-*"], "priority": 300, "template": template}
-    ask(engine.url, "PUT", f"_index_template/{index}", body)
-
-
 def settings_of(engine: Engine, name: str) -> dict[str, Any]:
     (found,) = ask(engine.url, "GET", f"{name}/_settings").values()
     return dict(found["settings"]["index"])
@@ -63,7 +56,7 @@ def test_an_index_that_an_operator_makes_takes_documents_and_is_searched(
         for name in ("analysis", "mapping", "knn")
         if name in ours["settings"]["index"]
     }
-    install(engine, index, {**copied, "number_of_shards": "2", "refresh_interval": "7s"}, ours["mappings"])
+    install_template(engine.url, index, {**copied, "number_of_shards": "2", "refresh_interval": "7s"}, ours["mappings"])
     ask(engine.url, "PUT", f"{index}-000007")
     made = f"{index}-000007"
     assert store.open(made).description == DESCRIPTION
@@ -80,7 +73,7 @@ def test_a_version_that_ingest_makes_has_the_settings_of_a_template(
     engine: Engine, store: WritableEngineStore, index: str
 ) -> None:
     ask(engine.url, "PUT", f"_ingest/pipeline/{index}", {"processors": []})
-    install(engine, index, {"number_of_shards": "3", "number_of_replicas": "2", "default_pipeline": index})
+    install_template(engine.url, index, {"number_of_shards": "3", "number_of_replicas": "2", "default_pipeline": index})
     version = store.stage(index, DESCRIPTION)
     found = settings_of(engine, version)
     assert (found["number_of_shards"], found["number_of_replicas"], found["default_pipeline"]) == ("3", "2", index)

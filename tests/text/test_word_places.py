@@ -11,7 +11,6 @@ from reranker.ranking.explanation import explain
 from reranker.text.documents import Document
 from reranker.text.token_places import token_places
 from reranker.text.tokens import tokenize
-from tests.support.tiny import tiny_embeddings
 
 WORDS = {
     "tr": ["İSTANBUL", "ISPARTA", "I\u0307zmir"],
@@ -34,8 +33,8 @@ LETTERS = "".join(word for words in WORDS.values() for word in words) + "0٣８.
 
 
 @pytest.fixture(scope="module")
-def reranker(tmp_path_factory):
-    return Reranker(tiny_embeddings(tmp_path_factory.mktemp("tiny") / "embeddings"))
+def reranker(embeddings):
+    return Reranker(embeddings)
 
 
 def explained(reranker, query, document):

@@ -8,12 +8,6 @@ from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.ranking.reranker import Reranker
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from reranker.translation import Translation, Translator
-from tests.support.tiny import tiny_embeddings
-
-
-@pytest.fixture(scope="module")
-def embeddings(tmp_path_factory):
-    return tiny_embeddings(tmp_path_factory.mktemp("tiny") / "embeddings")
 
 
 @pytest.fixture

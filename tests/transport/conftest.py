@@ -69,6 +69,9 @@ def bag(term_ids: list[int], weights: list[float]) -> WeightedBag:
     return WeightedBag(np.array(term_ids, np.int32), np.array(weights, np.float64))
 
 
+NOTHING = bag([], [])
+
+
 @pytest.fixture
 def random_bag() -> Callable[[int], WeightedBag]:
     """Bags of k of the 400 terms, the same ones in each run."""
@@ -79,6 +82,11 @@ def random_bag() -> Callable[[int], WeightedBag]:
         return WeightedBag(np.sort(random.choice(400, k, replace=k > 400)).astype(np.int32), weights / weights.sum())
 
     return make
+
+
+def unit_rows(n: int, dim: int, seed: int = 5) -> np.ndarray:
+    rows = np.random.default_rng(seed).standard_normal((n, dim))
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
 def exact_cost(query: WeightedBag, document: WeightedBag, table: np.ndarray) -> np.ndarray:

@@ -10,10 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from reranker.text.bags import WeightedBag, WeightedBags
+from reranker.text.bags import WeightedBags
 from reranker.transport import METHODS, Parameters, candidate_costs
 from reranker.transport.threads import run
-from tests.transport.conftest import distances
+from tests.transport.conftest import NOTHING, distances
 
 EVERY_KERNEL = [
     ("nbow", 0.1),
@@ -28,8 +28,7 @@ EVERY_KERNEL = [
 
 @pytest.fixture
 def documents(random_bag):
-    nothing = WeightedBag(np.empty(0, np.int32), np.empty(0))
-    return WeightedBags.join([random_bag(1 + 7 * (k % 13)) for k in range(40)] + [nothing] + [random_bag(200)])
+    return WeightedBags.join([random_bag(1 + 7 * (k % 13)) for k in range(40)] + [NOTHING] + [random_bag(200)])
 
 
 @pytest.mark.parametrize("n_threads", [2, 3, 8])

@@ -10,9 +10,7 @@ from reranker.transport.bounds import dual_bounds
 from reranker.transport.candidate_costs import CandidateCosts
 from reranker.transport.problem import checked_problem
 from reranker.transport.solve import solve_from
-from tests.transport.conftest import bag, exact_cost
-
-NOTHING = WeightedBag(np.empty(0, np.int32), np.empty(0))
+from tests.transport.conftest import NOTHING, bag, exact_cost
 
 
 def emd(query, document, table):

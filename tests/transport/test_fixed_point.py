@@ -8,16 +8,11 @@ from reranker.native.transport import HAS_FIXED_POINT
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Parameters, fixed_point
 from reranker.transport.cost_table import cost_table
-from tests.transport.conftest import distances, exact_cost
+from tests.transport.conftest import distances, exact_cost, unit_rows
 
 LONG = fixed_point.LEAST_WORDS
 
 pytestmark = pytest.mark.skipif(not HAS_FIXED_POINT, reason="this processor has no AVX2")
-
-
-def unit_rows(n: int, dim: int, seed: int = 5) -> np.ndarray:
-    rows = np.random.default_rng(seed).standard_normal((n, dim))
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
 def spread_bag(first: int, n: int) -> WeightedBag:

@@ -1,18 +1,17 @@
 """How many iterations a distance took is told, candidate by candidate."""
 
-import numpy as np
 import pytest
 
-from reranker.text.bags import WeightedBag, WeightedBags
+from reranker.text.bags import WeightedBags
 from reranker.transport import Parameters, distances
+from tests.transport.conftest import NOTHING
 
 SOLVED = [("sinkhorn", 0.1), ("relaxed", 0.1), ("sinkhorn", 0.02), ("relaxed", 0.001)]
 
 
 @pytest.fixture
 def documents(random_bag):
-    nothing = WeightedBag(np.empty(0, np.int32), np.empty(0))
-    return WeightedBags.join([*(random_bag(2 + 5 * k) for k in range(9)), nothing])
+    return WeightedBags.join([*(random_bag(2 + 5 * k) for k in range(9)), NOTHING])
 
 
 @pytest.mark.parametrize(("method", "epsilon"), SOLVED)

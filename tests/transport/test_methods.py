@@ -3,13 +3,13 @@ import ot
 import pytest
 
 from reranker.base.errors import BadEmbeddings, BadInput, EmptyQuery
-from reranker.text.bags import WeightedBag, WeightedBags
+from reranker.text.bags import WeightedBags
 from reranker.transport import (
     METHODS,
     Parameters,
     check_method,
 )
-from tests.transport.conftest import bag, distances, exact_cost
+from tests.transport.conftest import NOTHING, bag, distances, exact_cost
 
 
 @pytest.fixture
@@ -92,9 +92,8 @@ def test_the_parameters_that_are_allowed_at_the_edge_are_taken():
 
 class TestBadBags:
     def test_an_empty_query_is_refused(self, circle, pair):
-        nothing = WeightedBag(np.empty(0, np.int32), np.empty(0))
         with pytest.raises(EmptyQuery, match="no known word"):
-            distances(nothing, pair[1], circle)
+            distances(NOTHING, pair[1], circle)
 
     @pytest.mark.parametrize("term_id", [-1, 7])
     def test_term_ids_outside_the_embeddings_are_refused(self, circle, pair, term_id):

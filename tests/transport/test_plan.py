@@ -2,9 +2,9 @@ import numpy as np
 import ot
 import pytest
 
-from reranker.text.bags import WeightedBag, WeightedBags
+from reranker.text.bags import WeightedBags
 from reranker.transport import METHODS, Parameters, distances, transport
-from tests.transport.conftest import bag, exact_cost
+from tests.transport.conftest import NOTHING, bag, exact_cost
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -93,6 +93,6 @@ def test_the_plan_of_rwmd_is_the_dearer_side(circle):
 
 
 def test_a_document_without_words_is_at_infinity(table, random_bag):
-    found = transport(random_bag(3), WeightedBag(np.empty(0, np.int32), np.empty(0)), table)
+    found = transport(random_bag(3), NOTHING, table)
     assert found.plan.shape == found.cost.shape == (3, 0)
     assert found.distance == np.inf

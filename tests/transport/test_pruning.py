@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 
 from reranker.base.errors import BadEmbeddings
-from reranker.text.bags import WeightedBag, WeightedBags
+from reranker.text.bags import WeightedBags
 from reranker.transport import Parameters, candidate_costs
 from reranker.transport.problem import checked_problem
 from reranker.transport.pruning import nearest_by_emd
-from tests.transport.conftest import bag, distances
-
-NOTHING = WeightedBag(np.empty(0, np.int32), np.empty(0))
+from tests.transport.conftest import NOTHING, bag, distances
 
 
 @pytest.fixture

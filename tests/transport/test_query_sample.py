@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 
 from reranker.transport.query_sample import QuerySample
-
-
-def unit_rows(n, dim, seed):
-    rows = np.random.default_rng(seed).standard_normal((n, dim))
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+from tests.transport.conftest import unit_rows
 
 
 def by_sorting(means, queries, n_nearest):

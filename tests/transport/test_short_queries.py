@@ -6,15 +6,10 @@ import pytest
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Parameters
 from reranker.transport.solve import MOST_SHORT_WORDS as MOST
-from tests.transport.conftest import distances
+from tests.transport.conftest import distances, unit_rows
 
 # Below, at and above one register and one block of float32 and of float64.
 LENGTHS = (1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 65, 118)
-
-
-def unit_rows(n: int, dim: int) -> np.ndarray:
-    rows = np.random.default_rng(n + dim).standard_normal((n, dim))
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
 def some_of(n_terms: int, n: int, seed: int) -> WeightedBag:

@@ -4,9 +4,9 @@ import numpy as np
 import ot
 import pytest
 
-from reranker.text.bags import WeightedBag, WeightedBags
+from reranker.text.bags import WeightedBags
 from reranker.transport import Parameters
-from tests.transport.conftest import bag, distances, exact_cost
+from tests.transport.conftest import NOTHING, bag, distances, exact_cost
 
 
 def pot_distance(query, document, table, epsilon=0.1, n_iterations=50, method="sinkhorn"):
@@ -81,14 +81,13 @@ def test_a_word_that_comes_twice_is_one_word_of_both_weights(table, implementati
 
 def test_a_candidate_without_words_is_at_infinity_and_the_others_keep_their_places(table, random_bag, implementation):
     query, document = random_bag(4), random_bag(6)
-    nothing = WeightedBag(np.empty(0, np.int32), np.empty(0))
     for method in ("nbow", "rwmd", "emd", "sinkhorn", "relaxed"):
         alone = distances(query, WeightedBags.join([document]), table, method, implementation=implementation)
-        documents = WeightedBags.join([nothing, document, nothing, nothing])
+        documents = WeightedBags.join([NOTHING, document, NOTHING, NOTHING])
         found = distances(query, documents, table, method, n_threads=2, implementation=implementation)
         assert found.values.tolist() == [np.inf, alone.values[0], np.inf, np.inf]
         assert found.converged.all()
-        only = distances(query, WeightedBags.join([nothing]), table, method, implementation=implementation)
+        only = distances(query, WeightedBags.join([NOTHING]), table, method, implementation=implementation)
         assert only.values.tolist() == [np.inf]
 
 

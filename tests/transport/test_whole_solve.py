@@ -7,8 +7,7 @@ from reranker.base.errors import BadEmbeddings
 from reranker.native import transport as loops
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Parameters, distances, solve
-
-NOTHING = WeightedBag(np.empty(0, np.int32), np.empty(0))
+from tests.transport.conftest import NOTHING
 
 
 @pytest.fixture
