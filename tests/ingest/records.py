@@ -10,7 +10,7 @@ from ingest.documents import Layout, Record, read_records
 from ingest.embeddings.preparing.texts import Texts, read_texts
 from ingest.files import open_sources
 from reranker.text.documents import Document
-from tests.ingest.runs import write_rows
+from tests.support.commands import write_rows
 
 ENGLISH = Layout(default_language="en")
 

@@ -24,19 +24,13 @@ from reranker.text.documents import EncodedDocument
 from reranker.text.idf import DocumentFrequencies
 from tests.ingest.faulty_proxy import Fault, FaultyProxy, faulty_proxy, is_bulk
 from tests.stores.samples import cosine
+from tests.support.commands import write_rows
 
 N_DOCUMENTS = 1_500
 N_REJECTS = 4
 N_MANY = 3_000
 """As many pieces as are worth several processes."""
 WORDS = ("chat", "chien", "eau", "pain", "voiture")
-
-
-def write_rows(path: Path, rows: Iterable[Mapping[str, Any] | str]) -> Path:
-    """A file of rows, each an object or a line as it is."""
-    lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", errors="surrogateescape")
-    return path
 
 
 def source(path: Path, *rows: Mapping[str, Any] | str) -> Source:

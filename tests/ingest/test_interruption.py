@@ -17,16 +17,8 @@ from reranker.base.retries import Backoff
 from reranker.stores.base.names import IndexVersion
 from reranker.stores.base.protocol import WritableStore
 from tests.ingest.faulty_proxy import Fault
-from tests.ingest.runs import (
-    N_DOCUMENTS,
-    N_REJECTS,
-    Runs,
-    Stopping,
-    start,
-    through_faults,
-    write_rows,
-    written,
-)
+from tests.ingest.runs import N_DOCUMENTS, N_REJECTS, Runs, Stopping, start, through_faults, written
+from tests.support.commands import write_rows
 from tests.support.engines.sources import Engine
 
 pytestmark = [pytest.mark.any_engine, pytest.mark.slow]

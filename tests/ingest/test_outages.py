@@ -21,7 +21,8 @@ from reranker.stores.base.protocol import WritableStore
 from reranker.stores.embedded.writable import WritableEmbeddedStore
 from sinkrank.commands.app import app
 from tests.ingest.faulty_proxy import Fault, is_bulk
-from tests.ingest.runs import N_DOCUMENTS, Runs, Stopping, through_faults, write_documents, write_rows
+from tests.ingest.runs import N_DOCUMENTS, Runs, Stopping, through_faults, write_documents
+from tests.support.commands import write_rows
 from tests.support.engines.sources import Engine
 
 pytestmark = pytest.mark.any_engine

@@ -8,7 +8,8 @@ from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.protocol import WritableStore
 from reranker.text.bags import unpack
 from reranker.text.documents import id_hash
-from tests.ingest.runs import Pages, Runs, Stopping, write_rows
+from tests.ingest.runs import Pages, Runs, Stopping
+from tests.support.commands import write_rows
 from tests.support.tiny import POSITIONS
 
 pytestmark = pytest.mark.any_engine

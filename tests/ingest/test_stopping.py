@@ -15,7 +15,8 @@ import pytest
 
 from reranker.embeddings import Embeddings
 from reranker.stores.embedded.writable import WritableEmbeddedStore
-from tests.ingest.runs import Runs, numbered_rows, start, write_rows
+from tests.ingest.runs import Runs, numbered_rows, start
+from tests.support.commands import write_rows
 
 pytestmark = pytest.mark.slow
 

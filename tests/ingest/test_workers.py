@@ -16,8 +16,9 @@ from ingest.workers import Workers
 from reranker.base.errors import SinkrankError
 from reranker.embeddings import Embeddings
 from reranker.stores.base.protocol import WritableStore
-from tests.ingest.runs import assert_equal, write_rows
+from tests.ingest.runs import assert_equal
 from tests.stores.samples import ALL, query
+from tests.support.commands import write_rows
 
 pytestmark = pytest.mark.slow
 

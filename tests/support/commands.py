@@ -35,7 +35,7 @@ DOCUMENTS: list[dict[str, Any]] = [
 def write_rows(path: Path, rows: Iterable[Mapping[str, Any] | str]) -> Path:
     """JSONL of the rows; a string stands in it as it is."""
     lines = (row if isinstance(row, str) else json.dumps(row) for row in rows)
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", errors="surrogateescape")
     return path
 
 

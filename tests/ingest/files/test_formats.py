@@ -18,7 +18,7 @@ from ingest.files import open_sources, read_rows
 from reranker.base.errors import BadInput, NotFound
 from reranker.text.documents import Document
 from tests.ingest.records import ENGLISH, documents, read
-from tests.ingest.runs import write_rows
+from tests.support.commands import write_rows
 
 PACKERS = {"gz": gzip.compress, "bz2": bz2.compress}
 
