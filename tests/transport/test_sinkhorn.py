@@ -61,16 +61,6 @@ def test_a_solve_that_did_not_converge_says_so_and_returns(table, random_bag, im
     assert np.isfinite(found.values).all()
 
 
-def test_two_words_against_themselves_by_hand(circle, implementation):
-    """0° and 90° to themselves: u = v by symmetry, and the share that moves k / (1 + k) with k = exp(-sqrt 2 / 0.5)."""
-    k = np.exp(-(2**0.5) / 0.5)
-    query = bag([0, 2], [0.5, 0.5])
-    found = distances(
-        query, WeightedBags.join([query]), circle, "sinkhorn", Parameters(0.5), implementation=implementation
-    )
-    np.testing.assert_allclose(found.values, [2**0.5 * k / (1 + k)], rtol=1e-5)
-
-
 def test_a_word_that_comes_twice_is_one_word_of_both_weights(table, implementation):
     query = bag([1, 2, 3], [0.2, 0.3, 0.5])
     documents = WeightedBags.join([bag([7, 8, 7], [0.25, 0.5, 0.25]), bag([7, 8], [0.5, 0.5])])

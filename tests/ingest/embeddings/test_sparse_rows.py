@@ -38,12 +38,6 @@ def test_similar_rows_are_those_whose_product_is_at_least_the_limit(shape: tuple
     assert ours.similar_times(dense, 0.6) == pytest.approx(similarity @ dense, rel=1e-5, abs=1e-5)
 
 
-def test_a_place_that_is_named_twice_holds_one_and_columns_are_in_order() -> None:
-    matrix = SparseRows.of_ones(np.array([1, 0, 1, 1]), np.array([2, 1, 0, 2]), (3, 4))
-    assert matrix.dense().tolist() == [[0, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 0]]
-    assert matrix.columns.tolist() == [1, 0, 2]
-
-
 def test_values_of_0_are_left_out_and_matrices_are_stacked_by_their_rows() -> None:
     matrix = SparseRows.of_ones(np.array([0, 0, 1]), np.array([0, 1, 1]), (2, 2))
     some = matrix.with_values(np.array([2, 0, 3], np.float32))
