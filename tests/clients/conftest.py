@@ -7,21 +7,14 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 import pytest
-import urllib3
 
 from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from reranker.stores import open_store
 from tests.support.service import serving
-from tests.support.tiny import tiny_embeddings
 
 Proxying = Callable[[str], AbstractContextManager[str]]
-
-
-@pytest.fixture(scope="session")
-def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
-    return tiny_embeddings(tmp_path_factory.mktemp("clients") / "embeddings")
 
 
 @pytest.fixture(scope="session")
@@ -38,9 +31,3 @@ def proxying(embeddings: Embeddings, tmp_path_factory: pytest.TempPathFactory) -
                 yield url
 
     return start
-
-
-@pytest.fixture
-def http() -> Iterator[urllib3.PoolManager]:
-    with urllib3.PoolManager(retries=False) as http:
-        yield http

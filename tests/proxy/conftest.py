@@ -25,12 +25,6 @@ _numbers = itertools.count(1)
 
 
 @pytest.fixture
-def http() -> Iterator[urllib3.PoolManager]:
-    with urllib3.PoolManager(retries=False) as http:
-        yield http
-
-
-@pytest.fixture
 def index_name(engine: Engine) -> Iterator[str]:
     """A name for an index, which is removed at the end."""
     with named_index(engine.url) as name:

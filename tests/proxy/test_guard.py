@@ -7,19 +7,13 @@ import pytest
 
 from reranker.proxy.guard import CircuitBreaker, Guard, NotNow
 from reranker.upstream.calls import Deadline, Fallback
+from tests.support.clock import Clock
 from tests.support.waiting import PATIENCE_S, wait_until
-
-
-class Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(100.0)
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from reranker.proxy import PROXY_EXTENSION
 from reranker.proxy.index_statistics import IndexStatistics, joined_idf, sample_statistics
 from reranker.service.settings import Settings
 from reranker.stores import open_store
+from tests.support.clock import Clock
 from tests.support.fake_engine import FakeEngine, Received, ok
 
 CAT, DOG, BREAD = 0, 1, 3  # term ids of tests/support/tiny.py
@@ -38,14 +39,6 @@ class FakeStore:
         if self.error is not None:
             raise self.error
         return [{"_index": index, "_id": str(n), "_source": {"text": text}} for n, text in enumerate(self.texts)]
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def at_once(work: Callable[[], None]) -> None:

@@ -4,37 +4,26 @@ import gzip
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
 import urllib3
-from flask import Flask
 from pydantic import SecretStr
 
-from reranker.api.app import create_app
 from reranker.base.errors import BadInput
-from reranker.embeddings import Embeddings
-from reranker.service.settings import Settings
 from reranker.upstream.addresses import EngineAddress, read_address
 from reranker.upstream.incoming import raw_target
 from reranker.upstream.nodes import Upstream
 from tests.support.fake_engine import FakeEngine, Received, ok
-from tests.support.service import serving
+from tests.support.listening import closed_port
+from tests.support.service import MakeProxy, serving
 from tests.support.waiting import PATIENCE_S
 
 
 @pytest.fixture
-def make_proxy(embeddings: Embeddings, tmp_path: Path) -> Callable[..., Flask]:
-    return lambda store, **more: create_app(Settings(home=tmp_path, threads=1, store=store, **more), None, embeddings)
-
-
-@pytest.fixture
-def url(fake: FakeEngine, make_proxy: Callable[..., Flask]) -> Iterator[str]:
-    app = make_proxy(
-        fake.url, store_username="admin", store_password=SecretStr("secret"), proxy_max_body_bytes=1_000_000
-    )
+def url(fake: FakeEngine, make_proxy: MakeProxy) -> Iterator[str]:
+    app = make_proxy(store_username="admin", store_password=SecretStr("secret"), proxy_max_body_bytes=1_000_000)
     with serving(app) as url:
         yield url
 
@@ -112,6 +101,7 @@ def test_the_callers_headers_are_passed_without_those_of_the_connection(fake: Fa
         "TE": "trailers",
         "User-Agent": "me",
         "Accept-Encoding": "br",
+        "Origin": "http://127.0.0.1:1234",
     }
     urllib3.request("GET", f"{url}/pages", headers=headers)
     received = fake.received[0]
@@ -119,6 +109,7 @@ def test_the_callers_headers_are_passed_without_those_of_the_connection(fake: Fa
     assert received.header("X-Opaque-Id") == "42"
     assert received.header("User-Agent") == "me"
     assert received.header("Accept-Encoding") == "br"
+    assert received.header("Origin") == "http://127.0.0.1:1234"
     for name in ("X-Secret-Hop", "Keep-Alive", "TE"):
         assert received.header(name) is None
 
@@ -161,6 +152,7 @@ def test_an_answer_is_passed_as_it_is(fake: FakeEngine, url: str) -> None:
         "Content-Type: application/vnd.elasticsearch+json;compatible-with=8",
         "Content-Encoding: gzip",
         "X-Elastic-Product: Elasticsearch",
+        "Access-Control-Allow-Origin: http://127.0.0.1:1234",
         "Warning: 299 one",
         "Warning: 299 two",
         "Location: http://elsewhere.example/",
@@ -174,6 +166,7 @@ def test_an_answer_is_passed_as_it_is(fake: FakeEngine, url: str) -> None:
     assert answer.headers["Content-Type"] == "application/vnd.elasticsearch+json;compatible-with=8"
     assert answer.headers["Content-Encoding"] == "gzip"
     assert answer.headers["X-Elastic-Product"] == "Elasticsearch"
+    assert answer.headers["Access-Control-Allow-Origin"] == "http://127.0.0.1:1234"
     assert answer.headers["Location"] == "http://elsewhere.example/"
     assert answer.headers.getlist("Warning") == ["299 one", "299 two"]
     assert "X-Hop" not in answer.headers
@@ -195,10 +188,9 @@ def test_a_head_keeps_its_length(fake: FakeEngine, url: str) -> None:
     assert (answer.status, answer.headers["Content-Length"], answer.data) == (200, "321", b"")
 
 
-def test_an_engine_that_is_down_is_named_without_its_credentials(make_proxy: Callable[..., Flask]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    client = make_proxy(f"opensearch://admin:secret@127.0.0.1:{port}").test_client()
+def test_an_engine_that_is_down_is_named_without_its_credentials(make_proxy: MakeProxy) -> None:
+    port = closed_port()
+    client = make_proxy(store=f"opensearch://admin:secret@127.0.0.1:{port}").test_client()
     for response in (
         client.get("/_cat/indices"),
         client.post("/pages/_search", json={"query": {"match": {"a": "cat"}}}),
@@ -210,23 +202,21 @@ def test_an_engine_that_is_down_is_named_without_its_credentials(make_proxy: Cal
         assert error["root_cause"][0]["type"] == "engine_unreachable"
 
 
-def test_an_engine_that_does_not_answer_in_time_is_given_up(make_proxy: Callable[..., Flask]) -> None:
+def test_an_engine_that_does_not_answer_in_time_is_given_up(make_proxy: MakeProxy) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        app = make_proxy(f"opensearch://127.0.0.1:{listener.getsockname()[1]}", proxy_timeout_s=0.2)
+        app = make_proxy(store=f"opensearch://127.0.0.1:{listener.getsockname()[1]}", proxy_timeout_s=0.2)
         response = app.test_client().get("/_cat/indices")
     assert response.status_code == 504
     assert "proxy_timeout_s" in response.get_json()["error"]["reason"]
 
 
-def test_what_is_passed_on_may_take_longer_than_our_own_searches(
-    fake: FakeEngine, make_proxy: Callable[..., Flask]
-) -> None:
+def test_what_is_passed_on_may_take_longer_than_our_own_searches(fake: FakeEngine, make_proxy: MakeProxy) -> None:
     def merge(received: Received) -> bytes:
         time.sleep(0.5)
         return ok(b"{}")
 
     fake.answer = merge
-    app = make_proxy(fake.url, store_timeout_s=0.1)
+    app = make_proxy(store_timeout_s=0.1)
     assert app.test_client().post("/pages/_forcemerge").status_code == 200
 
 
@@ -249,10 +239,10 @@ def test_an_answer_that_breaks_off_before_its_first_block_is_an_error(
         assert "broke off (" in error["reason"]
 
 
-def test_an_answer_that_stops_before_its_first_block_is_given_up(make_proxy: Callable[..., Flask]) -> None:
+def test_an_answer_that_stops_before_its_first_block_is_given_up(make_proxy: MakeProxy) -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        app = make_proxy(f"opensearch://127.0.0.1:{listener.getsockname()[1]}", proxy_timeout_s=0.3)
+        app = make_proxy(store=f"opensearch://127.0.0.1:{listener.getsockname()[1]}", proxy_timeout_s=0.3)
         released = threading.Event()
 
         def stop() -> None:

@@ -12,7 +12,6 @@ from reranker.query_dsl.scoring import FieldType
 from reranker.query_dsl.translated_query import TranslatedText, translated_query
 from reranker.translation import Translation, WordGroup
 from reranker.translation.engine_query import WordRarity
-from tests.support.tiny import tiny_embeddings
 
 
 class Types:
@@ -25,11 +24,6 @@ class Types:
 
 def group(token: str, *terms: str) -> WordGroup:
     return WordGroup(token, 1, tuple(Translation(term, 1.0) for term in terms))
-
-
-@pytest.fixture(scope="module")
-def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
-    return tiny_embeddings(tmp_path_factory.mktemp("query-dsl") / "embeddings")
 
 
 @pytest.fixture

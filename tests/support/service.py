@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import urllib3
 from flask import Flask
 from flask.testing import FlaskClient
 
@@ -139,6 +140,12 @@ def make_app(embeddings: Embeddings) -> Callable[[Settings, Store | None], Flask
 def fake() -> Iterator[FakeEngine]:
     with fake_engine() as fake:
         yield fake
+
+
+@pytest.fixture
+def http() -> Iterator[urllib3.PoolManager]:
+    with urllib3.PoolManager(retries=False) as http:
+        yield http
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import log, sqrt
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,15 +12,9 @@ from reranker.embeddings import Embeddings
 from reranker.text.idf import DocumentFrequencies
 from reranker.translation import Translation, WordGroup
 from reranker.translation.engine_query import WordRarity, group_clauses
-from tests.support.tiny import tiny_embeddings
 
 # Of 100 documents 40 hold "cat", 1 holds "dog" and 9 hold "bread"; "car" is not counted.
 FREQUENCIES = DocumentFrequencies(100, np.array([0, 1, 3], dtype=np.int32), np.array([40, 1, 9], dtype=np.int32))
-
-
-@pytest.fixture
-def embeddings(tmp_path: Path) -> Embeddings:
-    return tiny_embeddings(tmp_path / "embeddings")
 
 
 def idf(n_with: float) -> float:
