@@ -37,11 +37,6 @@ WHOLE = (answer(), [hit(1), hit(2)])
 
 
 @pytest.mark.parametrize("kind", [STORED_BAGS, SEQUENCE_NUMBERS])
-def test_an_ids_only_window_with_the_same_hits_is_the_same(kind: str) -> None:
-    assert is_same_window(kind, WHOLE, (answer(), [ids_only_hit(1), ids_only_hit(2)]))
-
-
-@pytest.mark.parametrize("kind", [STORED_BAGS, SEQUENCE_NUMBERS])
 @pytest.mark.parametrize(
     "ids_only",
     [
@@ -130,16 +125,6 @@ def test_a_text_is_searched_by_sequence_numbers_once_its_bags_are_cached() -> No
     assert kinds.kind_for(PLAN, CALLER, NAMES, TEXT) is None
 
 
-def test_an_index_of_ours_is_searched_by_sequence_numbers_where_bags_are_cached_and_else_by_stored_bags() -> None:
-    kinds = WindowKinds()
-    for kind in (SEQUENCE_NUMBERS, STORED_BAGS):
-        kinds.is_same(NAMES, kind)
-    assert kinds.kind_for(PLAN, CALLER, NAMES, TEXT) == STORED_BAGS
-    kinds.is_answered(CALLER, NAMES, TEXT, 0.0)
-    assert kinds.kind_for(PLAN, CALLER, NAMES, TEXT) == SEQUENCE_NUMBERS
-    assert kinds.kind_for(WindowPlan((STORED_BAGS,)), CALLER, NAMES, TEXT) == STORED_BAGS
-
-
 def test_a_new_text_is_searched_by_sequence_numbers_where_many_documents_of_the_last_new_one_were_cached() -> None:
     kinds = WindowKinds()
     kinds.is_same(NAMES, SEQUENCE_NUMBERS)
@@ -148,7 +133,3 @@ def test_a_new_text_is_searched_by_sequence_numbers_where_many_documents_of_the_
         kinds.is_answered(CALLER, NAMES, "text 0", 1.0)  # it is not new any more
         assert kinds.kind_for(PLAN, CALLER, NAMES, TEXT) == expected
         assert kinds.kind_for(PLAN, b"another", NAMES, TEXT) is None
-
-
-def test_windows_can_be_kept_whole() -> None:
-    assert not WindowKinds(kinds=()).is_to_compare(STORED_BAGS, PLAN, CALLER, NAMES)

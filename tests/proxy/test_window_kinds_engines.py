@@ -305,13 +305,6 @@ def test_what_is_shown_of_the_query_is_the_same(
         assert both.compare(f"/{name}/_search", json.loads(written)) == (kind if is_ids_only else None), name
 
 
-def test_inner_hits_come_with_whole_windows(both: BothWays, indices: Indices) -> None:
-    inner = {"nested": {"path": "parts", "query": {"match": {"parts.p": "cat"}}, "inner_hits": {}}}
-    body = {"query": {"bool": {"must": {"match": {"t": "cat"}}, "should": inner}}, "size": 5}
-    body["ext"] = {"rerank": {"query_context": {"query_text": "cat"}}}
-    assert both.compare(f"/{indices.theirs}/_search", body) is None
-
-
 PARAMETERS: list[tuple[str, bool]] = [
     ("q=FIELD:cat&size=4", True),
     ("q=cat&df=FIELD&default_operator=AND&size=4", True),
