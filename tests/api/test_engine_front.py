@@ -17,6 +17,8 @@ from tests.support.service import MakeProxy
         ("GET", "/-/live", 200),
         ("GET", "/v1/search", 405),
         ("GET", "/rerank", 405),
+        ("DELETE", "/%72erank", 405),
+        ("GET", "/v2/other", 404),
         ("GET", "//-/live", 200),
         ("GET", "/%2Fv1/search", 405),
         ("GET", "/v1%2Fsearch", 405),

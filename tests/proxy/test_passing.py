@@ -296,24 +296,6 @@ def test_an_answer_that_breaks_off_later_ends_with_its_connection_and_one_line_i
     assert record.exc_info is None
 
 
-def test_our_own_paths_do_not_reach_the_engine(fake: FakeEngine, url: str) -> None:
-    assert urllib3.request("GET", f"{url}/-/live").status == 200
-    assert urllib3.request("GET", f"{url}/-/nothing").status == 404
-    assert urllib3.request("GET", f"{url}/v1/search").status == 405
-    reranked = urllib3.request("POST", f"{url}/v1/rerank", json={"query": "cat", "documents": ["chat"]}, timeout=180)
-    assert reranked.status == 200
-    assert urllib3.request("DELETE", f"{url}/rerank").status == 405
-    assert urllib3.request("DELETE", f"{url}/%72erank").status == 405
-    assert urllib3.request("GET", f"{url}/v2/other").status == 404
-    assert fake.received == []
-
-
-def test_the_root_is_the_engines(fake: FakeEngine, url: str) -> None:
-    fake.answer = lambda received: ok(b'{"tagline":"The OpenSearch Project"}')
-    assert urllib3.request("GET", f"{url}/", redirect=False).json() == {"tagline": "The OpenSearch Project"}
-    assert fake.received[0].line == "GET / HTTP/1.1"
-
-
 def test_a_path_cannot_leave_the_one_in_the_settings(fake: FakeEngine) -> None:
     address = read_address(f"{fake.url}/below")
     assert isinstance(address, EngineAddress)

@@ -10,7 +10,7 @@ from http.client import BadStatusLine, HTTPConnection, HTTPException, Incomplete
 
 import pytest
 
-from reranker.upstream.connections import ConnectionPool, EngineResponse, Headers, NotConnected
+from reranker.upstream.connections import ConnectionPool, EngineResponse, Headers
 from tests.support.waiting import PATIENCE_S
 
 
@@ -160,13 +160,6 @@ def test_an_answer_that_nobody_reads_gives_its_connection_up(listener: socket.so
         assert node.recv(100) == b""
 
 
-def test_where_nothing_listens_there_is_no_connection() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        pool = pool_to(closed)
-    with pytest.raises(NotConnected):
-        pool.connection(1.0)
-
-
 @pytest.mark.parametrize(("n_bytes", "n_writes"), [(0, 1), (1, 1), (65_536, 1), (65_537, 2)])
 def test_a_small_body_goes_in_one_write_with_its_head(
     listener: socket.socket, monkeypatch: pytest.MonkeyPatch, n_bytes: int, n_writes: int
@@ -181,29 +174,3 @@ def test_a_small_body_goes_in_one_write_with_its_head(
     sent(listener, "POST", [], b"x" * n_bytes, n_bytes, b"\r\n\r\n" + b"x" * n_bytes)
     head = len(f"POST /a%2Fb?c=% HTTP/1.1\r\nContent-Length: {n_bytes}\r\n\r\n")
     assert (len(written), sum(written)) == (n_writes, head + n_bytes)
-
-
-def test_what_is_done_meanwhile_is_done_between_the_request_and_its_answer(listener: socket.socket) -> None:
-    came, done = threading.Event(), threading.Event()
-
-    def answer() -> None:
-        connection, _ = listener.accept()
-        with connection:
-            connection.recv(65_536)
-            came.set()
-            done.wait(PATIENCE_S)
-            connection.sendall(
-                b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n" + (b"done" if done.is_set() else b"late")
-            )
-
-    def meanwhile() -> None:
-        assert came.wait(PATIENCE_S)
-        done.set()
-
-    thread = threading.Thread(target=answer)
-    thread.start()
-    with closing(
-        pool_to(listener).connection(PATIENCE_S).ask("GET", "/", [], None, None, PATIENCE_S, meanwhile)
-    ) as found:
-        assert found.read(10) == b"done"
-    thread.join()
