@@ -11,17 +11,10 @@ from reranker.query_dsl.field_types import RETRY_S, TRUST_S, CallerMappings, Fie
 from reranker.query_dsl.scoring import FieldType
 from reranker.upstream.calls import Deadline, EngineCalls, Fallback
 from reranker.upstream.incoming import read_parameters
+from tests.support.clock import Clock
 
 TITLE = {"title": {"mapping": {"title": {"type": "text"}}}}
 ENGLISH = {"title.en": {"mapping": {"en": {"type": "text"}}}}
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Calls:
