@@ -121,26 +121,3 @@ def test_the_fields_that_the_query_names_are_read_before_all_others(
         body = {"query": query, "size": 20, "ext": {"rerank": {**section["rerank"], **fields}}}
         scores.append([(hit["_id"], hit["_score"]) for hit in hits(post(http, f"{url}/{index}/_search", body))])
     assert scores[0] == scores[1] != scores[2]
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"function_score": {"query": {"match": {"body": "cat dog"}}, "field_value_factor": {"field": "n"}}},
-        {"bool": {"must": {"match": {"body": "cat dog"}}, "should": {"term": {"kind": {"value": "a", "boost": 9}}}}},
-    ],
-)
-def test_scoring_of_the_callers_own_is_kept_unless_he_asks_for_re_ranking(
-    http: urllib3.PoolManager, engine: Engine, url: str, index_name: str, query: Any
-) -> None:
-    documents = [{"body": f"{text} cat dog", "kind": "a" if n > 5 else "b", "n": n} for n, text in enumerate(WORDS)]
-    properties = {"body": {"type": "text"}, "kind": {"type": "keyword"}}
-    make_index(http, engine.url, index_name, properties, documents)
-    body = {"query": query, "size": len(WORDS)}
-    direct = post(http, f"{engine.url}/{index_name}/_search", body)
-    answer = post(http, f"{url}/{index_name}/_search", body)
-    assert status(answer) == ("skipped", "caller_scoring")
-    assert hits(answer) == hits(direct)
-    asked = post(http, f"{url}/{index_name}/_search", {**body, "ext": {"rerank": {}}})
-    assert status(asked) == ("applied", None)
-    assert status(post(http, f"{url}/{index_name}/_search?rerank=true", body)) == ("applied", None)

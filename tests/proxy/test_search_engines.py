@@ -3,7 +3,7 @@
 import pytest
 import urllib3
 
-from tests.support.calls import BY_CHAT, chat, post, without_took
+from tests.support.calls import BY_CHAT, chat, post
 from tests.support.engines.sources import Engine
 
 pytestmark = pytest.mark.engine
@@ -63,41 +63,8 @@ def test_scores_fall_over_all_pages_in_the_window_and_behind_it(
     assert found["max_score"] is None  # of the first hit of all pages, which is not at hand
 
 
-def test_a_window_that_the_index_does_not_allow_falls_back(
-    http: urllib3.PoolManager, engine: Engine, url: str, own_foreign: str
-) -> None:
-    http.request("PUT", f"{engine.url}/{own_foreign}/_settings", json={"index": {"max_result_window": 50}})
-    body = {"query": {"match": {"parts.body": "dog car"}}}
-    answer = post(http, f"{url}/{own_foreign}/_search", body)
-    assert (answer.headers["X-Rerank-Status"], answer.headers["X-Rerank-Reason"]) == ("fallback", "engine_refused")
-    assert without_took(answer) == without_took(post(http, f"{engine.url}/{own_foreign}/_search", body))
-
-
 def test_a_search_with_a_large_body_is_passed_on(http: urllib3.PoolManager, url: str, foreign: str) -> None:
     body = {"query": {"bool": {"must": {"match": {"parts.body": "dog"}}, "filter": {"terms": {"n": [2] * 60_000}}}}}
     answer = post(http, f"{url}/{foreign}/_search", body)
     assert answer.headers.get("X-Rerank-Reason") == "body_too_large", answer.data[:600]
     assert bodies(answer) == ["dog"]
-
-
-@pytest.mark.parametrize("is_allowed", [True, False])
-def test_the_engine_says_which_origins_may_ask(
-    http: urllib3.PoolManager, engine: Engine, url: str, is_allowed: bool
-) -> None:
-    headers = {
-        "Origin": "http://127.0.0.1:1234" if is_allowed else "http://elsewhere.example",
-        "Access-Control-Request-Method": "POST",
-        "Access-Control-Request-Headers": "content-type",
-    }
-    direct, answer = (
-        {
-            name.lower(): value
-            for name, value in http.request("OPTIONS", f"{where}/_msearch", headers=headers).headers.items()
-            if name.lower().startswith("access-control")
-        }
-        for where in (engine.url, url)
-    )
-    if "access-control-allow-origin" not in direct and is_allowed:
-        pytest.skip(f"{engine.url} answers no page of 127.0.0.1: set http.cors.enabled and http.cors.allow-origin")
-    assert answer == direct
-    assert ("access-control-allow-origin" in answer) == is_allowed

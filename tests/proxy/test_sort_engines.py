@@ -99,12 +99,6 @@ def test_a_page_of_it_comes_with_its_own_keys_where_windows_come_without_text(
     assert all(hits(one) == [hit] for one in answers)
 
 
-def test_what_is_sorted_by_something_else_stays(http: urllib3.PoolManager, url: str, index: str) -> None:
-    for sort in (["n", "_score"], [{"_score": "asc"}, "n"]):
-        answer = post(http, f"{url}/{index}/_search", {**FIND, "sort": sort, "ext": chat()})
-        assert outcome(answer) == ("skipped", "sorted")
-
-
 @pytest.mark.parametrize("with_pit", [False, True])
 def test_a_walk_by_search_after_holds_each_hit_once_in_the_order_of_pages(
     http: urllib3.PoolManager, engine: Engine, url: str, many: str, with_pit: bool
@@ -143,18 +137,6 @@ def test_a_walk_by_search_after_holds_each_hit_once_in_the_order_of_pages(
             assert walk(window, sizes, {"pit": pit}, "/_search") == whole
 
     agree()
-
-
-def test_behind_the_window_the_walk_is_the_engines_own(
-    http: urllib3.PoolManager, engine: Engine, url: str, many: str
-) -> None:
-    body = {**FIND, "sort": ["_score", "n"], "size": 4}
-    last = hits(post(http, f"{engine.url}/{many}/_search", {**body, "size": 20}))[-1]
-    body["search_after"] = last["sort"]
-    direct = post(http, f"{engine.url}/{many}/_search", body)
-    answer = post(http, f"{url}/{many}/_search", {**body, "ext": chat(window_size=10)})
-    assert outcome(answer) == ("skipped", "search_after")
-    assert answer.json()["hits"] == direct.json()["hits"]
 
 
 @pytest.mark.parametrize(

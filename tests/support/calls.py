@@ -73,11 +73,6 @@ def words(answer: Any) -> list[str]:
     return [WORDS[int(hit["_id"])] for hit in hits(answer)]
 
 
-def without_took(answer: urllib3.BaseHTTPResponse) -> Any:
-    """An answer without what differs from run to run."""
-    return {key: value for key, value in answer.json().items() if key not in ("took", "ingest_took")}
-
-
 def outcomes(app: Flask) -> dict[str, int]:
     """How many searches went which way since the app's start: `applied`, `fallback/busy`."""
     service: Service = app.extensions[EXTENSION]
