@@ -93,21 +93,6 @@ def test_a_multi_search_and_a_page_without_source_are_marked(http: urllib3.PoolM
         assert set(answers[1]["hits"]["hits"][0]["_source"]) == {"tags"}
 
 
-def test_a_hit_of_our_own_index_is_marked_in_the_fields_that_it_has(
-    http: urllib3.PoolManager, url: str, ours: str
-) -> None:
-    body = search_of({}, "both") | {
-        "query": {"multi_match": {"query": "cat", "fields": ["title.en", "text.en"]}},
-        "highlight": {"fields": {"title.en": {}, "text.en": {}}, "require_field_match": False},
-        "size": 2,
-    }
-    for source in (True, ["lang"], False):
-        for _ in range(2):
-            answer = post(http, f"{url}/{ours}/_search", {**body, "_source": source})
-            found = highlights(answer.json())
-            assert any("<em>" in str(fields) for fields in found.values()), answer.data
-
-
 def test_pages_behind_a_hit_and_points_in_time_are_marked(
     http: urllib3.PoolManager, engine: Engine, url: str, marked: str
 ) -> None:
