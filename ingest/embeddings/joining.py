@@ -79,7 +79,7 @@ class _Concatenated:
         ends = list(accumulate(store.dim for store in stores))
         self._columns = [slice(end - store.dim, end) for store, end in zip(stores, ends, strict=True)]
         self._dim = ends[-1]
-        self._expected = {number: self._regression(number) for number in np.flatnonzero((ids < 0).any(axis=1)).tolist()}
+        self._expected = self._regressions()
 
     def blocks(self, progress: Progress, description: str, n_terms: int | None = None) -> Iterator[tuple[int, Rows]]:
         """Blocks of the first `n_terms` terms (None: all): the first place of each, and its rows (n, sum of the dims)
@@ -89,10 +89,9 @@ class _Concatenated:
             progress(start, n_terms, description)
             places = np.arange(start, min(start + _BLOCK_ROWS, n_terms))
             rows = self._rows(places)
-            for number, expected in self._expected.items():
-                here = np.flatnonzero(self._ids[number, places] < 0)
-                if len(here):
-                    rows[here] += rows[here] @ expected
+            here = np.flatnonzero((self._ids[:, places] < 0).any(axis=0))
+            if len(here):
+                rows[here] += rows[here] @ self._expected
             yield start, unit_rows(rows.astype(np.float32)).astype(np.float64)
         progress(n_terms, n_terms, description)
 
@@ -111,18 +110,17 @@ class _Concatenated:
             rows[known, columns] = store.vectors[ids[known]]
         return rows
 
-    def _regression(self, number: int) -> Rows:
-        """(sum of the dims, sum of the dims) matrix: turns rows of the other store's terms into estimates for a
-        store."""
+    def _regressions(self) -> Rows:
+        """(sum of the dims, sum of the dims) matrix: turns rows of terms that one store lacks into estimates for it."""
         expected, products = np.zeros((self._dim, self._dim)), np.zeros((self._dim, self._dim))
-        given = np.arange(self._dim)[self._columns[1 - number]]
-        both = np.flatnonzero((self._ids >= 0).all(axis=0))
+        lacking = np.flatnonzero((self._ids < 0).any(axis=1)).tolist()
+        both = np.flatnonzero((self._ids >= 0).all(axis=0)) if lacking else np.empty(0, np.int64)
         for start in range(0, len(both), _BLOCK_ROWS):
             rows = self._rows(both[start : start + _BLOCK_ROWS])
             products += rows.T @ rows
-        expected[given, self._columns[number]] = _ridge(
-            products[np.ix_(given, given)], products[given, self._columns[number]]
-        )
+        for number in lacking:
+            given, columns = self._columns[1 - number], self._columns[number]
+            expected[given, columns] = _ridge(products[given, given], products[given, columns])
         return expected
 
 
