@@ -18,6 +18,9 @@ from reranker.upstream.addresses import EngineAddress, read_address
 from reranker.upstream.rights import Rights
 from tests.stores.fake_engine import serve
 from tests.stores.samples import MAPPING
+from tests.support.tls_server import certificates, demanding_client
+
+__all__ = ["certificates"]
 
 SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 
@@ -153,6 +156,19 @@ def test_what_does_not_go_together_is_said_before_anything_is_sent(
     with pytest.raises(BadInput, match=words) as caught:
         open_store(address, access=access)
     assert "secret-word" not in str(caught.value)
+
+
+def test_a_node_that_asks_for_a_client_certificate_is_shown_it(certificates: Path) -> None:
+    context = demanding_client(certificates)
+    trusted, own, key = (certificates / name for name in ("node.pem", "client.pem", "client.key"))
+    with serve(lambda *request: (200, MAPPING), context) as node:
+        known = open_store(node.address, access=EngineAccess(ca_certs=trusted, client_cert=own, client_key=key))
+        assert known.indices() == ["docs"]
+        unknown = open_store(node.address, access=EngineAccess(ca_certs=trusted))
+        with pytest.raises(StoreUnavailable):
+            unknown.indices()
+        known.close()
+        unknown.close()
 
 
 def test_a_certificate_that_is_not_checked_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
