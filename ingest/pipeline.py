@@ -190,7 +190,7 @@ class _Run:
             failure = self._finish(target, writing.n_indexed, sample.result())
         return IngestSummary(
             index=self.index,
-            read=writing.n_indexed + writing.n_rejected + writing.n_unconfirmed,
+            read=writing.n_settled + writing.n_unconfirmed,
             indexed=writing.n_indexed,
             rejected=writing.n_rejected,
             without_known_words=writing.n_without_known_words,

@@ -64,6 +64,11 @@ class Writing:
         return self.languages.total()
 
     @property
+    def n_settled(self) -> int:
+        """Number of rows that are in the index or rejected."""
+        return self.n_indexed + self.n_rejected
+
+    @property
     def n_unconfirmed(self) -> int:
         """Number of rows that were read and are neither confirmed in the index nor rejected."""
         return len(self._waiting)
@@ -78,8 +83,7 @@ class Writing:
                     raise StoreUnavailable(f"{self._store.address} did not answer for {len(self._waiting)} documents")
             except (StoreUnavailable, NotFound) as error:  # the index may be deleted during the run
                 return str(error)
-        n_rows = self.n_indexed + self.n_rejected
-        self._progress(n_rows, n_rows, self._description())
+        self._progress(self.n_settled, self.n_settled, self._description())
         return None
 
     def _results(self, documents: Iterable[PreparedDocument]) -> Iterator[WriteResult]:
@@ -139,7 +143,7 @@ class Writing:
         self._report()
 
     def _report(self) -> None:
-        n_rows = self.n_indexed + self.n_rejected
+        n_rows = self.n_settled
         if n_rows % _ROWS_A_REPORT == 0:
             self._progress(n_rows, self._total, self._description())
 

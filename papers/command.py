@@ -72,13 +72,13 @@ def measure(
     try:
         written += plots.draw(outcomes, folder)
     except NotFound as error:
-        talk.print(str(error), markup=False)
+        talk.print(str(error))
     if json_:
         output.print_json(report.as_dict(outcomes))
     else:
         for table in report.shown(outcomes):
             output.results().print(table)
-    talk.print(f"written: {', '.join(map(str, written))}; runs and qrels beside them", markup=False)
+    talk.print(f"written: {', '.join(map(str, written))}; runs and qrels beside them")
 
 
 def _names(listed: str | None) -> list[str]:

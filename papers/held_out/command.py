@@ -119,7 +119,7 @@ def measure(
     else:
         for table in reports.tables(report):
             output.results().print(table)
-    talk.print(f"written: {as_json} and {as_markdown}", markup=False)
+    talk.print(f"written: {as_json} and {as_markdown}")
 
 
 def _directions(corpus: str, listed: str | None) -> tuple[Direction, ...]:

@@ -118,12 +118,10 @@ def present(
     """
     if found.index.n_left_out:
         rows = output.counted(found.index.n_left_out, "row")
-        output.talk().print(
-            f"{rows} of {found.collection.corpus} left out: no text, no id, or the id of a row before", markup=False
-        )
+        output.talk().print(f"{rows} of {found.collection.corpus} left out: no text, no id, or the id of a row before")
     described = {"collection": found.described()} | more
     judged.present(found.index.index, runs, found.collection.queries, folder, as_json, described)
     if not as_json:
         documents = output.counted(found.index.n_documents, "document")
         asking, searched = found.languages
-        output.results().print(f"{documents} in {searched!r}, queries in {asking!r}", markup=False)
+        output.results().print(f"{documents} in {searched!r}, queries in {asking!r}")

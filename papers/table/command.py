@@ -75,8 +75,8 @@ def make(
     if not folder.is_dir():
         raise NotFound(f"{folder} has no results; name collections to measure")
     written = report.write(read_results(folder, SIDES), folder)
-    output.results().print(written[0].read_text(encoding="utf-8"), markup=False, soft_wrap=True, end="")
-    output.talk().print(f"written: {', '.join(map(str, written))}", markup=False)
+    output.results().print(written[0].read_text(encoding="utf-8"), soft_wrap=True, end="")
+    output.talk().print(f"written: {', '.join(map(str, written))}")
 
 
 @dataclass(frozen=True)

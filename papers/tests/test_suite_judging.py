@@ -201,7 +201,7 @@ def test_means_and_costs_count_every_direction_and_pages_are_tested_together() -
     assert other.interval is not None
     assert other.interval.mean == pytest.approx(5.5 / 8)
     assert auto.interval == (1, 1, 1)
-    # 2 s to fit; 6 ms for four queries, 3 ms for four documents; 5 MB.
+    # 2 s to fit; 6 ms for four queries, 3 ms for four documents.
     assert auto.costs == Costs(2.0, pytest.approx(6 / 4), pytest.approx(3 / 4))
 
 

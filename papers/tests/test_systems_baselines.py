@@ -206,6 +206,3 @@ def test_ties_keep_the_order_of_the_documents_and_not_that_of_our_first_stage() 
 
     assert [scored.doc_id for scored in run] == ["d1", "d0", "d2"]
     assert run[1].score > run[2].score
-
-
-# Names

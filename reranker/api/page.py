@@ -7,7 +7,6 @@ the rights of whoever looks at the page: the service lends nobody its own.
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from functools import partial
 
 from flask import Blueprint, Response, render_template, request, send_from_directory
@@ -131,10 +130,11 @@ def _engine(service: Service) -> str:
 
 def _first_page(service: Service, index: str, example: Example) -> list[int]:
     """The first stage's ranks of the hits, in the new order; each search waits for its turn like those of callers."""
-    body = parse(SearchBody, {"query": example.query, "index": index, "language": example.language or None})
+    query = {"query": example.query, "index": index, "language": example.language or None, "size": PAGE_SIZE}
+    body = parse(SearchBody, query)
     service.slots.acquire()
     try:
-        hits = service.searcher.search(replace(search_of(service, body, SERVICE), size=PAGE_SIZE)).hits
+        hits = service.searcher.search(search_of(service, body, SERVICE)).hits
     except BadInput:  # no word of it is known
         return []
     finally:

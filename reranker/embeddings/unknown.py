@@ -90,18 +90,19 @@ class StandIns:
         """The ids of the terms that stand for each normalised token of a language of the store; none if nothing does.
         Unless `replaces_known`, the caller has looked for the tokens' own embeddings before."""
         whole = [self._find_whole(language, token) for token in tokens]
-        parts = iter(self._find_parts(language, [token for token, one in zip(tokens, whole, strict=True) if one < 0]))
-        return [next(parts) if one < 0 else (one,) for one in whole]
+        left = [token for token, one in zip(tokens, whole, strict=True) if one is None]
+        parts = iter(self._find_parts(language, left))
+        return [next(parts) if one is None else (one,) for one in whole]
 
     def find_asked(self, language: str, tokens: Sequence[str]) -> list[tuple[int, ...]]:
         """As `find`, for tokens for which `TextReader` asks: unless `replaces_known`, C has looked for a term that
         stands for all of each."""
         return self.find(language, tokens) if self.replaces_known else self._find_parts(language, tokens)
 
-    def _find_whole(self, language: str, token: str) -> int:
-        """The id of a term that stands for all of a token, or -1."""
+    def _find_whole(self, language: str, token: str) -> int | None:
+        """The id of a term that stands for all of a token."""
         if self.rule == "skip":
-            return -1
+            return None
         compounds = self.compounds_of(language)
         found = None if compounds is None else compounds.respelled(token)
         if found is None:
@@ -110,7 +111,7 @@ class StandIns:
             found = self.spellings.nearest(language, token)
             if found is not None and self.rule == "paper":
                 found = self._spelled_the_same(language, self._vocabulary.term(found)[1])
-        return -1 if found is None else found
+        return found
 
     def _find_parts(self, language: str, tokens: Sequence[str]) -> list[tuple[int, ...]]:
         compounds = self.compounds_of(language)

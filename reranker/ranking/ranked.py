@@ -66,7 +66,6 @@ class RankedDocument:
     @property
     def weighted(self) -> WeightedBag:
         """The words that it was ranked by."""
-        assert self.reasons is not None  # noqa: S101 - ranking has given them
         return self.reasons.bags[self.index]
 
     @property

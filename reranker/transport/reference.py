@@ -23,7 +23,7 @@ Matrix = NDArray[np.float64]
 
 
 def precision(method: str, parameters: Parameters) -> str:
-    """The arithmetic that `distances` of this module uses."""
+    """The arithmetic that `plan_and_cost` uses."""
     scaled = method in ("sinkhorn", "relaxed")
     return "log" if scaled and parameters.epsilon < FLOAT64_FROM_EPSILON else "float64"
 

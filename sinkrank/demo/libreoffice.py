@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ingest.fetching.debian import CorpusUnavailable
 from ingest.progress import Progress, no_progress
 from sinkrank.demo.libreoffice_html import PARSER_VERSION, parse_page
 from sinkrank.demo.libreoffice_packages import (
@@ -24,7 +23,7 @@ from sinkrank.demo.pages import (
     split,
 )
 
-__all__ = ["LANGUAGES", "N_TRAIN", "CorpusUnavailable", "fetch", "load_libreoffice", "read_pages"]
+__all__ = ["LANGUAGES", "N_TRAIN", "fetch", "load_libreoffice", "read_pages"]
 
 LANGUAGES = tuple(PACKAGES)
 """The languages. English is first, because the others are its translations."""

@@ -1,4 +1,4 @@
-"""Options that are settings come from the settings' declarations, and reach the command."""
+"""Options that are settings come from the settings' declarations."""
 
 from __future__ import annotations
 

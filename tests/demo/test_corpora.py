@@ -332,6 +332,3 @@ def test_the_corpus_is_fetched_read_cleaned_and_split_under_home(tmp_path: Path)
     assert [len(corpus.train_pages), len(corpus.test_pages)] == [2 * 2, 1 * 2]
     assert said[0] == (3, 3, "LibreOffice help is here")
     assert all(total is None or 0 <= done <= total for done, total, _ in said)
-
-
-# The shipped corpus

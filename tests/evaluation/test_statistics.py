@@ -1,4 +1,4 @@
-"""Whether a difference is more than chance: randomisation by enumeration, Holm by hand, bootstrap by scipy."""
+"""Whether a difference is more than chance: randomisation and bootstrap by scipy, Holm by hand."""
 
 from __future__ import annotations
 

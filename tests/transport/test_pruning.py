@@ -72,7 +72,7 @@ def test_rows_that_are_not_quite_of_norm_one_do_not_spoil_the_bound(random_bag, 
     assert_those_of_solving_all(random_bag(9), documents, coarse, 5)
 
 
-def test_an_embedding_that_is_not_finite_is_named(table, random_bag, documents):
+def test_an_embedding_that_is_not_finite_is_named(table, documents):
     broken = table.copy()
     broken[int(documents.term_ids[-1])] = np.nan
     query = bag([int(next(k for k in range(400) if k != documents.term_ids[-1]))], [1.0])

@@ -15,11 +15,7 @@ from numpy.typing import NDArray
 
 from reranker.stores.base.filters import Filters, Range, Scalar
 from reranker.stores.embedded.row_sums import check_row, wrong_row
-from reranker.stores.embedded.rows import (
-    DOCUMENT_COLUMNS,
-    facet_text,
-    read_document,
-)
+from reranker.stores.embedded.rows import DOCUMENT_COLUMNS, facet_text, read_document
 from reranker.text.bags import unpack
 from reranker.text.documents import Candidate, Document
 from reranker.text.exact_text import exact_key
@@ -29,8 +25,8 @@ SELECT_DOCUMENTS = f"SELECT {DOCUMENT_COLUMNS} FROM documents JOIN partitions US
 _OPERATORS = {"gte": ">=", "gt": ">", "lte": "<=", "lt": "<"}
 
 
-def filtered_rows(index_id: int, filters: Filters) -> tuple[str, list[Any]]:
-    """Returns a SELECT of the row ids that pass the filters, one at least, and its parameters."""
+def allowed_rows(connection: sqlite3.Connection, index_id: int, filters: Filters) -> NDArray[np.int64] | None:
+    """Returns the row ids that pass the filters; None if there is no filter."""
     # The database index of each part contains the row ids, so that SQLite reads no document.
     parts: list[str] = []
     parameters: list[Any] = []
@@ -44,15 +40,10 @@ def filtered_rows(index_id: int, filters: Filters) -> tuple[str, list[Any]]:
         )
         parts.append(f"SELECT row_id FROM documents WHERE partition_id IN ({partitions})")
         parameters += [index_id, *filters.languages]
-    return " INTERSECT ".join(parts), parameters
-
-
-def allowed_rows(connection: sqlite3.Connection, index_id: int, filters: Filters) -> NDArray[np.int64] | None:
-    """Returns the row ids that pass the filters; None if there is no filter."""
-    if not filters.languages and not filters.metadata:
+    if not parts:
         return None
-    sql, parameters = filtered_rows(index_id, filters)
-    return np.array([row_id for (row_id,) in connection.execute(sql, parameters)], dtype=np.int64)
+    rows = connection.execute(" INTERSECT ".join(parts), parameters)
+    return np.array([row_id for (row_id,) in rows], dtype=np.int64)
 
 
 def candidates_of_rows(connection: sqlite3.Connection, scored: Sequence[tuple[int, float]]) -> list[Candidate]:
