@@ -11,7 +11,7 @@ from reranker.api.callers import check_may_use_statistics
 from reranker.api.rerank_warnings import spelling_warnings
 from reranker.base.errors import BadInput, EmptyQuery, UnknownWords
 from reranker.ranking.ranked import Reranking
-from reranker.ranking.relevance import check_min_relevance, cut, has_no_good_answer
+from reranker.ranking.relevance import check_min_relevance
 from reranker.ranking.scores import LOWEST_SCORE, SCORE_DECIMALS
 from reranker.service.requests import RerankOptions
 from reranker.service.service import Service
@@ -29,7 +29,7 @@ class TextRanking:
         method, precision: `none` where the order given stays.
         n_words: of the query and all texts, parted by white space.
         n_solved, n_cut: as of `Reranking`.
-        no_good_answer: as of `relevance.has_no_good_answer`; None also where no relevance was asked for.
+        no_good_answer: as of `Reranking.has_no_good_answer`; None also where no relevance was asked for.
     """
 
     texts: list[RankedText]
@@ -88,7 +88,7 @@ def rank_texts(service: Service, options: RerankOptions, texts: Sequence[str], t
         ranking.precision,
         ranking.n_solved,
         warnings,
-        has_no_good_answer(ranking.documents) if asked else None,
+        ranking.has_no_good_answer if asked else None,
         ranking.n_cut if asked else None,
     )
 
@@ -113,7 +113,7 @@ def _rerank(
         top_n=None if options.min_relevance is not None else top_n,
     )
     if options.min_relevance is not None:
-        ranking = cut(ranking, options.min_relevance)
+        ranking = ranking.cut(options.min_relevance)
         ranking = replace(ranking, documents=ranking.documents[:top_n])
     read_texts = texts if options.index is None else ()
     return ranking, spelling_warnings(query, read_texts, candidates, service.embeddings)

@@ -16,7 +16,6 @@ from reranker.proxy.indices import Indices, Weighed
 from reranker.proxy.search import Outcome, Search, SearchRequest
 from reranker.proxy.window import Misfit, Window
 from reranker.ranking.ranked import Reranking
-from reranker.ranking.relevance import cut
 from reranker.text.exact_text import exact_key
 from reranker.upstream.calls import Fallback, out_of_time
 
@@ -143,7 +142,7 @@ class WindowRanker:
             feedback=search.feedback,
             first_stage_share=search.first_stage_share,
         )
-        ranking = cut(ranking, search.min_relevance)
+        ranking = ranking.cut(search.min_relevance)
         offset = search.page.offset if search.page.after is None else offset_after(window, ranking)
         if offset is None:
             return unranked("skipped", "search_after")

@@ -22,7 +22,6 @@ from reranker.proxy.search import Search, SearchRequest, Translations
 from reranker.proxy.window import AsItCame
 from reranker.query_dsl.answer_filters import filtered_answer
 from reranker.ranking.ranked import Reranking
-from reranker.ranking.relevance import has_no_good_answer
 from reranker.service.json_text import float_text, json_bytes
 from reranker.upstream.answers import EngineAnswer, Fetched
 
@@ -95,7 +94,7 @@ def _said(page: Page, ranking: Reranking | None) -> dict[str, Any]:
     said: dict[str, Any] = {}
     search = page.ranked.window.search
     if ranking is not None and (search.with_details or search.min_relevance is not None):
-        said["no_good_answer"] = has_no_good_answer(ranking.documents)
+        said["no_good_answer"] = ranking.has_no_good_answer
         if search.min_relevance is not None:
             said["n_cut"] = ranking.n_cut
     if page.ranked.teams is not None:

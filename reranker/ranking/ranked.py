@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import overload
 
 import numpy as np
@@ -15,7 +15,7 @@ from reranker.answers.sources import ScoreSources
 from reranker.embeddings import Embeddings
 from reranker.ranking.corrections import Correction, Corrections
 from reranker.ranking.evidence import Evidence
-from reranker.ranking.relevance import Relevance
+from reranker.ranking.relevance import NO_GOOD_ANSWER, Relevance
 from reranker.ranking.scores import rounded
 from reranker.ranking.sources import Sources
 from reranker.text.bags import WeightedBag, WeightedBags
@@ -169,3 +169,25 @@ class Reranking:
     n_without_known_word: int
     has_feedback: bool = False
     n_cut: int = 0
+
+    @property
+    def has_no_good_answer(self) -> bool | None:
+        """Whether the first document is not relevant enough for an answer, or there is none; None where its relevance
+        is not known."""
+        if not self.documents:
+            return True
+        first = self.documents[0].relevance
+        return None if first is None else first < NO_GOOD_ANSWER
+
+    def cut(self, least: float | None) -> Reranking:
+        """Leaves out the documents with less relevance, and ranks the others anew; those of which nothing is known
+        stay.
+
+        Args:
+            least: 0 to 1; 0 and None leave out none.
+        """
+        if not least:
+            return self
+        kept = [each for each in self.documents if each.relevance is None or each.relevance >= least]
+        ranked = [replace(each, reranked_rank=rank) for rank, each in enumerate(kept, start=1)]
+        return replace(self, documents=ranked, n_cut=len(self.documents) - len(kept))

@@ -6,10 +6,9 @@ It is computed when somebody asks for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +16,6 @@ from numpy.typing import NDArray
 from reranker.base.errors import WrongParameter
 from reranker.ranking.corrections import CORRECTED_METHOD, Corrections
 from reranker.ranking.coverage import Coverage
-
-if TYPE_CHECKING:
-    from reranker.ranking.ranked import RankedDocument, Reranking
-
 
 FindCoverage = Callable[[], Coverage]
 """Finds what the candidates hold of the query, where somebody asks for their relevance."""
@@ -118,25 +113,3 @@ class Relevance:
                 lead,
             ]
         )
-
-
-def cut(reranking: Reranking, least: float | None) -> Reranking:
-    """Leaves out the documents with less relevance, and ranks the others anew; those of which nothing is known stay.
-
-    Args:
-        least: 0 to 1; 0 and None leave out none.
-    """
-    if not least:
-        return reranking
-    kept = [each for each in reranking.documents if each.relevance is None or each.relevance >= least]
-    ranked = [replace(each, reranked_rank=rank) for rank, each in enumerate(kept, start=1)]
-    return replace(reranking, documents=ranked, n_cut=len(reranking.documents) - len(kept))
-
-
-def has_no_good_answer(documents: Sequence[RankedDocument]) -> bool | None:
-    """Whether the first of the documents is not relevant enough for an answer, or there is none; None where its
-    relevance is not known."""
-    if not documents:
-        return True
-    first = documents[0].relevance
-    return None if first is None else first < NO_GOOD_ANSWER

@@ -19,7 +19,6 @@ from reranker.ranking.corrections import Correction
 from reranker.ranking.explanation import Explanation, cost_meaning
 from reranker.ranking.query import Query
 from reranker.ranking.ranked import RankedDocument, Reranking
-from reranker.ranking.relevance import has_no_good_answer
 from reranker.ranking.scores import score, score_of
 from reranker.search.request import SearchRequest
 from reranker.text.documents import Candidate, Document
@@ -52,7 +51,7 @@ def search_answer(
         has_feedback=reranking.has_feedback if reranking else False,
         unknown_words=list(query.unknown_words),
         took_ms=took_ms,
-        no_good_answer=has_no_good_answer(reranking.documents) if is_asked and reranking else None,
+        no_good_answer=reranking.has_no_good_answer if is_asked and reranking else None,
         n_cut=reranking.n_cut if is_asked and reranking else None,
     )
 

@@ -14,7 +14,6 @@ from reranker.ranking.corrections import start_encoding
 from reranker.ranking.explanation import explain
 from reranker.ranking.query import Query
 from reranker.ranking.ranked import RankedDocument, Reranking
-from reranker.ranking.relevance import cut
 from reranker.ranking.reranker import Observer, Reranker
 from reranker.ranking.scores import scores_behind, scores_by_rank
 from reranker.ranking.standing import standing
@@ -69,7 +68,7 @@ class Searcher:
         found = self._clock()
         reranking = self._rerank(reranker, query, window, request)
         if reranking is not None:
-            reranking = cut(reranking, request.min_relevance)
+            reranking = reranking.cut(request.min_relevance)
         behind = rest if reranking else window.candidates + rest
         reranked = self._clock()
         hits = self._page(opened, request, _in_order(window, reranking, behind))

@@ -20,8 +20,6 @@ from reranker.ranking.relevance import (
     WITHOUT_ENCODER,
     Relevance,
     check_min_relevance,
-    cut,
-    has_no_good_answer,
 )
 
 # By Lucene's formula, with 100 documents: 4 hold cat, 49 hold dog.
@@ -91,28 +89,28 @@ def test_what_has_less_relevance_is_left_out_and_the_others_are_ranked_anew(embe
     found = ranked(embeddings, "cat", ["water", "cat", "bread cat"], [3.0, 2.0, 1.0])
     by_index = {one.index: one.relevance or 0.0 for one in found.documents}
     least = (by_index[0] + min(by_index[1], by_index[2])) / 2
-    kept = cut(found, least)
+    kept = found.cut(least)
     assert by_index[0] < least
     assert [(one.index, one.reranked_rank) for one in kept.documents] == [
         (one.index, rank) for rank, one in enumerate((each for each in found.documents if each.index != 0), start=1)
     ]
     assert kept.n_cut == 1
-    assert cut(found, None) is found
-    everything = cut(found, 0.0)
+    assert found.cut(None) is found
+    everything = found.cut(0.0)
     assert (everything.documents, everything.n_cut) == (found.documents, 0)
     unknown = ranked(embeddings, "cat", ["cat", "dog"], None, "nbow")
-    assert len(cut(unknown, 1.0).documents) == 2  # nothing is known of them
+    assert len(unknown.cut(1.0).documents) == 2  # nothing is known of them
 
 
 def test_no_good_answer_is_a_first_hit_of_little_relevance_or_none(embeddings: Embeddings) -> None:
     good = ranked(embeddings, "cat", ["cat", "water"], [2.0, 1.0])
-    assert has_no_good_answer(good.documents) is False
+    assert good.has_no_good_answer is False
     poor = ranked(embeddings, "cat", ["water", "bread"], [2.0, 2.0])
     first = poor.documents[0].relevance
     assert first is not None
-    assert has_no_good_answer(poor.documents) is (first < NO_GOOD_ANSWER)
-    assert has_no_good_answer(replace(good, documents=[]).documents) is True
-    assert has_no_good_answer(ranked(embeddings, "cat", ["cat"], None, "nbow").documents) is None
+    assert poor.has_no_good_answer is (first < NO_GOOD_ANSWER)
+    assert replace(good, documents=[]).has_no_good_answer is True
+    assert ranked(embeddings, "cat", ["cat"], None, "nbow").has_no_good_answer is None
 
 
 @pytest.mark.parametrize(
