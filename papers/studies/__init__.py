@@ -1,1 +1,1 @@
-"""Studies that chose the default order."""
+"""Studies behind figures of the documentation, and the collections of titles."""
