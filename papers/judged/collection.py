@@ -1,13 +1,16 @@
-"""Indexes a judged collection, and prints and writes the comparison of methods on it."""
+"""Opens a judged collection, indexes it in a temporary store, and prints and writes the comparison of methods on it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from papers.base.language_pairs import language_pair
+from reranker.base.errors import UnknownLanguage
+from reranker.text.languages import language_code
 from sinkrank.actions import judged
 from sinkrank.console import output, resources
 
@@ -15,28 +18,11 @@ if TYPE_CHECKING:
     from ingest.progress import Progress
     from papers.judged.beir import Collection
     from papers.judged.indexing import Indexed
+    from reranker.embeddings import Embeddings
     from reranker.search.searcher import Searcher
     from reranker.service.settings import Settings
     from sinkrank.evaluation.comparison import Run
     from sinkrank.evaluation.judgments import JudgedQuery
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """The collection, and where to index it.
-
-    Attributes:
-        source: a folder in BEIR's layout, or a name of ir_datasets.
-        lang: language of queries and documents, `en` or `en-de`; None to detect it.
-        store: None for a temporary store, unless `index` is given.
-        index: name of the index, which is kept; None for an index that is deleted at the end.
-    """
-
-    source: str
-    qrels: Path | None
-    lang: str | None
-    store: str | None
-    index: str | None
 
 
 @dataclass(frozen=True)
@@ -56,9 +42,10 @@ class IndexedCollection:
 
     def run(self, settings: Settings, method: str, queries: Sequence[JudgedQuery], progress: Progress) -> Run:
         """Runs queries by a method in the way of the settings, and measures the results."""
+        from papers.judged.indexing import INDEX
         from sinkrank.evaluation.comparison import Way, run_way
 
-        return run_way(Way.of(settings, method), self.searcher, self.index.index, queries, progress)
+        return run_way(Way.of(settings, method), self.searcher, INDEX, queries, progress)
 
     def described(self) -> dict[str, Any]:
         """The collection in a report."""
@@ -72,36 +59,54 @@ class IndexedCollection:
 
 
 @contextmanager
-def opened(wanted: Wanted, settings: Settings, progress: Progress) -> Iterator[IndexedCollection]:
-    """Opens a collection and indexes it. An index without a name is deleted at the end."""
-    from papers.judged.indexing import indexed
-    from papers.judged.languages import languages_of
+def opened(
+    source: str, qrels: Path | None, lang: str, settings: Settings, progress: Progress
+) -> Iterator[IndexedCollection]:
+    """Opens a collection and indexes it in a store that is deleted at the end.
+
+    Args:
+        source: a folder in BEIR's layout, or a name of ir_datasets.
+        qrels: other judgments than the collection's own.
+        lang: language of queries and documents, `en` or `en-de`.
+    """
+    from papers.judged.indexing import INDEX, index_collection
     from papers.judged.sources import opened_collection
+    from reranker.base.temporary import temporary_folder
     from reranker.search.searcher import Searcher
+    from reranker.stores import open_store
 
     embeddings = resources.open_embeddings(settings)
-    with opened_collection(wanted.source, wanted.qrels, progress) as collection:
-        languages = languages_of(collection, wanted.lang, embeddings)
+    with (
+        opened_collection(source, qrels, progress) as collection,
+        temporary_folder("sinkrank-measured-") as folder,
+        closing(open_store(str(folder))) as store,
+    ):
+        languages = languages_of(collection, lang, embeddings)
         queries = [replace(query, language=query.language or languages[0]) for query in collection.queries]
-        with (
-            _opened_store(wanted, settings) as store_settings,
-            resources.opened_store(store_settings) as store,
-            indexed(collection, languages[1], store, embeddings, wanted.index, progress) as index,
-        ):
-            searcher = Searcher(store, embeddings, settings.n_threads)
-            yield IndexedCollection(collection, languages, queries, index, searcher)
+        index = index_collection(collection, languages[1], store, embeddings, progress)
+        searcher = Searcher(store, embeddings, settings.n_threads)
+        searcher.open(INDEX)
+        yield IndexedCollection(collection, languages, queries, index, searcher)
 
 
-@contextmanager
-def _opened_store(wanted: Wanted, settings: Settings) -> Iterator[Settings]:
-    """The settings with the store for the index: the given one, or a temporary folder."""
-    if wanted.store is not None or wanted.index is not None:
-        yield settings
-        return
-    from reranker.base.temporary import temporary_folder
+def languages_of(collection: Collection, lang: str, embeddings: Embeddings) -> tuple[str, str]:
+    """Returns the languages of the queries and of the documents.
 
-    with temporary_folder("sinkrank-measured-") as folder:
-        yield settings.model_copy(update={"store": str(folder)})
+    Args:
+        lang: `en` for both, `en-de` for queries in English and documents in German.
+
+    Raises:
+        UnknownLanguage, WrongParameter: it is neither a language nor two, or the embeddings lack one.
+    """
+    found = language_pair(lang) if "-" in lang else (language_code(lang), language_code(lang))
+    for language, what in zip(found, ("queries", "documents"), strict=True):
+        if language not in embeddings.languages:
+            raise UnknownLanguage(
+                f"the {what} of {collection.name} are in {language!r}, and the embeddings have only "
+                f"{', '.join(embeddings.languages)}; give other embeddings with --embeddings, or the right languages "
+                "with --lang (en, or en-de for English queries and German documents)"
+            )
+    return found
 
 
 def present(
@@ -116,11 +121,12 @@ def present(
     Args:
         more: added to the report in JSON.
     """
+    name = found.collection.name
     if found.index.n_left_out:
         rows = output.counted(found.index.n_left_out, "row")
         output.talk().print(f"{rows} of {found.collection.corpus} left out: no text, no id, or the id of a row before")
     described = {"collection": found.described()} | more
-    judged.present(found.index.index, runs, found.collection.queries, folder, as_json, described)
+    judged.present(name, runs, found.collection.queries, folder, as_json, described)
     if not as_json:
         documents = output.counted(found.index.n_documents, "document")
         asking, searched = found.languages

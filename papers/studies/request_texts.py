@@ -17,7 +17,7 @@ from statistics import fmean
 from papers.base import module_command
 from papers.base.markdown import print_table
 from papers.judged.beir import Collection, read_beir
-from papers.judged.indexing import indexed
+from papers.judged.indexing import INDEX, index_collection
 from reranker.embeddings import Embeddings
 from reranker.ranking.reranker import Reranker
 from reranker.search.searcher import Searcher
@@ -26,7 +26,6 @@ from reranker.text.bags import BagOfWords
 from sinkrank.evaluation.comparison import Way, measures_of, run_way
 from sinkrank.evaluation.judgments import JudgedQuery
 
-_INDEX = "texts"
 _DEPTH = 100
 _COLUMNS = ("collection", "document frequencies", "engine's order", "transport alone", "with BM25 of the texts")
 
@@ -38,15 +37,12 @@ _Bags = Mapping[str, tuple[BagOfWords, str]]
 
 def rows(collection: Collection, embeddings: Embeddings, language: str) -> Iterator[list[str]]:
     """nDCG@10 of each order, one row for each kind of document frequencies."""
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        closing(open_store(folder)) as store,
-        indexed(collection, language, store, embeddings, _INDEX),
-    ):
+    with tempfile.TemporaryDirectory() as folder, closing(open_store(folder)) as store:
+        index_collection(collection, language, store, embeddings)
         searcher = Searcher(store, embeddings)
         queries = [replace(query, language=language) for query in collection.queries]
-        found = run_way(Way("BM25", "none", "bm25", _DEPTH), searcher, _INDEX, queries).ranking
-        of_collection = searcher.open(_INDEX).reranker
+        found = run_way(Way("BM25", "none", "bm25", _DEPTH), searcher, INDEX, queries).ranking
+        of_collection = searcher.open(INDEX).reranker
     texts = collection.texts({doc_id for doc_ids in found.values() for doc_id in doc_ids}, language)
     bags = {doc_id: (embeddings.bag(text, language), language) for doc_id, text in texts.items()}
     alone = Reranker(embeddings)

@@ -17,8 +17,7 @@ from ingest.progress import Progress
 from papers.base.names import known_names
 from papers.base.stopwatch import cpu_seconds
 from papers.judged.beir import Collection, read_beir
-from papers.judged.collection import Wanted, opened
-from papers.judged.languages import languages_of
+from papers.judged.collection import languages_of, opened
 from papers.table import report
 from papers.table.results import read_results, result_path, write_result
 from papers.table.sides import GLOVE, PREPARED, SIDES, Opened, measured
@@ -41,7 +40,7 @@ EMBEDDINGS, PREPARE_MS = "embeddings", "prepare_ms"
 def make(
     collections: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[DIR[:LANG]]…", help="Folders in BEIR's layout, in one language each."),
+        typer.Argument(metavar="[DIR[:LANG]]…", help="Folders in BEIR's layout, each in one language; default: en."),
     ] = None,
     sides: Annotated[str, typer.Option(metavar="NAME,…", help=f"{', '.join(SIDES)}, or all.")] = "all",
     glove: Annotated[
@@ -104,14 +103,13 @@ def _measure(source: Path, language: str | None, asked: _Asked, progress: Progre
     prepared = folder / EMBEDDINGS
     if not prepared.exists():
         _prepare(collection, language, folder, asked.settings, progress)
-    language = languages_of(collection, language, Embeddings.open(prepared))[1]
+    language = languages_of(collection, language or "en", Embeddings.open(prepared))[1]
     for kind, store in ((PREPARED, prepared), (GLOVE, asked.glove)):
         sides = [side for side in missing if SIDES[side].embeddings == kind and SIDES[side].takes(language)]
         if store is None or not sides:
             continue
         settings = asked.settings.model_copy(update={"embeddings": store})
-        wanted = Wanted(str(source), None, language, None, None)
-        with opened(wanted, settings, progress) as found:
+        with opened(str(source), None, language, settings, progress) as found:
             searched = Opened(found, settings, _prepare_ms(folder) if kind == PREPARED else None, progress)
             for side in sides:
                 write_result(folder, measured(searched, side))

@@ -17,6 +17,7 @@ from papers.base.stopwatch import Stopwatch
 from papers.judged.collection import IndexedCollection
 from papers.judged.comparators import Candidates, Cost, bm25_scores, encoder_scores, mixed_with_bm25, rank_by_scores
 from papers.judged.encoders import ENCODERS
+from papers.judged.indexing import INDEX
 from papers.systems.bags_l1 import BagsL1
 from papers.systems.rm3 import Rm3
 from papers.table.results import EQUAL, KEPT, SideResult
@@ -60,8 +61,8 @@ class Opened:
         """BM25's best documents of each query, with texts and scores."""
         ranking = self.bm25[0].ranking
         texts = self.found.collection.texts({doc for docs in ranking.values() for doc in docs}, self.language)
-        store, index, queries = self.found.searcher.store, self.found.index.index, self.found.queries
-        scores, _ = bm25_scores(store, index, queries, self.settings.depth, self.progress)
+        queries = self.found.queries
+        scores, _ = bm25_scores(self.found.searcher.store, INDEX, queries, self.settings.depth, self.progress)
         return Candidates(queries, ranking, texts, scores)
 
     @cached_property
@@ -91,7 +92,7 @@ class Opened:
         queries = self.found.queries
         # A searcher of its own keeps nothing from other sides. Models are loaded by a search before.
         searcher = Searcher(self.found.searcher.store, self.found.searcher.embeddings, self.settings.n_threads)
-        searcher.open(self.found.index.index)
+        searcher.open(INDEX)
         asked = IndexedCollection(self.found.collection, self.found.languages, queries, self.found.index, searcher)
         asked.run(self.settings, method, queries[-1:], self.progress)
         watch = Stopwatch()

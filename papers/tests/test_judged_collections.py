@@ -11,15 +11,14 @@ from types import SimpleNamespace
 import pytest
 
 from papers.judged.beir import read_beir
-from papers.judged.indexing import indexed
-from papers.judged.languages import languages_of
+from papers.judged.collection import languages_of
+from papers.judged.indexing import INDEX, index_collection
 from papers.judged.sources import opened_collection
 from papers.tests.judged_collections import write_collection
 from reranker.base.errors import BadInput, NotFound, UnknownLanguage, WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
 from reranker.stores.base.protocol import WritableStore
-from sinkrank.demo.shipped import load_parallel_texts
 
 
 @pytest.fixture
@@ -149,16 +148,7 @@ def test_the_real_ir_datasets_gives_a_local_data_set(tmp_path: Path) -> None:
 # Languages
 
 
-def test_the_languages_are_guessed_from_all_texts_together(tmp_path: Path, embeddings: Embeddings) -> None:
-    pages = load_parallel_texts().train_pages
-    asking = [{"_id": page.page_id, "text": " ".join(page.text.split()[:4])} for page in pages if page.language == "fr"]
-    searched = [{"_id": page.page_id, "text": page.text} for page in pages if page.language == "en"]
-    qrels = [(str(row["_id"]), str(row["_id"]), 1) for row in asking]
-    collection = read_beir(write_collection(tmp_path / "texts", searched, asking, qrels))
-    assert languages_of(collection, None, embeddings) == ("fr", "en")
-
-
-def test_languages_that_are_given_are_not_guessed(tmp_path: Path, embeddings: Embeddings) -> None:
+def test_one_language_or_a_direction_is_given(tmp_path: Path, embeddings: Embeddings) -> None:
     collection = read_beir(write_collection(tmp_path / "pets"))
     assert languages_of(collection, "fr-en", embeddings) == ("fr", "en")
     assert languages_of(collection, "en", embeddings) == ("en", "en")
@@ -172,84 +162,15 @@ def test_a_language_that_the_embeddings_lack_is_refused(tmp_path: Path, embeddin
         languages_of(collection, "en-de", embeddings)
 
 
-def test_a_language_that_cannot_be_told_is_asked_for(tmp_path: Path, embeddings: Embeddings) -> None:
-    queries = [{"_id": "q1", "text": "12 34"}]
-    collection = read_beir(write_collection(tmp_path / "pets", queries=queries))
-    with pytest.raises(BadInput, match="the language of the queries cannot be guessed; give it with --lang"):
-        languages_of(collection, None, embeddings)
-
-
 # The index
-
-
-def test_an_index_of_its_own_is_dropped_afterwards(
-    tmp_path: Path, embeddings: Embeddings, store: WritableStore
-) -> None:
-    collection = read_beir(write_collection(tmp_path / "pets"))
-    with indexed(collection, "en", store, embeddings) as made:
-        assert (store.open(made.index).count(), made.n_documents, made.n_left_out) == (3, 3, 0)
-        assert store.open(made.index).fetch("cat").document.language == "en"
-    assert store.indices() == []
-
-
-def test_it_is_dropped_when_the_evaluation_fails_too(
-    tmp_path: Path, embeddings: Embeddings, store: WritableStore
-) -> None:
-    collection = read_beir(write_collection(tmp_path / "pets"))
-    with pytest.raises(KeyboardInterrupt), indexed(collection, "en", store, embeddings):
-        raise KeyboardInterrupt
-    assert store.indices() == []
-
-
-def test_a_named_index_is_kept_and_searched_again_as_it_is(
-    tmp_path: Path, embeddings: Embeddings, store: WritableStore
-) -> None:
-    collection = read_beir(write_collection(tmp_path / "pets"))
-    with indexed(collection, "en", store, embeddings, "kept") as first:
-        assert first.document_ms is not None
-    with indexed(collection, "en", store, embeddings, "kept") as again:
-        assert (again.n_documents, again.document_ms) == (3, None)
-    assert store.open("kept").count() == 3
-
-
-def test_a_named_index_that_was_not_filled_is_not_kept(
-    tmp_path: Path, embeddings: Embeddings, store: WritableStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    collection = read_beir(write_collection(tmp_path / "pets"))
-
-    def stopped(done: int, total: int | None, description: str) -> None:
-        if description.startswith("indexing"):
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt), indexed(collection, "en", store, embeddings, "kept", stopped):
-        pass
-    assert store.indices() == []
-
-
-@pytest.mark.parametrize(
-    ("documents", "why"),
-    [
-        ([{"_id": "cat", "text": "something else"}], "document 'cat' is not in it as here"),
-        ([{"_id": "cat", "title": "Cat", "text": "cat dog"}], "it holds 3"),
-    ],
-)
-def test_an_index_of_other_documents_is_never_written_to(
-    tmp_path: Path, embeddings: Embeddings, store: WritableStore, documents: list[dict[str, object]], why: str
-) -> None:
-    collection = read_beir(write_collection(tmp_path / "pets"))
-    with indexed(collection, "en", store, embeddings, "pages"):
-        pass
-    other = read_beir(write_collection(tmp_path / "other", documents))
-    with pytest.raises(BadInput, match=why), indexed(other, "en", store, embeddings, "pages"):
-        pass
-    assert store.open("pages").fetch("cat").document.text == "cat dog"
 
 
 def test_rows_that_are_no_document_are_counted(tmp_path: Path, embeddings: Embeddings, store: WritableStore) -> None:
     rows = [{"_id": "1", "text": "cat"}, {"_id": "1", "text": "dog"}, {"_id": "2", "title": "", "text": ""}]
     collection = read_beir(write_collection(tmp_path / "pets", rows))
-    with indexed(collection, "en", store, embeddings) as made:
-        assert (made.n_documents, made.n_left_out) == (1, 2)
+    made = index_collection(collection, "en", store, embeddings)
+    assert (made.n_documents, made.n_left_out, store.open(INDEX).count()) == (1, 2, 1)
+    assert store.open(INDEX).fetch("1").document.language == "en"
     assert sorted(path.name for path in collection.corpus.parent.iterdir()) == [
         "corpus.jsonl",
         "qrels",

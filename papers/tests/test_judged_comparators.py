@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import zipfile
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -11,11 +12,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from ingest.fetching.packages import Package
 from papers.judged.comparators import Candidates, parse_comparators, rank_by_bm25, rank_by_encoder, scaled
-from papers.judged.encoders import ENCODERS, OnnxEncoder
-from papers.judged.onnx_model import OnnxModel
+from papers.judged.encoders import ENCODERS, MINILM, OnnxEncoder
 from papers.systems.encoder import E5Encoder
-from reranker.base.errors import BadInput, FetchFailed, NotFound, WrongParameter
+from reranker.base.errors import NotFound, WrongParameter
 from reranker.embeddings.onnx_session import OnnxSession
 from sinkrank.evaluation.judgments import JudgedQuery
 from tests.support.onnx_model import embedding_model, tokenizer
@@ -78,7 +79,7 @@ def test_a_text_is_encoded_once_for_all_runs(tmp_path: Path) -> None:
 
 
 def test_names_are_read_and_the_nearest_is_named() -> None:
-    assert parse_comparators(["all"]) == ("bm25", "minilm", "bge-small", "e5-small", "wordllama")
+    assert parse_comparators(["all"]) == ("bm25", "minilm", "e5-small", "wordllama")
     assert parse_comparators(["bm25", "bm25"]) == ("bm25",)
     with pytest.raises(WrongParameter, match="did you mean 'e5-small'"):
         parse_comparators(["e5smal"])
@@ -87,74 +88,26 @@ def test_names_are_read_and_the_nearest_is_named() -> None:
 # Models
 
 
-TOKENIZER = tokenizer(
-    ["[UNK]", "cat", "dog", "find"],
-    {"type": "Whitespace"},
-    truncation={"max_length": 1, "strategy": "LongestFirst", "stride": 0, "direction": "Right"},
-    padding={
-        "strategy": {"Fixed": 9},
-        "direction": "Right",
-        "pad_to_multiple_of": None,
-        "pad_id": 0,
-        "pad_type_id": 0,
-        "pad_token": "[UNK]",
-    },
-    normalizer={"type": "Lowercase"},
-)
-ROWS = [(0.0, 0.0), (3.0, 0.0), (0.0, 4.0), (-5.0, 12.0)]
-
-
-def made(pooling: str, max_tokens: int = 8, prefix: str = "") -> OnnxEncoder:
-    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
-    pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[prepare]'")
-    model = OnnxModel("org.example:tiny:1", "", "tiny", pooling, max_tokens, prefix)  # type: ignore[arg-type]
-    return OnnxEncoder(model, OnnxSession(model, embedding_model(ROWS), TOKENIZER))
-
-
-def test_a_model_gives_the_mean_of_its_token_vectors_at_length_1() -> None:
-    # (3, 0) and (0, 4): the mean (1.5, 2) has length 2.5.
-    assert made("mean").document("Cat dog") == pytest.approx([0.6, 0.8])
-
-
-def test_a_model_may_give_the_first_token_and_take_a_prefix_before_a_query() -> None:
-    encoder = made("cls", prefix="find ")
-    assert encoder.document("dog cat") == pytest.approx([0.0, 1.0])
-    assert encoder.query("dog cat") == pytest.approx([-5 / 13, 12 / 13])
-
-
-def test_a_model_reads_no_more_than_its_length() -> None:
-    assert made("mean", max_tokens=2).document("dog cat cat cat") == pytest.approx([0.6, 0.8])
-
-
-def test_a_model_that_cannot_be_read_is_named() -> None:
-    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
-    pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[prepare]'")
-    model = OnnxModel("org.example:tiny:1", "", "tiny", "mean", 8)
-    with pytest.raises(BadInput, match="the model tiny cannot be read"):
-        OnnxSession(model, b"no model", b"{}")
-
-
-def test_a_model_is_read_from_its_jar_and_a_changed_jar_is_refused(tmp_path: Path) -> None:
-    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
-    pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[prepare]'")
+def test_minilm_is_read_from_its_jar(tmp_path: Path) -> None:
+    for package in ("onnx", "onnxruntime", "tokenizers"):
+        pytest.importorskip(package, reason="needs pip install 'sinkrank[prepare]'")
     path = tmp_path / "org.example-tiny-1.jar"
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("tiny.onnx", embedding_model(ROWS))
-        archive.writestr("tiny-tokenizer.json", TOKENIZER)
-    model = OnnxModel("org.example:tiny:1", sha256(path.read_bytes()).hexdigest(), "tiny", "mean", 8)
-    assert OnnxEncoder(model, model.session(tmp_path)).document("cat") == pytest.approx([1.0, 0.0])
-    path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(FetchFailed, match=r"has the sha256 .* expected"):
-        model.session(tmp_path)
+        archive.writestr("all-minilm-l6-v2.onnx", embedding_model([(0.0, 0.0), (3.0, 0.0), (0.0, 4.0)]))
+        archive.writestr("all-minilm-l6-v2-tokenizer.json", tokenizer(["?", "cat", "dog"], {"type": "Whitespace"}))
+    package = Package("Maven Central", "org.example:tiny", "1", sha256(path.read_bytes()).hexdigest())
+    model = replace(MINILM, package=package)
+    encoder = OnnxEncoder(model, OnnxSession(model, *model.files(tmp_path)))
+    # (3, 0) and (0, 4): the mean (1.5, 2) has length 2.5.
+    assert encoder.document("cat dog") == pytest.approx([0.6, 0.8])
 
 
-@pytest.mark.parametrize("name", ["minilm", "bge-small"])
 def test_without_onnxruntime_the_extra_is_named_before_anything_is_fetched(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(NotFound, match=r"needs the package onnxruntime.*pip install 'sinkrank\[prepare\]'"):
-        ENCODERS[name](tmp_path, 1)
+        ENCODERS["minilm"](tmp_path, 1)
 
 
 def test_e5_cuts_and_prefixes_as_its_package_does() -> None:
