@@ -31,7 +31,6 @@ def measure(
             "--output", metavar="DIR", help="Folder of the report; default: HOME/evaluation/papers or papers-quick."
         ),
     ] = None,
-    json_: Annotated[bool, typer.Option("--json", help="Print the report as one JSON document.")] = False,
     home: Annotated[
         Path | None,
         typer.Option(
@@ -51,10 +50,9 @@ def measure(
             "the quick form has a collection of its own; leave one of the two out", param_hint="--corpus"
         )
     from papers.corpora.tasks import Direction
-    from papers.suite import plots, report
+    from papers.suite import report
     from papers.suite.suite import COLLECTIONS, Suite, run
     from papers.systems.catalogue import ALL_NAMES
-    from reranker.base.errors import NotFound
     from reranker.service.settings_sources import load_settings
     from sinkrank.console import output
 
@@ -69,16 +67,8 @@ def measure(
     with output.progress_bars(talk) as progress:
         outcomes = run(suite, settings.home, progress)
     written = report.write(outcomes, folder)
-    try:
-        written += plots.draw(outcomes, folder)
-    except NotFound as error:
-        talk.print(str(error))
-    if json_:
-        output.print_json(report.as_dict(outcomes))
-    else:
-        for table in report.shown(outcomes):
-            output.results().print(table)
-    talk.print(f"written: {', '.join(map(str, written))}; runs and qrels beside them")
+    output.results().print("\n".join(report.overviews(outcomes)), soft_wrap=True, markup=False)
+    talk.print(f"written: {written}; runs and qrels beside it")
 
 
 def _names(listed: str | None) -> list[str]:

@@ -20,17 +20,10 @@ class Classified:
     Attributes:
         k: neighbours that vote.
         wrong: (n_queries,) bool.
-        training_error: share (0 to 1) of labelled documents whose own k neighbours vote for another class.
     """
 
     k: int
     wrong: NDArray[np.bool_]
-    training_error: float
-
-    @property
-    def error(self) -> float:
-        """Share (0 to 1) of queries in a wrong class."""
-        return float(self.wrong.mean())
 
 
 def classify(
@@ -50,7 +43,7 @@ def classify(
     errors = [float(np.mean(_wrong(others, document_classes, document_classes, k))) for k in range(1, LARGEST_K + 1)]
     k = int(np.argmin(errors)) + 1
     found = [[int(place) for place in row if place != -1] for row in neighbours]
-    return Classified(k, np.array(_wrong(found, query_classes, document_classes, k)), errors[k - 1])
+    return Classified(k, np.array(_wrong(found, query_classes, document_classes, k)))
 
 
 def vote(classes: Sequence[str]) -> str | None:

@@ -31,22 +31,14 @@ class Correlation:
     mean: float
 
 
-@dataclass(frozen=True)
-class Correlations:
-    """The correlations by table and pair, and the systems without all distances in the cache."""
-
-    found: tuple[Correlation, ...] = ()
-    not_cached: tuple[str, ...] = ()
-
-
 def correlations(
     systems: Sequence[CachedSystem],
     pages: Sequence[Page],
     questions: Iterable[Question],
     progress: Progress = no_progress,
-) -> Correlations:
-    """Correlates each pair of systems on each table, from their cached distances only. Questions of classification have
-    no judgement and no table.
+) -> tuple[Correlation, ...]:
+    """Correlates each pair of systems on each table, from their cached distances only: a system without them in a
+    direction is left out there. Questions of classification have no judgement and no table.
 
     Args:
         pages: the training pages.
@@ -55,18 +47,13 @@ def correlations(
         system.learns_from(pages)
     asked = [question for question in questions if question.judgements]
     pairs: dict[tuple[str, str, str], dict[str, float]] = {}
-    not_cached: set[str] = set()
     for done, question in enumerate(asked):
         progress(done, len(asked), f"comparing rankings, {question.name}")
         table, direction = question.judgements[0].name, str(question.task.direction)
         cached = {system.name: system.cached(question.task) for system in systems}
-        not_cached |= {name for name, distances in cached.items() if distances is None}
         there = [(name, distances) for name, distances in cached.items() if distances is not None]
         for (first, one), (second, other) in combinations(there, 2):
             found = rank_correlation(one.values, other.values)
             if not isnan(found):
                 pairs.setdefault((table, first, second), {})[direction] = found
-    return Correlations(
-        tuple(Correlation(*names, each, sum(each.values()) / len(each)) for names, each in pairs.items()),
-        tuple(system.name for system in systems if system.name in not_cached),
-    )
+    return tuple(Correlation(*names, each, sum(each.values()) / len(each)) for names, each in pairs.items())

@@ -48,12 +48,10 @@ class Done:
 
     Attributes:
         answers: answers by the name of the question.
-        n_asked: number of answers that were not cached.
     """
 
     answers: Mapping[str, Record]
     refusals: tuple[Refusal, ...]
-    n_asked: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,28 +64,19 @@ class Workshop:
 
     def do(self, job: Job) -> Done:
         """Asks the questions without a cached answer."""
-        return self._done(job, _Counted(self._folder))
-
-    def cached(self, job: Job) -> Done | None:
-        """Returns the result if all its answers are cached, otherwise None."""
-        try:
-            return self._done(job, _CachedOnly(self._folder))
-        except _NotCached:
-            return None
-
-    def _done(self, job: Job, records: _Counted) -> Done:
         collection = self.collection
         questions = [each for each in collection.questions if is_asked(job, each)]
         candidate = self._sinkhorn(job.epsilon) if job.epsilon is not None else self._candidate(job.system)
         pages, trained_on = collection.learning.train_pages, collection.trained_on
         answers: dict[str, Record] = {}
         refusals: list[Refusal] = []
+        records = Records(self.home / "evaluation" / "papers" / "records")
         for found in ask(candidate, questions, pages, trained_on, records):
             if isinstance(found, Refusal):
                 refusals.append(found)
             else:
                 answers[found[0].name] = found[1]
-        return Done(answers, tuple(refusals), records.n_put)
+        return Done(answers, tuple(refusals))
 
     def _candidate(self, name: str) -> Candidate:
         def make(directions: tuple[Direction, ...]) -> System:
@@ -103,10 +92,6 @@ class Workshop:
             return Transport("sinkhorn", embeddings, parameters, name=name)
 
         return Candidate(name, make, f"{embeddings.version} {DEFAULT_RULE} {parameters}")
-
-    @property
-    def _folder(self) -> Path:
-        return self.home / "evaluation" / "papers" / "records"
 
 
 def do_in_process(load: Load, home: Path, directions: tuple[Direction, ...] | None, job: Job) -> Done:
@@ -151,27 +136,3 @@ def longest_first(job: Job) -> int:
     if job.system in ENSEMBLE_MEMBERS:
         return 3  # after their members
     return 0 if job.system in SLOW_TO_LEARN else 1 if job.system in SLOW else 2
-
-
-class _Counted(Records):
-    """Records that count additions."""
-
-    n_put = 0
-
-    def put(self, digest: str, record: Record) -> None:
-        self.n_put += 1
-        super().put(digest, record)
-
-
-class _NotCached(Exception):
-    pass
-
-
-class _CachedOnly(_Counted):
-    """Records that end the job at the first missing answer."""
-
-    def get(self, digest: str) -> Record:
-        record = super().get(digest)
-        if record is None:
-            raise _NotCached
-        return record

@@ -1,12 +1,9 @@
-"""Formats tables of numbers for a terminal or as Markdown, with the best figure of each column marked."""
+"""Formats tables of numbers as Markdown, with the best figure of each column marked."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-
-from rich.table import Table
-from rich.text import Text
 
 from papers.base import markdown
 
@@ -36,23 +33,8 @@ class Sheet:
         lines: list[list[str]] = []
         for heading, rows in self.groups.items():
             lines += [[f"*{heading}*", *[""] * (len(self.columns) - 1)]] if heading else []
-            lines += [[f"**{text}**" if is_best else text for text, is_best in _marked(row, best)] for row in rows]
+            lines += [[_marked(cell, best[place]) for place, cell in enumerate(row)] for row in rows]
         return list(markdown.table(self.columns, lines))
-
-    def as_rich(self) -> Table:
-        """Formats the table for a terminal, with the title above and the note below."""
-        best = self._best()
-        table = Table(title=Text(self.title), title_justify="left", header_style="bold", caption_justify="left")
-        table.caption = Text(self.note) if self.note else None
-        for place, name in enumerate(self.columns):
-            table.add_column(name, justify="right" if place else "left")
-        for heading, rows in self.groups.items():
-            table.add_section()
-            if heading:
-                table.add_row(Text(heading, style="italic"))
-            for row in rows:
-                table.add_row(*(Text(text, style="bold" if is_best else "") for text, is_best in _marked(row, best)))
-        return table
 
     def _best(self) -> list[str | None]:
         """Returns the best figure of each column as it is shown; None if there is nothing to compare."""
@@ -65,9 +47,10 @@ class Sheet:
         return found
 
 
-def _marked(row: Sequence[Cell], best: Sequence[str | None]) -> list[tuple[str, bool]]:
-    """Returns each cell as it is shown, and whether it is the best of its column."""
-    return [(_shown(cell), _shown(cell) == best[place]) for place, cell in enumerate(row)]
+def _marked(cell: Cell, best: str | None) -> str:
+    """Returns a cell as it is shown, in bold if it is the best of its column."""
+    text = _shown(cell)
+    return f"**{text}**" if text == best else text
 
 
 def _shown(cell: Cell) -> str:

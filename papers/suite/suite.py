@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from time import perf_counter
 
 from ingest.progress import Progress, no_progress
 from papers.base.names import check_name
@@ -16,7 +14,7 @@ from papers.corpora.tasks import Direction
 from papers.suite import collections
 from papers.suite.asking import Refusal
 from papers.suite.collections import Collection, Load
-from papers.suite.correlations import Correlations, correlations
+from papers.suite.correlations import Correlation, correlations
 from papers.suite.jobs import (
     SLOW,
     SLOW_TO_LEARN,
@@ -83,22 +81,6 @@ class Suite:
         return [job for job in jobs if any(is_asked(job, each) for each in collection.questions)]
 
 
-@dataclass(frozen=True)
-class Effort:
-    """The time of this run of a collection, without earlier runs.
-
-    Attributes:
-        wall_s: elapsed seconds.
-        cpu_s: CPU seconds of all processes.
-        n_asked: number of answers that were not cached.
-    """
-
-    wall_s: float
-    cpu_s: float
-    n_asked: int
-    n_processes: int
-
-
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """The results on one collection.
@@ -113,8 +95,7 @@ class Outcome:
     answers: Mapping[str, Sequence[tuple[Question, Record]]]
     refusals: tuple[Refusal, ...]
     by_epsilon: Mapping[str, Mapping[float, float]] = field(default_factory=dict)
-    correlations: Correlations = field(default_factory=Correlations)
-    effort: Effort = Effort(0.0, 0.0, 0, 1)
+    correlations: tuple[Correlation, ...] = ()
 
     @cached_property
     def tables(self) -> list[Table]:
@@ -132,7 +113,6 @@ def run(suite: Suite, home: Path, progress: Progress = no_progress) -> list[Outc
         BadInput: no collection has any of the directions.
         SinkrankError: a collection is missing and cannot be fetched, or a process was killed.
     """
-    progress(0, None, "compiling")
     found = [outcome for load in suite.loads if (outcome := _outcome(suite, load, home, progress)) is not None]
     if not found:
         asked = ", ".join(map(str, suite.directions or ()))
@@ -142,7 +122,6 @@ def run(suite: Suite, home: Path, progress: Progress = no_progress) -> list[Outc
 
 def _outcome(suite: Suite, load: Load, home: Path, progress: Progress) -> Outcome | None:
     """None if the collection has none of the directions."""
-    wall_s, cpu_s = perf_counter(), _cpu_s()
     collection = load(home, suite.directions, progress)
     if not collection.questions:
         return None
@@ -153,36 +132,23 @@ def _outcome(suite: Suite, load: Load, home: Path, progress: Progress) -> Outcom
         for job, found in done.items()
         if job.epsilon is None and found.answers
     }
-    alike = _correlations(shop, answers, progress)
-    n_asked = sum(each.n_asked for each in done.values())
     return Outcome(
         collection,
         shop.embeddings,
         answers,
         tuple(refusal for found in done.values() for refusal in found.refusals),
         _by_epsilon(collection, done),
-        alike,
-        Effort(perf_counter() - wall_s, _cpu_s() - cpu_s, n_asked, suite.n_processes),
+        _correlations(shop, answers, progress),
     )
 
 
-def _cpu_s() -> float:
-    """CPU time (s) of this process and of its ended children."""
-    return sum(os.times()[:4])
-
-
 def _done(suite: Suite, load: Load, shop: Workshop, progress: Progress) -> dict[Job, Done]:
-    """Returns the results of all jobs of the collection, in the suite's order. Only jobs without cached results run."""
+    """Returns the results of all jobs of the collection, in the suite's order."""
     jobs = suite.jobs(shop.collection)
     done: dict[Job, Done] = {}
-    for place, job in enumerate(jobs):
-        progress(place, len(jobs), f"reading answers on {shop.collection.name}, {job.system}")
-        cached = shop.cached(job)
-        if cached is not None:
-            done[job] = cached
     name = f"measuring on {shop.collection.name}"
     progress(len(done), len(jobs), name)
-    with closing(_results(suite, load, shop, [job for job in jobs if job not in done])) as ended:
+    with closing(_results(suite, load, shop, jobs)) as ended:
         for job, found in ended:
             done[job] = found
             progress(len(done), len(jobs), f"{name}, {job.system} done")
@@ -203,7 +169,7 @@ def _results(suite: Suite, load: Load, shop: Workshop, jobs: Sequence[Job]) -> G
 
 def _correlations(
     shop: Workshop, answers: Mapping[str, Sequence[tuple[Question, Record]]], progress: Progress
-) -> Correlations:
+) -> tuple[Correlation, ...]:
     """Correlates the systems with answers and cached distances, over their questions."""
     names = [name for name in CACHED_NAMES if name in answers]
     questions = [question for question, _ in answers[names[0]]] if names else []

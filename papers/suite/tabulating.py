@@ -119,7 +119,7 @@ def of_classes(outcome: Outcome) -> Sheet:
 
 def of_correlations(outcome: Outcome) -> Sheet | None:
     """Rank correlations by pair and table; None if there are none."""
-    found = outcome.correlations.found
+    found = outcome.correlations
     if not found:
         return None
     by_pair: dict[tuple[str, str], dict[str, Cell]] = {}

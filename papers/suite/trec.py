@@ -14,26 +14,20 @@ from reranker.base.whole_files import write_whole
 _COMPRESSION = 3
 
 
-def write_runs(folder: Path, answers: Iterable[tuple[str, Question, Record]]) -> list[Path]:
+def write_runs(folder: Path, answers: Iterable[tuple[str, Question, Record]]) -> None:
     """Writes `runs/<question>/<system>.run.gz`: query, Q0, document, rank, score, system, to the depth of the
     records."""
-    written = []
     for system, question, record in answers:
         path = folder / "runs" / _slug(question.name) / f"{_slug(system)}.run.gz"
         write_whole(path, _zipped(_run_lines(system, question, record)))
-        written.append(path)
-    return written
 
 
-def write_qrels(folder: Path, questions: Iterable[Question]) -> list[Path]:
+def write_qrels(folder: Path, questions: Iterable[Question]) -> None:
     """Writes `qrels/<direction> <table>.qrels`: query, 0, document, relevance."""
-    written = []
     for question in questions:
         for judgement in question.judgements:
             path = folder / "qrels" / f"{_slug(f'{question.task.direction} {judgement.name}')}.qrels"
             write_whole(path, "".join(_qrels_lines(judgement)).encode())
-            written.append(path)
-    return written
 
 
 def _run_lines(system: str, question: Question, record: Record) -> Iterator[str]:

@@ -10,7 +10,6 @@ from statistics import mean
 
 from papers.base.markdown import table
 from papers.base.stopwatch import three_digits
-from papers.suite.plots import front_of
 from papers.table.results import SideResult, chosen_share
 from papers.table.sides import SIDES
 from reranker.base.errors import NotFound
@@ -198,6 +197,19 @@ def picture(rows: Mapping[str, Mapping[str, Row]]) -> bytes:
     with matplotlib.rc_context({"svg.hashsalt": _SALT}):
         figure.savefig(buffer, format="svg", metadata={"Date": None}, bbox_inches="tight")
     return buffer.getvalue()
+
+
+def front_of(points: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+    """The Pareto front: the sides for which no other is as fast and as good, sorted by time.
+
+    Args:
+        points: time and quality by side.
+    """
+    front: dict[str, tuple[float, float]] = {}
+    for side, (time, quality) in sorted(points.items(), key=lambda item: (item[1][0], -item[1][1])):
+        if all(quality > other for _, other in front.values()):
+            front[side] = (time, quality)
+    return front
 
 
 def _points(rows: Mapping[str, Mapping[str, Row]], place: int) -> dict[str, tuple[float, float]]:

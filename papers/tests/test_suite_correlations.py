@@ -10,7 +10,7 @@ import pytest
 
 from ingest.progress import Progress, no_progress
 from papers.corpora.tasks import Direction, Task
-from papers.suite.correlations import Correlation, Correlations, correlations
+from papers.suite.correlations import Correlation, correlations
 from papers.suite.questions import Judgement, Question
 from papers.systems.cached import CachedSystem
 from papers.systems.protocol import Distances
@@ -63,14 +63,14 @@ def test_correlations_are_means_of_queries_then_of_directions(tmp_path) -> None:
     others = {FR_EN: [[1, 3, 2], [9, 8, 7]], EN_FR: [[4, 5, 6], [6, 5, 4]]}
     systems = [cached(tmp_path, "one", ranks=ranks), cached(tmp_path, "other", ranks=others)]
 
-    assert correlations(systems, PAGES, QUESTIONS) == Correlations(
-        (Correlation("c pages", "one", "other", pytest.approx({"fr-en": -1 / 4, "en-fr": 1}), pytest.approx(3 / 8)),)
+    assert correlations(systems, PAGES, QUESTIONS) == (
+        Correlation("c pages", "one", "other", pytest.approx({"fr-en": -1 / 4, "en-fr": 1}), pytest.approx(3 / 8)),
     )
 
 
 def test_every_pair_of_every_table_is_compared_and_classification_is_not(tmp_path) -> None:
     asked = [question(FR_EN), question(FR_EN, "c first20"), Question("c", question(FR_EN).task)]
-    found = correlations([cached(tmp_path, name, asked) for name in "abc"], PAGES, asked).found
+    found = correlations([cached(tmp_path, name, asked) for name in "abc"], PAGES, asked)
 
     assert [(each.table, each.first, each.second) for each in found] == [
         (table, *pair) for table in ("c pages", "c first20") for pair in (("a", "b"), ("a", "c"), ("b", "c"))
@@ -80,7 +80,7 @@ def test_every_pair_of_every_table_is_compared_and_classification_is_not(tmp_pat
 def test_a_direction_that_one_puts_in_no_order_is_left_out(tmp_path) -> None:
     flat = {**RANKS, EN_FR: [[1, 1, 1], [2, 2, 2]]}
 
-    assert correlations([cached(tmp_path, "a"), cached(tmp_path, "b", ranks=flat)], PAGES, QUESTIONS).found == (
+    assert correlations([cached(tmp_path, "a"), cached(tmp_path, "b", ranks=flat)], PAGES, QUESTIONS) == (
         Correlation("c pages", "a", "b", {"fr-en": pytest.approx(1)}, pytest.approx(1)),
     )
 
@@ -90,10 +90,7 @@ def test_pairs_of_what_is_not_kept_are_left_out_and_nothing_is_learned_for_them(
     files = sorted(tmp_path.iterdir())
     found = correlations([*systems, cached(tmp_path, "never", [])], PAGES, QUESTIONS)
 
-    assert found.not_cached == ("half", "never")
-    assert [(each.first, each.second, list(each.by_direction)) for each in found.found] == [
-        ("whole", "half", ["fr-en"])
-    ]
+    assert [(each.first, each.second, list(each.by_direction)) for each in found] == [("whole", "half", ["fr-en"])]
     assert sorted(tmp_path.iterdir()) == files
 
 
@@ -103,6 +100,5 @@ def test_what_was_kept_of_something_else_is_not_taken(change, tmp_path) -> None:
         cached(tmp_path, name)
     systems = [CachedSystem(Table(name, RANKS), tmp_path, "other" if change == "made_with" else "e") for name in "ab"]
     pages = [page("1", "en", "dog")] if change == "pages" else PAGES
-    found = correlations(systems, pages, [question(FR_EN, words="noir" if change == "task" else "")])
 
-    assert (found.found, found.not_cached) == ((), ("a", "b"))
+    assert correlations(systems, pages, [question(FR_EN, words="noir" if change == "task" else "")]) == ()

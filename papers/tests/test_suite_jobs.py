@@ -6,7 +6,7 @@ import pytest
 
 from papers.corpora.tasks import Direction
 from papers.suite.collections import Collection
-from papers.suite.jobs import Job, Workshop, is_asked, longest_first, needs
+from papers.suite.jobs import Job, is_asked, longest_first, needs
 from papers.suite.questions import Question, translations
 from papers.suite.suite import EPSILONS, Suite
 from sinkrank.demo import load_parallel_texts
@@ -72,19 +72,3 @@ def test_the_plot_of_lambda_belongs_to_sinkhorn_and_a_job_without_a_question_is_
     assert Suite(("tf-idf", "emd")).jobs(asked) == [Job("tf-idf"), Job("emd")]
     assert Suite(("sinkhorn", "emd"), quick=True).jobs(asked) == [Job("sinkhorn"), *plot]
     assert Suite(("sinkhorn", "emd")).jobs(collection(corpus, question(corpus, direction=FR_EN))) == [Job("sinkhorn")]
-
-
-def test_a_job_is_kept_when_each_of_its_answers_is(corpus, embeddings, tmp_path) -> None:
-    one, both = (
-        Workshop(collection(corpus, *[question(corpus, direction=each) for each in directions]), embeddings, tmp_path)
-        for directions in ([EN_FR], [EN_FR, FR_EN])
-    )
-    job = Job("tf-idf")
-    assert one.cached(job) is None
-    assert one.do(job).n_asked == 1
-
-    kept = one.cached(job)
-    assert kept is not None
-    assert (list(kept.answers), kept.n_asked) == (["libreoffice en-fr pages"], 0)
-    assert both.cached(job) is None
-    assert both.do(job).n_asked == 1

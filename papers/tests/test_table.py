@@ -106,6 +106,11 @@ def folder(place: Path, collection: str) -> Path:
     return place / collection
 
 
+def test_the_front_holds_what_no_other_beats_in_time_and_quality() -> None:
+    points = {"slow": (9.0, 0.9), "bad": (2.0, 0.1), "fast": (1.0, 0.5), "same": (1.0, 0.4), "worse": (10.0, 0.9)}
+    assert list(report.front_of(points)) == ["fast", "slow"]
+
+
 # Command
 
 
