@@ -67,7 +67,7 @@ def measure(
     with output.progress_bars(talk) as progress:
         outcomes = run(suite, settings.home, progress)
     written = report.write(outcomes, folder)
-    output.results().print("\n".join(report.overviews(outcomes)), soft_wrap=True, markup=False)
+    output.results().print("\n".join(report.overviews(outcomes)), soft_wrap=True)
     talk.print(f"written: {written}; runs and qrels beside it")
 
 

@@ -78,9 +78,8 @@ def measure(
     ] = False,
     output_folder: Annotated[
         Path | None,
-        typer.Option("--output", metavar="DIR", help="Folder of the reports; default: in HOME/evaluation."),
+        typer.Option("--output", metavar="DIR", help="Folder of the report; default: in HOME/evaluation."),
     ] = None,
-    json_: options.Json = False,
 ) -> None:
     """Measure the methods on held-out pages: each page is a query for its own translation.
 
@@ -112,14 +111,10 @@ def measure(
         embeddings = _embeddings(learned_from, settings, progress)
         fitted = fit_systems(others, pages, progress)
         tasks = list(run_plan(pages, embeddings, plan, settings.n_threads, progress, others))
-    report = reports.Report.of(pages, embeddings, plan, tasks, fitted, learned_from=learned_from)
-    as_json, as_markdown = reports.write(report, output_folder or settings.home / "evaluation" / pages.name)
-    if json_:
-        output.print_json(report.as_json())
-    else:
-        for table in reports.tables(report):
-            output.results().print(table)
-    talk.print(f"written: {as_json} and {as_markdown}")
+    report = reports.Report(pages, embeddings, plan, tasks, fitted, learned_from)
+    written = reports.write(report, output_folder or settings.home / "evaluation" / pages.name)
+    output.results().print(written.read_text(encoding="utf-8"), soft_wrap=True, end="")
+    talk.print(f"written: {written}")
 
 
 def _directions(corpus: str, listed: str | None) -> tuple[Direction, ...]:

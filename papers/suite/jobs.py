@@ -36,7 +36,7 @@ _FREEDICT = frozenset({"bm25-translated", *TRANSLATED_NAMES})
 
 
 class Job(NamedTuple):
-    """A system with all its questions. With an epsilon, `sinkhorn` for the plot of lambda = 1 / epsilon."""
+    """A system with all its questions. With an epsilon, `sinkhorn` for the table of lambda = 1 / epsilon."""
 
     system: str
     epsilon: float | None = None

@@ -43,7 +43,7 @@ COLLECTIONS: Mapping[str, Load] = {
 }
 
 EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-"""Values of epsilon for the plot of lambda = 1 / epsilon (Balikas et al. 2018, figure 2)."""
+"""Values of epsilon for the table of lambda = 1 / epsilon (Balikas et al. 2018, figure 2)."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +74,10 @@ class Suite:
         return (collections.quick,) if self.quick else [COLLECTIONS[name] for name in self.collections]
 
     def jobs(self, collection: Collection) -> list[Job]:
-        """Returns a job for each system, and those of the plot of lambda if `sinkhorn` is among the systems."""
+        """Returns a job for each system, and those of the table of lambda if `sinkhorn` is among the systems."""
         names = [name for name in self.systems if not (self.quick and name in SLOW | SLOW_TO_LEARN)]
-        plot = [Job("sinkhorn", epsilon) for epsilon in EPSILONS] if "sinkhorn" in names else []
-        jobs = [*(Job(name) for name in names), *plot]
+        by_lambda = [Job("sinkhorn", epsilon) for epsilon in EPSILONS] if "sinkhorn" in names else []
+        jobs = [*(Job(name) for name in names), *by_lambda]
         return [job for job in jobs if any(is_asked(job, each) for each in collection.questions)]
 
 

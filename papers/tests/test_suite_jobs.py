@@ -64,11 +64,11 @@ def test_slow_systems_are_asked_the_small_questions_alone(corpus) -> None:
     assert all(is_asked(Job("auto"), each) for each in asked)
 
 
-def test_the_plot_of_lambda_belongs_to_sinkhorn_and_a_job_without_a_question_is_none(corpus) -> None:
+def test_the_table_of_lambda_belongs_to_sinkhorn_and_a_job_without_a_question_is_none(corpus) -> None:
     asked = collection(corpus, question(corpus))
-    plot = [Job("sinkhorn", epsilon) for epsilon in EPSILONS]
+    by_lambda = [Job("sinkhorn", epsilon) for epsilon in EPSILONS]
 
-    assert Suite(("sinkhorn", "emd")).jobs(asked) == [Job("sinkhorn"), Job("emd"), *plot]
+    assert Suite(("sinkhorn", "emd")).jobs(asked) == [Job("sinkhorn"), Job("emd"), *by_lambda]
     assert Suite(("tf-idf", "emd")).jobs(asked) == [Job("tf-idf"), Job("emd")]
-    assert Suite(("sinkhorn", "emd"), quick=True).jobs(asked) == [Job("sinkhorn"), *plot]
+    assert Suite(("sinkhorn", "emd"), quick=True).jobs(asked) == [Job("sinkhorn"), *by_lambda]
     assert Suite(("sinkhorn", "emd")).jobs(collection(corpus, question(corpus, direction=FR_EN))) == [Job("sinkhorn")]
