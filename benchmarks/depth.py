@@ -4,8 +4,9 @@
     python -m benchmarks.depth --libreoffice HOME --direction fi-en --embeddings STORE   # pages across languages
 
 A collection has BEIR's layout. For the LibreOffice help, all pages in the documents' language are indexed, and the
-queries are the first 20 words of test pages in the other language. The index is removed at the end. Each depth is
-searched once for recall and quality, then the depths in turn for time, with `size` 10 and without cached costs.
+queries are the first 20 words of test pages in the other language. The index is in a temporary embedded store. Each
+depth is searched once for recall and quality, then the depths in turn for time, with `size` 10 and without cached
+costs.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean, median, quantiles
@@ -26,11 +27,12 @@ from ir_measures import RR, Qrel, R, ScoredDoc, nDCG
 from benchmarks.report import machine
 from papers.corpora.tasks import Direction, make_task
 from papers.judged.beir import CORPUS, QRELS, QUERIES, Collection, read_beir
-from papers.judged.indexing import indexed
+from papers.judged.indexing import INDEX, index_collection
 from reranker.embeddings import Embeddings
 from reranker.search.searcher import Searcher, SearchRequest
 from reranker.stores import open_store
 from reranker.stores.base.filters import Filters
+from reranker.stores.base.protocol import WritableStore
 from sinkrank.demo.libreoffice import load_libreoffice
 from sinkrank.evaluation.judgments import JudgedQuery
 
@@ -49,11 +51,11 @@ class Work:
     document_language: str
 
 
-def request(query: JudgedQuery, work: Work, index: str, depth: int, size: int) -> SearchRequest:
+def request(query: JudgedQuery, work: Work, depth: int, size: int) -> SearchRequest:
     """A default search in the documents' language at one depth."""
     return SearchRequest(
         query.text,
-        index,
+        INDEX,
         language=work.query_language,
         filters=Filters.parse([work.document_language]),
         depth=depth,
@@ -61,14 +63,12 @@ def request(query: JudgedQuery, work: Work, index: str, depth: int, size: int) -
     )
 
 
-def quality(
-    searcher: Searcher, work: Work, index: str, queries: Sequence[JudgedQuery], depth: int
-) -> dict[str, float | str]:
+def quality(searcher: Searcher, work: Work, queries: Sequence[JudgedQuery], depth: int) -> dict[str, float | str]:
     """Recall of the first stage, and the measures of the whole order."""
     qrels = [Qrel(query.query_id, doc_id, grade) for query in queries for doc_id, grade in query.relevance.items()]
     run = []
     for query in queries:
-        answer = searcher.search(request(query, work, index, depth, size=depth))
+        answer = searcher.search(request(query, work, depth, size=depth))
         run += [ScoredDoc(query.query_id, hit.id, -hit.rank) for hit in answer.hits]
     found = ir_measures.calc_aggregate([R @ depth, RR, nDCG @ 10], qrels, run)
     return {
@@ -80,14 +80,14 @@ def quality(
 
 
 def times(
-    searcher: Searcher, work: Work, index: str, queries: Sequence[JudgedQuery], depths: Sequence[int], rounds: int
+    searcher: Searcher, work: Work, queries: Sequence[JudgedQuery], depths: Sequence[int], rounds: int
 ) -> dict[int, dict[str, list[float]]]:
     """Milliseconds of each stage by depth. In each round each query is searched at each depth in turn."""
     took: dict[int, dict[str, list[float]]] = {depth: {stage: [] for stage in STAGES} for depth in depths}
     for _ in range(rounds):
         for query in queries:
             for depth in depths:
-                answer = searcher.search(request(query, work, index, depth, PAGE))
+                answer = searcher.search(request(query, work, depth, PAGE))
                 for stage in STAGES:
                     took[depth][stage].append(answer.took_ms[stage])
     return took
@@ -99,12 +99,15 @@ def spread(values: Sequence[float]) -> dict[str, float]:
     return {"median": round(median(values), 2), "lower": round(low, 2), "upper": round(high, 2)}
 
 
-def measure(searcher: Searcher, work: Work, depths: Sequence[int], n_queries: int, rounds: int) -> dict[str, Any]:
+def measure(
+    store: WritableStore, embeddings: Embeddings, work: Work, depths: Sequence[int], arguments: argparse.Namespace
+) -> dict[str, Any]:
     """Recall, quality and times by depth, over an index that is made for this measurement."""
-    queries = work.collection.queries[:n_queries]
-    with indexed(work.collection, work.document_language, searcher.store, searcher.embeddings) as made:
-        rows = [quality(searcher, work, made.index, queries, depth) for depth in depths]
-        took = times(searcher, work, made.index, queries, depths, rounds)
+    queries, rounds = work.collection.queries[: arguments.queries], arguments.rounds
+    made = index_collection(work.collection, work.document_language, store, embeddings)
+    searcher = Searcher(store, embeddings, arguments.threads)
+    rows = [quality(searcher, work, queries, depth) for depth in depths]
+    took = times(searcher, work, queries, depths, rounds)
     return {
         "documents": made.n_documents,
         "queries": len(queries),
@@ -154,20 +157,6 @@ def help_pages(home: Path, direction: Direction, n_queries: int, folder: Path) -
     return Work(collection, direction.query_language, language)
 
 
-@contextmanager
-def store_address(name: str, folder: Path) -> Iterator[str]:
-    """The store's address: a folder for `embedded`, a node of the test suite for an engine's name, or the value."""
-    if name == "embedded":
-        yield str(folder / "store")
-    elif "://" in name:
-        yield name
-    else:
-        from tests.support.engines.nodes import start_node
-
-        with start_node(name, heap="1g", java_options=["-XX:TieredStopAtLevel=4"]) as node:
-            yield node.url
-
-
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     work = parser.add_mutually_exclusive_group(required=True)
@@ -178,12 +167,6 @@ def _arguments() -> argparse.Namespace:
         "--direction", type=Direction.parse, default="fi-en", help="languages of the pages (%(default)s)"
     )
     parser.add_argument("--embeddings", type=Path, required=True)
-    parser.add_argument(
-        "--stores",
-        nargs="+",
-        default=["opensearch-2.19.1", "embedded"],
-        help="`embedded`, an engine that the test suite can start, or an address (%(default)s)",
-    )
     parser.add_argument("--depths", type=int, nargs="+", default=DEPTHS)
     parser.add_argument("--queries", type=int, default=200, help="maximum number of queries (%(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="searches of each query at each depth (%(default)s)")
@@ -207,18 +190,12 @@ def main() -> None:
             "embeddings": {"n_terms": embeddings.n_terms, "dim": embeddings.dim},
             "threads": arguments.threads,
             "seed": SEED,
-            "stores": {},
         }
         print(json.dumps(results))
-        for store_name in arguments.stores:
-            with ExitStack() as stack:
-                address = stack.enter_context(store_address(store_name, folder))
-                store = stack.enter_context(closing(open_store(address, timeout_s=600)))
-                searcher = Searcher(store, embeddings, arguments.threads)
-                found = measure(searcher, work, arguments.depths, arguments.queries, arguments.rounds)
-            results["stores"][store_name] = found
-            sizes = {key: value for key, value in found.items() if key != "depths"}
-            print(f"\n{store_name}: {json.dumps(sizes)}\n{table(found['depths'])}", flush=True)
+        with closing(open_store(str(folder / "store"))) as store:
+            results |= measure(store, embeddings, work, arguments.depths, arguments)
+        sizes = {name: results[name] for name in ("documents", "queries", "words_a_query", "rounds")}
+        print(f"\n{json.dumps(sizes)}\n{table(results['depths'])}", flush=True)
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 

@@ -1,6 +1,6 @@
 """Compares Sinkrank with its peers: one query and 500 candidates, all sides in one process, in turn.
 
-python -m benchmarks.rerank [--rounds 7] [--vocabulary 20000 500000] [--embeddings STORE --pages PAGES]
+python -m benchmarks.rerank [--rounds 7] [--vocabulary 20000 500000]
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from benchmarks import report
 from benchmarks.peers import CONVERGED, FIFTY, OURS, SIDES, Side, oracle
 from benchmarks.timing import in_turn, once
-from benchmarks.workload import Workload, clustered_embeddings, real, synthetic
+from benchmarks.workload import Workload, clustered_embeddings, synthetic
 
 QUERY_WORDS = (30, 100, 300)
 # The number of words that people type.
@@ -59,9 +59,6 @@ def _parser() -> argparse.ArgumentParser:
         help="sizes of the vocabulary; 20000 500000 for the full benchmark",
     )
     parser.add_argument("--candidates", type=int, default=500)
-    parser.add_argument("--embeddings", type=Path, help="a real embedding store, with --pages")
-    parser.add_argument("--pages", type=Path, help="real pages: JSON lines of language and text")
-    parser.add_argument("--languages", nargs=2, default=["en", "fr"], help="of the real queries and candidates")
     parser.add_argument("--sides", nargs="+", help="only sides with one of these words in their name (ours always)")
     parser.add_argument("--longest-s", type=float, default=15, help="a side that takes longer is left out (default 15)")
     parser.add_argument("--out", type=Path, default=Path("build/benchmarks/results.json"), help="file of the results")
@@ -84,8 +81,6 @@ def _workloads(options: argparse.Namespace) -> Iterator[Workload]:
         embeddings = clustered_embeddings(vocabulary, np.random.default_rng(options.seed))
         for n in options.query_words:
             yield synthetic(n, embeddings, options.seed, options.candidates)
-    if options.embeddings and options.pages:
-        yield from real(options.embeddings, options.pages, 2, options.candidates, tuple(options.languages))
 
 
 def _measured(work: Workload, sides: list[Side], options: argparse.Namespace) -> dict[str, Any]:

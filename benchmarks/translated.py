@@ -4,8 +4,7 @@
 
 The English pages of the LibreOffice help go into an ordinary index of an engine (title and text by its `english`
 analyzer, where it has one, no vectors) and into one of ours (kNN). The first words of held-out pages in other
-languages ask for their translation: through the proxy with `ext.rerank.translate`, and by `/v1/search` with kNN. Both
-indices are removed at the end.
+languages ask for their translation: through the proxy with `ext.rerank.translate`, and by `/v1/search` with kNN.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from typing import Any
 import urllib3
 from flask.testing import FlaskClient
 
-from benchmarks.depth import store_address
+from benchmarks.proxy import node
 from benchmarks.report import machine
 from papers.corpora.tasks import Direction, Task, make_task
 from reranker.api.app import create_app
@@ -33,7 +32,7 @@ from reranker.service.settings import Settings
 from reranker.stores import open_store
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.filters import Filters
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import WritableStore
 from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from sinkrank.demo import load_libreoffice
@@ -86,7 +85,7 @@ def make_plain_index(http: urllib3.PoolManager, url: str, pages: Sequence[Page])
     return analyzer
 
 
-def make_our_index(store: Store, embeddings: Embeddings, pages: Sequence[Page]) -> None:
+def make_our_index(store: WritableStore, embeddings: Embeddings, pages: Sequence[Page]) -> None:
     """The same pages in an index of ours."""
     store.promote(OURS, store.stage(OURS, IndexDescription(embeddings.version, embeddings.dim)))
     documents = [Document(page.page_id, page.text, page.language, title=page.title) for page in pages]
@@ -183,7 +182,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--libreoffice", type=Path, metavar="HOME", required=True, help="folder with the corpus")
     parser.add_argument("--embeddings", type=Path, required=True)
-    parser.add_argument("--stores", nargs="+", default=["opensearch-2.19.1"], help="engines or addresses (%(default)s)")
+    parser.add_argument("--engine", default="opensearch-2.19.1", help="engine to start (%(default)s)")
     parser.add_argument("--languages", nargs="+", default=["fi", "de", "el"], help="of the queries (%(default)s)")
     parser.add_argument("--words", nargs="+", default=["first3", "first8", "first20"], help="(%(default)s)")
     parser.add_argument("--queries", type=int, default=200, help="a language (%(default)s)")
@@ -196,35 +195,31 @@ def main() -> None:
     corpus = load_libreoffice(arguments.libreoffice)
     embeddings = Embeddings.open(arguments.embeddings)
     pages = [page for page in corpus.test_pages if page.language == "en"]
-    results: dict[str, Any] = {"machine": machine(), "documents": len(pages), "examples": {}, "stores": {}}
-    for name in arguments.stores:
-        rows = results["stores"][name] = []
-        with ExitStack() as stack:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            address = stack.enter_context(store_address(name, folder))
-            store = stack.enter_context(closing(open_store(address)))
-            http = stack.enter_context(urllib3.PoolManager())
-            stack.callback(store.drop, OURS)
-            make_our_index(store, embeddings, pages)
-            url = "http" + address.partition("://")[1] + address.partition("://")[2]
-            stack.callback(http.request, "DELETE", f"{url}/{PLAIN}")
-            print(name, "analyzer", make_plain_index(http, url, pages))
-            # The order is measured here, whatever else the machine does.
-            settings = Settings(home=folder, store=address, proxy_budget_ms=60_000)
-            app = create_app(settings, store, embeddings)
-            client = app.test_client()
-            client.post(f"/{PLAIN}/_search", json={"query": {"multi_match": {"query": "print", "fields": FIELDS}}})
-            app.extensions[PROXY_EXTENSION].ranking.statistics.wait(_LEARNING_S)
-            results["examples"][name] = examples(client)
-            for row in results["examples"][name]:
-                print(json.dumps(row, ensure_ascii=False), flush=True)
-            searcher = Searcher(store, embeddings)
-            for kind in arguments.words:
-                for language in arguments.languages:
-                    task = make_task(corpus, Direction(language, "en"), kind, arguments.queries)
-                    row = {"task": task.name, **measure(client, searcher, task)}
-                    rows.append(row)
-                    print(json.dumps(row), flush=True)
+    results: dict[str, Any] = {"machine": machine(), "documents": len(pages), "engine": arguments.engine}
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        address = stack.enter_context(node(None, arguments.engine))
+        store = stack.enter_context(closing(open_store(address)))
+        http = stack.enter_context(urllib3.PoolManager())
+        make_our_index(store, embeddings, pages)
+        print("analyzer", make_plain_index(http, f"http://{address.partition('://')[2]}", pages))
+        # The order is measured here, whatever else the machine does.
+        settings = Settings(home=folder, store=address, proxy_budget_ms=60_000)
+        app = create_app(settings, store, embeddings)
+        client = app.test_client()
+        client.post(f"/{PLAIN}/_search", json={"query": {"multi_match": {"query": "print", "fields": FIELDS}}})
+        app.extensions[PROXY_EXTENSION].ranking.statistics.wait(_LEARNING_S)
+        results["examples"] = examples(client)
+        for row in results["examples"]:
+            print(json.dumps(row, ensure_ascii=False), flush=True)
+        results["rows"] = []
+        searcher = Searcher(store, embeddings)
+        for kind in arguments.words:
+            for language in arguments.languages:
+                task = make_task(corpus, Direction(language, "en"), kind, arguments.queries)
+                row = {"task": task.name, **measure(client, searcher, task)}
+                results["rows"].append(row)
+                print(json.dumps(row), flush=True)
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 

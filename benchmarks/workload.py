@@ -1,16 +1,12 @@
-"""Makes the workload of the benchmarks: a query, its candidates and the embeddings, synthetic or from real pages."""
+"""Makes the workload of the benchmarks: a query, its candidates and the embeddings, all synthetic."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.embeddings import Embeddings
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport.cost import ground_cost
 
@@ -18,7 +14,6 @@ Random = np.random.Generator
 
 DIM = 300
 FEWEST_WORDS, MOST_WORDS = 30, 300
-FEWEST_PAGE_WORDS = 10  # a page of fewer is a heading
 # Number of words in a topic.
 TOPIC_WORDS = 100
 TOPICS_PER_TEXT = 6
@@ -80,14 +75,8 @@ def _unit(rows: NDArray[np.floating]) -> NDArray[np.float32]:
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
 
 
-def synthetic(
-    n_query_words: int, embeddings: NDArray[np.float32], seed: int, n_candidates: int = 500, n_words: int | None = None
-) -> Workload:
-    """A query and candidates about its topics, as a first stage finds them.
-
-    Args:
-        n_words: number of words of each candidate; None: 30 to 300, log-uniform.
-    """
+def synthetic(n_query_words: int, embeddings: NDArray[np.float32], seed: int, n_candidates: int = 500) -> Workload:
+    """A query and candidates about its topics, as a first stage finds them: of 30 to 300 words, log-uniform."""
     random = np.random.default_rng(seed)
     n_topics = len(embeddings) // TOPIC_WORDS
     frequencies = np.cumsum(1 / (np.arange(len(embeddings)) + ZIPF_OFFSET))
@@ -95,7 +84,7 @@ def synthetic(
     query = _text(n_query_words, topics, n_topics, frequencies, random)
     lengths = np.exp(random.uniform(np.log(FEWEST_WORDS), np.log(MOST_WORDS), n_candidates)).round().astype(int)
     bags = []
-    for length in lengths if n_words is None else np.full(n_candidates, n_words):
+    for length in lengths:
         # A hit shares half of its topics with the query.
         own = np.concatenate([random.choice(topics, TOPICS_PER_TEXT // 2, replace=False), random.choice(n_topics, 3)])
         bags.append(_text(int(length), own, n_topics, frequencies, random))
@@ -115,27 +104,3 @@ def _text(
     term_ids = np.sort(np.array(list(words), np.int32))
     weights = random.exponential(size=n_words) + 0.05  # tf·idf: a few heavy words, many light ones
     return WeightedBag(term_ids, weights / weights.sum())
-
-
-def real(store: Path, pages: Path, n_queries: int, n_candidates: int, languages: tuple[str, str]) -> Iterator[Workload]:
-    """Real pages as queries over real pages in another language, weighted with the store's idf.
-
-    Args:
-        store: folder of an embedding store.
-        pages: JSONL file with `language` and `text`.
-    """
-    embeddings = Embeddings.open(store)
-    bags: dict[str, list[WeightedBag]] = {language: [] for language in languages}
-    with pages.open(encoding="utf-8") as lines:
-        for page in map(json.loads, lines):
-            language = page["language"]
-            if language in bags:
-                bag = embeddings.idf.weigh(embeddings.bag(page["text"], language), language)
-                if len(bag) >= FEWEST_PAGE_WORDS:
-                    bags[language].append(bag)
-    queries, documents = (bags[language] for language in languages)
-    candidates = WeightedBags.join(documents[:n_candidates])
-    vectors = np.asarray(embeddings.vectors)
-    for place in np.linspace(0, len(queries) - 1, n_queries).astype(int):
-        name = f"real pages, {languages[0]} to {languages[1]}, page {place}"
-        yield Workload(name, queries[place], candidates, vectors)
