@@ -14,7 +14,7 @@ from campaign.trials import NAMES
 
 def main() -> None:
     arguments = _arguments()
-    options = Options(arguments.seed, arguments.scale, arguments.engine, arguments.older, arguments.soak_seconds)
+    options = Options(arguments.seed, arguments.scale, arguments.engine, arguments.older)
     about = machine()
     shown = f"{about['cpu']}, {about['cores']} cores, {about['system']}, Python {about['python']}"
     results: list[Result] = []
@@ -34,7 +34,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--scale", type=float, default=1.0, help="0.1 does a tenth of each trial (%(default)s)")
     parser.add_argument("--engine", default="opensearch-2.19.1", help="engine to start (%(default)s)")
     parser.add_argument("--older", metavar="REVISION", help="older version for `versions`; default: the last tag")
-    parser.add_argument("--soak-seconds", type=float, default=1200.0, help="length of `soak` at scale 1 (%(default)s)")
     parser.add_argument("--report", type=Path, metavar="FILE", help="also write the report to this file")
     arguments = parser.parse_args()
     if not 0 < arguments.scale <= 100:

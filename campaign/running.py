@@ -37,7 +37,6 @@ class Options:
     scale: float
     engine: str
     older: str | None
-    seconds: float
 
 
 def run_trial(name: str, options: Options) -> Result:
@@ -53,7 +52,6 @@ def run_trial(name: str, options: Options) -> Result:
         [sys.executable, "-m", "campaign.child", json.dumps(given)], env=variables, cwd=ROOT, start_new_session=True
     )
     limit = BUSY * (trial.LIMIT_S * options.scale + FIXED_S)
-    limit += options.seconds * options.scale if name == "soak" else 0
     failures: list[str] = []
     try:
         process.wait(limit)

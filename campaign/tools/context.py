@@ -23,7 +23,6 @@ class Context:
         folder: empty at the start, deleted after the trial. It is also the folder of temporary files.
         engine: name of the engine to start (`tests.support.engines.recipes`).
         older: Git revision of the older version; None to choose one.
-        seconds: length of `soak` at scale 1.
         figures: rows of the trial's section in the report.
         failures: failed checks, each with what is needed to reproduce it.
     """
@@ -34,7 +33,6 @@ class Context:
     folder: Path
     engine: str
     older: str | None = None
-    seconds: float = 1200.0
     figures: dict[str, object] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
     n_failures: int = 0

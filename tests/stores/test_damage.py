@@ -1,4 +1,4 @@
-"""Damages of stored files: the same answers or an error, never others. `python -m tests.support.damage` makes more."""
+"""Damages of stored files: the same answers or an error, never others. The campaign makes more."""
 
 from __future__ import annotations
 

@@ -1,14 +1,11 @@
 """Damages the files that a search reads, at random places, and looks at what comes of it.
 
-    python -m tests.support.damage --seed 7 --count 1000
-
 A trial copies a folder, damages one file, and asks the same questions as before. What may come is the same answers, or
 an error of Sinkrank's own; never other answers after the check, and never another exception.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import shutil
@@ -237,18 +234,3 @@ def _tried(ask: Callable[[], Any], damage: Damage) -> Any:
         return error
     except Exception as error:
         raise Wrong(f"{damage}: {type(error).__name__}: {error}") from error
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=200, help="damages of the store, and as many of the embeddings")
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        for name, run in (("store", run_store), ("embeddings", run_embeddings)):
-            outcomes = run(Path(folder, name), given.seed, given.count)
-            print(name, ", ".join(f"{outcome}: {n}" for outcome, n in outcomes.most_common()))
-
-
-if __name__ == "__main__":
-    main()
