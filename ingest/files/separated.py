@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from io import BufferedReader
 
 from ingest.files import lines
-from ingest.files.lines import Stream, open_file
+from ingest.files.lines import open_file
 from ingest.files.row import Row, not_utf8
 from ingest.files.sources import Source
 from reranker.base.errors import BadInput
@@ -61,7 +62,7 @@ class Records:
         raw: the latest record as in the file.
     """
 
-    def __init__(self, file: Stream, source: Source) -> None:
+    def __init__(self, file: BufferedReader, source: Source) -> None:
         self.source = source
         self._lines = _RecordLines(file)
         csv.field_size_limit(lines.MAX_ROW_BYTES)  # the default limit of 128 kB is the length of a long article
@@ -94,7 +95,7 @@ class _RecordLines:
     """Feeds lines to the CSV parser and keeps the lines of the current record. An error ends the record and not the
     file. (A generator could not continue after an error.)"""
 
-    def __init__(self, file: Stream) -> None:
+    def __init__(self, file: BufferedReader) -> None:
         self._lines = iter(lines.lines(file))
         self.start_record()
 
