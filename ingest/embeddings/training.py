@@ -11,7 +11,6 @@ Goldberg 2014, and U·S^0.5 as Levy, Goldberg and Dagan 2015 recommend.
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -19,8 +18,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.embeddings.document_units import Unusable, units_of
-from ingest.embeddings.languages import choose_language, other_languages
 from ingest.embeddings.sparse_rows import SparseRows
 from ingest.embeddings.spectral import ppmi, truncated_svd, unit_rows
 from ingest.embeddings.spelling import smooth
@@ -30,7 +27,6 @@ from ingest.embeddings.units import Unit
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings, EmbeddingsWriter, check_output
-from reranker.text.documents import Document
 
 DIM = 300
 SEED = 2018
@@ -51,29 +47,31 @@ def train(
 ) -> EmbeddingsSummary:
     """Trains embeddings on texts and writes them to a store, which appears complete or not at all.
 
-    Groups in two or more languages put these languages into one space. Without such groups one language is trained: the
-    only one, or the language of at least nine tenths of the texts.
+    Groups in two or more languages put these languages into one space.
 
     Args:
         units: documents, paragraphs or words; read once, as a stream.
         output: the folder to create.
         dim: dimensions. With too few or too similar groups the store has fewer, and a warning says so.
         seed: seed of the randomised SVD. The same seed and texts give the same embeddings.
-        language: train on this language only.
+        language: train on all texts of this language, and no others; None trains on groups in two or more languages.
         replace: replace a store at `output`.
         source: where the texts come from, for the store's `meta.json`.
 
     Raises:
-        BadInput: the output exists, the texts are in several languages and none are translations of each other, or
-            there are too few.
+        BadInput: the output exists, or there are no such texts.
     """
     started = time.monotonic()
     if dim < 1:
         raise BadInput(f"dim is {dim}; give 1 or more")
     check_output(output, replace=replace)
-    counter = count_units(units, progress)
-    chosen = choose_language(counter, language)
-    counts = counter.result(chosen)
+    counts = count_units(units, language, progress)
+    if not counts.n_groups:
+        raise BadInput(
+            "no texts are translations of each other; give them the same group, or name one language to train"
+            if language is None
+            else f"there is no text in {language!r} to train on; give one"
+        )
     vectors = _vectors(counts, dim, seed, progress)
     dim_found = next(iter(vectors.values())).shape[1]
     with EmbeddingsWriter(output, dim=dim_found, source=source, replace=replace) as writer:
@@ -81,59 +79,11 @@ def train(
         writer.commit({code: counts.languages[code].n_documents for code in writer.counts})
     embeddings = Embeddings.open(output)
     skipped = {
-        "texts outside of the sample for training": counter.n_left_out,
-        "texts in other languages": 0 if chosen is None else sum(counter.n_units.values()) - counter.n_units[chosen],
         "rare terms beyond the limit": sum(each.n_rare for each in counts.languages.values()),
         "terms in none of the texts for training, or in nearly all": n_without,
         "texts of groups in one language only": counts.n_unaligned,
     }
-    warnings = [] if language is not None or chosen is None else other_languages(counter, chosen)
-    return EmbeddingsSummary.of(embeddings, started, skipped, [*warnings, *_warnings(counts, embeddings, dim)])
-
-
-def train_documents(
-    documents: Iterable[Document],
-    output: Path,
-    *,
-    group_field: str | None = None,
-    unusable: Unusable | None = None,
-    dim: int = DIM,
-    language: str | None = None,
-    replace: bool = False,
-    source: object = "documents",
-    progress: Progress = no_progress,
-) -> EmbeddingsSummary:
-    """Trains embeddings on the titles and texts of documents, which are read once, as a stream.
-
-    Args:
-        documents: documents with the same group are translations of each other; those without a group train only their
-            language. The metadata field `document` names the document that a document with a group is a part of.
-        group_field: field of `metadata` with the group's id, or `id`; None: `group`, if a document has it.
-        unusable: counts unusable documents; may already contain some of the caller's.
-        dim, language, replace, source: as for `train`.
-
-    Raises:
-        BadInput: as for `train`; or no document has the given `group_field`.
-    """
-    unusable = Unusable() if unusable is None else unusable
-    try:
-        summary = train(
-            units_of(documents, group_field, unusable),
-            output,
-            dim=dim,
-            language=language,
-            replace=replace,
-            source=source,
-            progress=progress,
-        )
-    except BadInput as error:
-        if not unusable.n:
-            raise
-        raise BadInput(f"{error}. {unusable}") from error
-    if not unusable.n:
-        return summary
-    skipped = {"documents that cannot be trained on": unusable.n, **summary.skipped}
-    return dataclasses.replace(summary, skipped=skipped, warnings=(str(unusable), *summary.warnings))
+    return EmbeddingsSummary.of(embeddings, started, skipped, _warnings(counts, embeddings, dim))
 
 
 def _vectors(counts: Counts, dim: int, seed: int, progress: Progress) -> dict[str, NDArray[np.float32]]:

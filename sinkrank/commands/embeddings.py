@@ -112,26 +112,24 @@ def train(
     Several languages: [bold]sinkrank embeddings train pages.jsonl --group-field page[/bold]
     """
     from ingest.documents import DETECTED, Layout
-    from ingest.embeddings.document_units import Unusable
-    from ingest.embeddings.training import train_documents
+    from ingest.embeddings.preparing.run import train_alone
     from reranker.embeddings import check_output
-    from sinkrank.console.document_sources import opened_records, short_name, usable
+    from sinkrank.actions import preparing
+    from sinkrank.console.document_sources import short_name
 
     check_output(settings.embeddings_path, replace=replace)
     layout = Layout(
         language_field=language_field, title_field=title_field, text_field=text_field, default_language=lang
     ).checked()
-    unusable = Unusable()
-    with output.progress_bars() as progress, opened_records(files, layout, settings, progress) as records:
-        summary = train_documents(
-            usable(records, unusable),
+    with preparing.work_folder(settings) as folder, output.progress_bars() as progress:
+        texts = preparing.read_documents(files, None, layout, group_field, settings, folder, progress)
+        summary = train_alone(
+            texts,
             settings.embeddings_path,
-            group_field=group_field,
-            unusable=unusable,
+            None if layout.default_language == DETECTED else layout.default_language,
             dim=dim,
-            language=None if layout.default_language == DETECTED else layout.default_language,
-            replace=replace,
             source=list(map(short_name, files)),
+            replace=replace,
             progress=progress,
         )
     show_summary(summary, json_)

@@ -11,14 +11,12 @@ from netrc import NetrcParseError, netrc
 from pathlib import Path
 
 from ingest.documents import Layout, Record, read_records
-from ingest.embeddings.document_units import Unusable
 from ingest.files import Source, open_sources
 from ingest.from_index import IndexSource, opened_index, read_index_source
 from ingest.progress import Progress
 from reranker.base.errors import WrongParameter
 from reranker.service.settings import Settings
 from reranker.stores import EngineAccess
-from reranker.text.documents import Document
 from sinkrank.console import output
 
 
@@ -89,15 +87,6 @@ def say_left_out(sources: Iterable[Source]) -> None:
 def layout_of_copy(layout: Layout) -> Layout:
     """The layout of a copied index, whose rows have Sinkrank's own field names."""
     return Layout(default_language=layout.default_language)
-
-
-def usable(records: Iterable[Record], unusable: Unusable) -> Iterator[Document]:
-    """The documents of the records. Unusable rows are counted, with file, line and reason."""
-    for record in records:
-        if record.document is not None:
-            yield record.document
-        else:
-            unusable.add_row(record.row, record.reason)
 
 
 def short_name(name: str) -> str:

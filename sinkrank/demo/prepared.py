@@ -83,7 +83,7 @@ class _Training:
     name: str = TRAINING
     description: str = "train on aligned paragraphs"
 
-    def make(self, texts: Texts, output: Path, notes: list[str], progress: Progress) -> EmbeddingsSummary:
+    def make(self, texts: Texts, output: Path, progress: Progress) -> EmbeddingsSummary:
         return EmbeddingsSummary.of(train_on(self.corpus, output, progress), 0.0)
 
 

@@ -188,7 +188,7 @@ def test_several_languages_are_aligned_by_their_groups(
 def dictionary(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stands for the dictionaries between English and French."""
     pairs = [Pair(("fr", "billet"), ("en", "ticket")), Pair(("en", "cabbage"), ("fr", "chou"))]
-    monkeypatch.setattr(other_languages, "read_dictionaries", lambda *arguments: pairs)
+    monkeypatch.setattr(other_languages, "read_dictionaries", lambda *arguments: (pairs, ()))
 
 
 @pytest.mark.usefixtures("encoder", "offline", "dictionary")
@@ -249,7 +249,10 @@ def test_languages_without_translations_are_not_trained_on(empty_home: Path, run
     rows = [row | {"language": row["id"][:2], "group": None} for row in pages("en", "fr")]
     write_rows(empty_home / "apart.jsonl", rows)
     result = run(*PREPARE, "apart.jsonl")
-    assert "without training: the documents are in en, fr, and none are marked as translations" in result.stdout
+    assert (
+        "without training: the documents are in several languages (en 69, fr 69), and none are marked as translations"
+        in result.stdout
+    )
     assert "--group-field" in result.stdout
     assert (list(store(empty_home).languages), store(empty_home).mapped_languages) == (["en", "fr"], ())
 

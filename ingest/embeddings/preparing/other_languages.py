@@ -71,13 +71,9 @@ class OtherLanguages:
         embeddings: Embeddings,
         texts: Texts,
         output: Path,
-        notes: list[str],
         progress: Progress = no_progress,
     ) -> EmbeddingsSummary:
         """Writes the embeddings with the other languages.
-
-        Args:
-            notes: the method adds sentences for the user.
 
         Raises:
             SinkrankError: the encoder cannot be loaded, or there are too few common words.
@@ -85,7 +81,7 @@ class OtherLanguages:
         from ingest.embeddings.sentence_models import E5, open_encoder
 
         started = time.monotonic()
-        pairs = read_dictionaries(self.dictionaries, self.home, notes, progress)
+        pairs, missing = read_dictionaries(self.dictionaries, self.home, progress)
         encoder = open_encoder(E5, self.home / "models", self.n_threads)
         with WordVectors(self.home / "encoded-words.sqlite3", encoder) as vectors:
             summary = encode_words(
@@ -100,8 +96,7 @@ class OtherLanguages:
             )
             words = Embeddings.open(summary.output)
             offsets = [self._offset(language, words, vectors) for language in self.others]
-        notes += [f"{self.name}: {n:,} {reason}" for reason, n in summary.skipped.items()]
-        encoders = self._query_encoders(embeddings, texts, np.array(offsets), notes, progress)
+        encoders, not_encoded = self._query_encoders(embeddings, texts, np.array(offsets), progress)
         rotation = self._rotation(words, embeddings)
         source = {"first": embeddings.meta["source"], "others": list(self.others), "encoder": encoder.name}
         with EmbeddingsWriter(
@@ -116,7 +111,7 @@ class OtherLanguages:
                 self._append(writer, language, words, embeddings, rotation, pairs)
             counted = {language: texts.collection.n_documents.get(language, 0) for language in self.others}
             writer.commit((embeddings.meta["n_documents"] or {}) | counted)
-        return EmbeddingsSummary.of(Embeddings.open(output), started)
+        return EmbeddingsSummary.of(Embeddings.open(output), started, summary.skipped, [*missing, *not_encoded])
 
     def _rotation(self, words: Embeddings, embeddings: Embeddings) -> Floats:
         """(dim of `words`, dim of `embeddings`): the rotation that brings the common words nearest."""
@@ -173,9 +168,9 @@ class OtherLanguages:
         return np.asarray(offset, dtype=np.float32)
 
     def _query_encoders(
-        self, embeddings: Embeddings, texts: Texts, offsets: Floats, notes: list[str], progress: Progress
-    ) -> list[QueryEncoderFiles]:
-        """The encoders of the embeddings, and multilingual-e5-small for queries in the other languages."""
+        self, embeddings: Embeddings, texts: Texts, offsets: Floats, progress: Progress
+    ) -> tuple[list[QueryEncoderFiles], list[str]]:
+        """The encoders of the embeddings, and multilingual-e5-small for queries in the other languages; or why not."""
         from ingest.embeddings.sentence_models import E5
 
         encoders = [QueryEncoderFiles.read(embeddings.path, each.model) for each in embeddings.query_encoders]
@@ -183,20 +178,18 @@ class OtherLanguages:
             (files,) = encoders
             model = E5.query_model([*files.model.languages, *self.others])
             means = np.concatenate([files.means, files.means[0] + offsets])
-            return [replace(files, model=model, means=means)]
+            return [replace(files, model=model, means=means)], []
         passages = draw_passages(texts, self.first)
         encoded = encode_passages(E5, passages, self.home, self.n_threads, progress)
         known, means = passage_means(embeddings, passages)
         if len(known) < MIN_PASSAGES:
-            notes.append(
-                f"{self.name}: queries are not encoded, since the documents have {len(known)} passages, fewer than "
-                f"{MIN_PASSAGES}"
-            )
-            return encoders
+            return encoders, [
+                f"queries are not encoded, since the documents have {len(known)} passages, fewer than {MIN_PASSAGES}"
+            ]
         mean = encoded[known].mean(axis=0)
         mapped = ridge(unit_rows(encoded[known] - mean), means).astype(np.float32)
         model = E5.query_model(self.others, is_mapped=True)
-        return [*encoders, QueryEncoderFiles(model, *E5.files(self.home / "models"), mean + offsets, mapped)]
+        return [*encoders, QueryEncoderFiles(model, *E5.files(self.home / "models"), mean + offsets, mapped)], []
 
 
 def _most_frequent(words: Embeddings, languages: Sequence[str]) -> list[str]:

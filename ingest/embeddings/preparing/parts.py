@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,7 +11,7 @@ from ingest.embeddings.dictionaries import Dictionary, Pair, read_pairs
 from ingest.embeddings.encoded_words import encode_words
 from ingest.embeddings.preparing.texts import Texts
 from ingest.embeddings.summary import EmbeddingsSummary
-from ingest.embeddings.training import train_documents
+from ingest.embeddings.training import DIM, train
 from ingest.embeddings.word_encoder import WordVectors
 from ingest.progress import Progress
 from reranker.base.errors import SinkrankError
@@ -50,11 +50,8 @@ class EmbeddingsPart(Protocol):
     @property
     def description(self) -> str: ...
 
-    def make(self, texts: Texts, output: Path, notes: list[str], progress: Progress) -> EmbeddingsSummary:
+    def make(self, texts: Texts, output: Path, progress: Progress) -> EmbeddingsSummary:
         """Writes the store.
-
-        Args:
-            notes: the method adds sentences for the user.
 
         Raises:
             SinkrankError: the part cannot be made; the message names the cure.
@@ -63,9 +60,15 @@ class EmbeddingsPart(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """Vectors learned from the documents themselves."""
+    """Vectors learned from the documents themselves.
+
+    Attributes:
+        language: None trains on translations.
+    """
 
     language: str | None
+    dim: int = DIM
+    source: object = "documents"
     name: str = TRAINING
 
     @property
@@ -73,17 +76,15 @@ class Training:
         how = "aligned documents" if self.language is None else f"your documents, language {self.language}"
         return f"train on {how}"
 
-    def make(self, texts: Texts, output: Path, notes: list[str], progress: Progress) -> EmbeddingsSummary:
+    def make(self, texts: Texts, output: Path, progress: Progress) -> EmbeddingsSummary:
         share = min(1.0, MAX_TRAINED_PAIRS / texts.n_pairs)
-        if share < 1:
-            notes.append(f"trained on a random {share:.0%} of the documents, since all would take too much memory")
-        return train_documents(
-            texts.documents(share),
-            output,
-            group_field=texts.group_field,
-            language=self.language,
-            progress=progress,
+        summary = train(
+            texts.units(share), output, dim=self.dim, language=self.language, source=self.source, progress=progress
         )
+        if share == 1:
+            return summary
+        sampled = f"trained on a random {share:.0%} of the documents, since all would take too much memory"
+        return replace(summary, warnings=(sampled, *summary.warnings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +102,13 @@ class Encoded:
     def description(self) -> str:
         return f"encode the words of the documents with {self.model.name}{with_dictionaries(self.dictionaries)}"
 
-    def make(self, texts: Texts, output: Path, notes: list[str], progress: Progress) -> EmbeddingsSummary:
+    def make(self, texts: Texts, output: Path, progress: Progress) -> EmbeddingsSummary:
         from ingest.embeddings.sentence_models import open_encoder
 
         encoder = open_encoder(self.model, self.home / "models", self.n_threads)
-        pairs = read_dictionaries(self.dictionaries, self.home, notes, progress)
+        pairs, missing = read_dictionaries(self.dictionaries, self.home, progress)
         with WordVectors(self.home / "encoded-words.sqlite3", encoder) as words:
-            return encode_words(
+            summary = encode_words(
                 pairs,
                 words.encode,
                 output,
@@ -117,20 +118,22 @@ class Encoded:
                 n_directions=_ENGLISH_DIRECTIONS if list(self.languages) == ["en"] else None,
                 progress=progress,
             )
+        return replace(summary, warnings=missing)
 
 
-def read_dictionaries(names: Sequence[str], home: Path, notes: list[str], progress: Progress) -> list[Pair]:
-    """All pairs of FreeDict's dictionaries. One that cannot be fetched or read is skipped with a note."""
+def read_dictionaries(names: Sequence[str], home: Path, progress: Progress) -> tuple[list[Pair], tuple[str, ...]]:
+    """All pairs of FreeDict's dictionaries, and why some could not be fetched or read."""
     from ingest.embeddings import freedict
 
     pairs: list[Pair] = []
+    missing = []
     for name in names:
         try:
             path = freedict.fetch(home / "corpora" / "freedict", name, progress)
             pairs += list(read_pairs(Dictionary(path, *name.split("-"))))
         except SinkrankError as error:
-            notes.append(f"without the dictionary {name}: {error}")
-    return pairs
+            missing.append(f"without the dictionary {name}: {error}")
+    return pairs, tuple(missing)
 
 
 def with_dictionaries(pairs: Sequence[str]) -> str:

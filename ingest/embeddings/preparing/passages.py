@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,13 +62,9 @@ class PassageMap:
         joined: Embeddings,
         texts: Texts,
         output: Path,
-        notes: list[str],
         progress: Progress = no_progress,
     ) -> EmbeddingsSummary:
         """Writes the mapped store.
-
-        Args:
-            notes: the method adds sentences for the user.
 
         Raises:
             SinkrankError: the encoder cannot be fetched or loaded, or there are too few passages.
@@ -90,11 +86,8 @@ class PassageMap:
         sentences = ridge(means, unit_rows(centred))
         onnx, tokenizer = self.model.files(self.home / "models")
         query_encoder = QueryEncoderFiles(self.model.query_model(self.languages), onnx, tokenizer, centres)
-        notes.append(
-            f"passages: the words were mapped to the encodings of {len(known):,} passages; queries are encoded too"
-        )
         source = {"mapped": joined.meta["source"], "encoder": self.model.version, "n_passages": len(known)}
-        return map_store(
+        summary = map_store(
             joined,
             sentences,
             output,
@@ -102,6 +95,8 @@ class PassageMap:
             query_encoders=[query_encoder],
             progress=progress,
         )
+        mapped = f"the words were mapped to the encodings of {len(known):,} passages; queries are encoded too"
+        return replace(summary, warnings=(mapped,))
 
 
 def _mean(vectors: NDArray[np.float32], otherwise: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -147,10 +142,10 @@ def draw_passages(texts: Texts, languages: Sequence[str], n: int = N_PASSAGES) -
     # Each document has at least one passage.
     share = min(1.0, 2 * n / max(1, sum(texts.languages.get(language, 0) for language in languages)))
     drawn = (
-        (_draw(passage), document.language, passage)
-        for document in texts.documents(share)
-        if document.language in languages
-        for passage in split(document.full_text)
+        (_draw(passage), unit.language, passage)
+        for unit in texts.units(share)
+        if unit.language in languages
+        for passage in split(unit.text)
     )
     return [(language, passage) for _, language, passage in heapq.nsmallest(n, drawn)]
 

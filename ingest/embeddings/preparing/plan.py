@@ -8,7 +8,6 @@ from itertools import permutations
 from pathlib import Path
 
 from ingest.embeddings import freedict
-from ingest.embeddings.languages import LEAST_SHARE
 from ingest.embeddings.preparing.other_languages import OtherLanguages
 from ingest.embeddings.preparing.parts import (
     DICTIONARIES,
@@ -24,9 +23,12 @@ from ingest.embeddings.preparing.parts import (
 from ingest.embeddings.preparing.passages import PassageMap
 from ingest.embeddings.preparing.texts import Texts
 from ingest.embeddings.sentence_models import model_of
-from reranker.base.errors import WrongParameter
+from reranker.base.errors import BadInput, WrongParameter
 
 NEEDS_ENCODER = "it needs the part encoder"
+
+# With a smaller share, the embeddings of the most frequent language would skip more than a few stray texts.
+_LEAST_SHARE = 0.9
 
 LastStep = PassageMap | OtherLanguages
 
@@ -84,17 +86,17 @@ def make_plan(
         query_languages: languages of queries, which the texts need not be in.
     """
     left_out = {name: "as asked" for name in NAMES if name in without}
-    first = list(texts.languages)
-    if texts.n_aligned <= 1 and texts.languages[first[0]] >= LEAST_SHARE * texts.n_documents:
-        first = first[:1]
+    first = first_languages(texts)
     others = [code for code in dict.fromkeys([*texts.languages, *query_languages]) if code not in first]
     dictionaries = _dictionaries([*first, *others], left_out)
     of_first = tuple(pair for pair in dictionaries if set(pair.split("-")) <= set(first))
     of_others = tuple(pair for pair in dictionaries if pair not in of_first)
     parts: list[EmbeddingsPart] = []
-    training = _training(texts, first, left_out)
-    if training is not None:
-        parts.append(training)
+    if TRAINING not in left_out:
+        try:
+            parts.append(Training(language_to_train(texts)))
+        except BadInput as error:
+            left_out[TRAINING] = str(error)
     if ENCODER not in left_out:
         parts.append(Encoded(model_of(first), first, home, of_first, n_threads))
     last: list[LastStep] = []
@@ -109,6 +111,36 @@ def make_plan(
     if PASSAGES not in left_out:
         last.insert(0, PassageMap(model_of(first), first, home, n_threads))
     return PreparationPlan(parts, left_out, last)
+
+
+def first_languages(texts: Texts) -> list[str]:
+    """The languages that are prepared together; see `make_plan`."""
+    languages = list(texts.languages)
+    if texts.n_aligned <= 1 and texts.languages[languages[0]] >= _LEAST_SHARE * texts.n_documents:
+        return languages[:1]
+    return languages
+
+
+def language_to_train(texts: Texts, asked: str | None = None) -> str | None:
+    """The language to train on; None for all languages, by the groups of translations.
+
+    Raises:
+        BadInput: there is too little text, or it is in several languages without translations.
+    """
+    languages = first_languages(texts) if asked is None else [asked]
+    counted = ", ".join(f"{code} {n:,}" for code, n in texts.languages.items())
+    if len(languages) > 1 and texts.n_aligned <= 1:
+        raise BadInput(
+            f"the documents are in several languages ({counted}), and none are marked as translations of each other; "
+            'give translations the same "group" (--group-field names another field). Without, `sinkrank embeddings '
+            "prepare` puts the languages into one space, and `train --lang CODE` trains one of them"
+        )
+    if sum(texts.languages.get(language, 0) for language in languages) < 2:
+        raise BadInput(
+            f"training needs at least 2 documents, and some thousands to be good; there are {counted}: give more in "
+            f"{languages[0]}"
+        )
+    return languages[0] if len(languages) == 1 else None
 
 
 def _dictionaries(languages: list[str], left_out: dict[str, str]) -> tuple[str, ...]:
@@ -126,20 +158,3 @@ def _dictionaries(languages: list[str], left_out: dict[str, str]) -> tuple[str, 
     if not found:
         left_out[DICTIONARIES] = f"FreeDict has none between {', '.join(languages)}"
     return found
-
-
-def _training(texts: Texts, first: list[str], left_out: dict[str, str]) -> Training | None:
-    if TRAINING in left_out:
-        return None
-    if sum(texts.languages[language] for language in first) < 2:
-        left_out[TRAINING] = "one document is not enough"
-        return None
-    if len(first) == 1:
-        return Training(first[0])
-    if texts.n_aligned > 1:
-        return Training(None)
-    left_out[TRAINING] = (
-        f"the documents are in {', '.join(first)}, and none are marked as translations of each other; "
-        'give translations the same "group" (--group-field names another field)'
-    )
-    return None

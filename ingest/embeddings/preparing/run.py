@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ingest.embeddings.joining import join
-from ingest.embeddings.preparing.parts import ENCODER, MAX_OTHERS, EmbeddingsPart
-from ingest.embeddings.preparing.plan import NEEDS_ENCODER, PreparationPlan
+from ingest.embeddings.preparing.parts import ENCODER, MAX_OTHERS, Training
+from ingest.embeddings.preparing.plan import NEEDS_ENCODER, PreparationPlan, language_to_train
 from ingest.embeddings.preparing.texts import Texts
 from ingest.embeddings.summary import EmbeddingsSummary
+from ingest.embeddings.training import DIM
 from ingest.embeddings.word_frequencies import WordFrequencies
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput, SinkrankError
@@ -44,13 +45,6 @@ class PreparationReport:
     notes: list[str]
 
 
-@dataclass(slots=True)
-class _Store:
-    part: EmbeddingsPart
-    embeddings: Embeddings
-    seconds: float
-
-
 def prepare(
     texts: Texts,
     plan: PreparationPlan,
@@ -70,65 +64,87 @@ def prepare(
     started = time.monotonic()
     left_out = dict(plan.left_out)
     notes: list[str] = []
-    stores: list[_Store] = []
+    folder = texts.path.parent
+    made: list[MadePart] = []
     for part in plan.parts:
+        begun = time.monotonic()
         try:
-            stores.append(_made(part, texts, notes, progress))
+            summary = part.make(texts, folder / part.name, progress)
         except (SinkrankError, OSError) as error:
             left_out[part.name] = str(error)
-    if not stores:
+            continue
+        notes += _notes(part.name, summary)
+        made.append(MadePart(part.name, part.description, sum(summary.languages.values()), time.monotonic() - begun))
+    if not made:
         told = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise BadInput(f"no part could be made, so there are no embeddings ({told})")
-    summary = _finished(stores, plan, texts, left_out, notes, progress)
+    stores = [Embeddings.open(folder / part.name) for part in made]
+    summary = join(
+        stores,
+        folder / "joined",
+        collection=texts.collection.only({code for store in stores for code in store.languages}),
+        max_others=MAX_OTHERS,
+        progress=progress,
+    )
+    for step in plan.last:
+        if ENCODER not in {part.name for part in made}:
+            left_out[step.name] = NEEDS_ENCODER
+            continue
+        try:
+            summary = step.make(Embeddings.open(summary.output), texts, folder / f"with-{step.name}", progress)
+        except (SinkrankError, OSError) as error:
+            left_out[step.name] = str(error)
+            continue
+        notes += _notes(step.name, summary)
     put_in_place(summary.output, output, replace=replace)
     embeddings = Embeddings.open(output)
     return PreparationReport(
-        summary=EmbeddingsSummary.of(embeddings, started, summary.skipped),
-        made=[
-            MadePart(store.part.name, store.part.description, store.embeddings.n_terms, store.seconds)
-            for store in stores
-        ],
+        summary=EmbeddingsSummary.of(embeddings, started),
+        made=made,
         unknown_share=_unknown_share(embeddings, texts.collection),
         left_out=left_out,
         notes=notes,
     )
 
 
-def _finished(
-    stores: list[_Store],
-    plan: PreparationPlan,
+def train_alone(
     texts: Texts,
-    left_out: dict[str, str],
-    notes: list[str],
-    progress: Progress,
+    output: Path,
+    language: str | None = None,
+    *,
+    dim: int = DIM,
+    source: object = "documents",
+    replace: bool = False,
+    progress: Progress = no_progress,
 ) -> EmbeddingsSummary:
-    """Joins the stores, and takes the last steps; if one fails, `left_out` says why. The result is beside the texts."""
-    folder = texts.path.parent
-    summary = join(
-        [store.embeddings for store in stores],
-        folder / "joined",
-        collection=texts.collection.only({code for store in stores for code in store.embeddings.languages}),
-        max_others=MAX_OTHERS,
-        progress=progress,
-    )
-    has_encoder = any(store.part.name == ENCODER for store in stores)
-    for step in plan.last:
-        if not has_encoder:
-            left_out[step.name] = NEEDS_ENCODER
-            continue
-        try:
-            summary = step.make(Embeddings.open(summary.output), texts, folder / f"with-{step.name}", notes, progress)
-        except (SinkrankError, OSError) as error:
-            left_out[step.name] = str(error)
-    return summary
+    """Makes embeddings of the part `training` alone.
 
+    Args:
+        output: in the file system of the texts.
+        language: the only one to train; None: as `prepare` chooses.
+        dim, source: as of `train`.
 
-def _made(part: EmbeddingsPart, texts: Texts, notes: list[str], progress: Progress) -> _Store:
+    Raises:
+        BadInput: the documents cannot be trained on, or the output exists.
+    """
     started = time.monotonic()
-    summary = part.make(texts, texts.path.parent / part.name, notes, progress)
-    notes += [f"{part.name}: {n:,} {reason}" for reason, n in summary.skipped.items()]
-    notes += [f"{part.name}: {warning}" for warning in summary.warnings]
-    return _Store(part, Embeddings.open(summary.output), time.monotonic() - started)
+    part = Training(language_to_train(texts, language), dim, source)
+    summary = part.make(texts, texts.path.parent / part.name, progress)
+    put_in_place(summary.output, output, replace=replace)
+    others = {code: n for code, n in (texts.languages | texts.used.not_used).items() if code not in summary.languages}
+    skipped = {
+        "documents that cannot be used": texts.unusable.n,
+        f"documents in other languages ({', '.join(others)})": sum(others.values()),
+        **summary.skipped,
+    }
+    warnings = [*([str(texts.unusable)] if texts.unusable.n else []), *summary.warnings]
+    return EmbeddingsSummary.of(Embeddings.open(output), started, skipped, warnings)
+
+
+def _notes(name: str, summary: EmbeddingsSummary) -> list[str]:
+    """What was skipped, and what else to tell the user."""
+    skipped = [f"{n:,} {reason}" for reason, n in summary.skipped.items()]
+    return [f"{name}: {note}" for note in (*skipped, *summary.warnings)]
 
 
 def _unknown_share(embeddings: Embeddings, words: WordFrequencies) -> float:

@@ -13,10 +13,11 @@ from pathlib import Path
 import orjson
 
 from ingest.documents import Layout, Record
-from ingest.embeddings.document_units import GROUP_FIELD, Unusable, group_of
+from ingest.embeddings.preparing.unusable import Unusable
+from ingest.embeddings.units import Unit
 from ingest.embeddings.word_frequencies import WordFrequencies
 from ingest.progress import Progress, no_progress
-from reranker.base.errors import BadDocument, BadInput
+from reranker.base.errors import BadInput
 from reranker.text.documents import Document
 from reranker.text.language_detection import UNKNOWN_LANGUAGE, main_script
 from reranker.text.segmentation import can_split, check_can_split
@@ -31,7 +32,9 @@ _MAX_TERMS = 1_000_000
 # Number of groups that are checked for translations.
 _MAX_GROUPS = 200_000
 _DOCUMENTS_A_REPORT = 1_000
-_PART_OF = "document"
+# Default name of the field whose value translations share.
+_GROUP_FIELD = "group"
+_ID_FIELD = "id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,6 @@ class Texts:
         collection: the words of each language with their document frequencies.
         n_pairs: sum of the numbers of distinct words of the documents.
         n_aligned: number of groups in two or more languages, among the first 200,000 groups.
-        group_field: the field with the group's id, or `id`; None: `group`.
     """
 
     path: Path
@@ -81,7 +83,6 @@ class Texts:
     collection: WordFrequencies
     n_pairs: int
     n_aligned: int
-    group_field: str | None
     unusable: Unusable
 
     @property
@@ -93,20 +94,17 @@ class Texts:
     def n_documents(self) -> int:
         return sum(self.languages.values())
 
-    def documents(self, share: float = 1.0) -> Iterator[Document]:
-        """The documents, or a random share of them; of translations of each other, all or none.
+    def units(self, share: float = 1.0) -> Iterator[Unit]:
+        """The documents, or a random share of them, the same in every run; of translations of each other, all or
+        none."""
+        for unit, _ in _units(self.path, self.used):
+            if share >= 1 or _draw(unit) < share:
+                yield unit
 
-        Their metadata has only the fields for groups.
-        """
-        for document in _documents(self.path, self.used):
-            if share >= 1 or self.draw(document) < share:
-                yield document
 
-    def draw(self, document: Document) -> float:
-        """A random number from 0 to 1, the same for translations of each other and in every run."""
-        group = _group(document, self.group_field)
-        key = f"{document.language}\0{document.doc_id}" if group is None else group
-        return int.from_bytes(blake2b(key.encode(), digest_size=8).digest()) / 2**64
+def _draw(unit: Unit) -> float:
+    """A random number from 0 to 1."""
+    return int.from_bytes(blake2b(unit.group.encode(), digest_size=8).digest()) / 2**64
 
 
 def read_texts(
@@ -120,15 +118,16 @@ def read_texts(
 
     Args:
         layout: the layout that the records were read with.
+        group_field: field of `metadata` with the group's id, or `id`; None: `group`, if a document has it.
 
     Raises:
-        BadInput: no document has words, none has a known language, or the words of the most frequent language
-            cannot be found.
+        BadInput: no document has words, none has a known language or the given `group_field`, or the words of the most
+            frequent language cannot be found.
     """
     folder.mkdir(parents=True, exist_ok=True)
     n_documents: Counter[_Kind] = Counter()
     unusable = Unusable()
-    fields = {name for name in (group_field or GROUP_FIELD, (group_field or "").replace(".", "_"), _PART_OF) if name}
+    n_grouped = 0
     path = folder / TEXTS
     with gzip.open(path, "wb", compresslevel=1) as stream:
         for number, record in enumerate(records):
@@ -136,21 +135,27 @@ def read_texts(
                 progress(number, None, "reading documents")
             document = record.document
             if document is None:
-                unusable.add_row(record.row, record.reason)
+                unusable.add(record.row, record.reason)
                 continue
-            metadata = {name: document.metadata[name] for name in fields if name in document.metadata}
+            group = _group(document, group_field or _GROUP_FIELD)
+            n_grouped += group is not None
             script = main_script(document.full_text)
-            row = [document.doc_id, document.language, document.title, document.text, metadata, script]
+            row = [document.doc_id, document.language, document.full_text, group, script]
             stream.write(orjson.dumps(row) + b"\n")
             n_documents[document.language, _names_language(record, layout), script] += 1
     n = n_documents.total()
     progress(n, n, "read documents")
+    if group_field is not None and n and not n_grouped:
+        raise BadInput(
+            f"none of the {n:,} documents has a field {group_field!r} with a string or a whole number; name the field "
+            "that translations share with --group-field, or leave the option out"
+        )
     used = _used_languages(n_documents, unusable)
-    counter = _WordCounter(group_field)
-    for number, document in enumerate(_documents(path, used)):
+    counter = _WordCounter()
+    for number, (unit, is_grouped) in enumerate(_units(path, used)):
         if number % _DOCUMENTS_A_REPORT == 0:
             progress(number, n, "counting words")
-        counter.add(document)
+        counter.add(unit, is_grouped)
     progress(n, n, "counted words")
     if not counter.n_pairs:
         raise _no_words(n, unusable)
@@ -160,7 +165,6 @@ def read_texts(
         collection=WordFrequencies(counter.frequencies, used.n_documents),
         n_pairs=counter.n_pairs,
         n_aligned=len(counter.aligned),
-        group_field=group_field,
         unusable=unusable,
     )
 
@@ -217,39 +221,38 @@ def _no_words(n_documents: int, unusable: Unusable) -> BadInput:
     )
 
 
-def _documents(path: Path, used: UsedLanguages) -> Iterator[Document]:
-    """The documents of a file that are used."""
+def _units(path: Path, used: UsedLanguages) -> Iterator[tuple[Unit, bool]]:
+    """The documents of a file that are used, and whether each has a group."""
     with gzip.open(path) as stream:
         for line in stream:
-            doc_id, detected, title, text, metadata, script = orjson.loads(line)
+            doc_id, detected, text, group, script = orjson.loads(line)
             language = used.language_of(detected, script)
             if language is not None:
-                yield Document(doc_id, text, language, title, metadata=metadata)
+                # The same id in two languages does not mean that the texts are translations.
+                own = f"{language}\0{doc_id}" if group is None else group
+                yield Unit(own, language, text, own), group is not None
 
 
 class _WordCounter:
     """Counts the words of documents by language, and the groups in several languages."""
 
-    def __init__(self, group_field: str | None) -> None:
-        self._group_field = group_field
+    def __init__(self) -> None:
         self.frequencies: dict[str, Counter[str]] = {}
         self._languages_of_groups: dict[str, str] = {}
         self.aligned: set[str] = set()
         self.n_pairs = 0
 
-    def add(self, document: Document) -> None:
-        language = document.language
-        words = dict.fromkeys(letter_tokens(document.full_text, language, None))
-        counter = self.frequencies.setdefault(language, Counter())
+    def add(self, unit: Unit, is_grouped: bool) -> None:
+        words = dict.fromkeys(letter_tokens(unit.text, unit.language, None))
+        counter = self.frequencies.setdefault(unit.language, Counter())
         counter.update(words.keys())
         self.n_pairs += len(words)
         if len(counter) > _MAX_TERMS:
-            self.frequencies[language] = Counter({word: n for word, n in counter.items() if n > 1})
-        group = _group(document, self._group_field)
-        if group is not None and len(self._languages_of_groups) < _MAX_GROUPS:
-            first = self._languages_of_groups.setdefault(group, language)
-            if first != language:
-                self.aligned.add(group)
+            self.frequencies[unit.language] = Counter({word: n for word, n in counter.items() if n > 1})
+        if is_grouped and len(self._languages_of_groups) < _MAX_GROUPS:
+            first = self._languages_of_groups.setdefault(unit.group, unit.language)
+            if first != unit.language:
+                self.aligned.add(unit.group)
 
 
 def _names_language(record: Record, layout: Layout) -> bool:
@@ -260,8 +263,10 @@ def _names_language(record: Record, layout: Layout) -> bool:
     return any(values.get(name) for name in (*layout.language_fields, "language"))
 
 
-def _group(document: Document, field: str | None) -> str | None:
-    try:
-        return group_of(document, field or GROUP_FIELD)
-    except BadDocument:
-        return None
+def _group(document: Document, field: str) -> str | None:
+    """The group of a document in a field of `metadata`, or its id if the field is `id`; None if it has none."""
+    if field == _ID_FIELD:
+        return document.doc_id
+    # `--from-index` copies the nested field `page.group` as `page_group`.
+    value = document.metadata.get(field, document.metadata.get(field.replace(".", "_")))
+    return None if isinstance(value, bool) or not isinstance(value, str | int) else str(value) or None

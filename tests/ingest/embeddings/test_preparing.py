@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from ingest.embeddings.document_units import Unusable
 from ingest.embeddings.preparing.other_languages import OtherLanguages
 from ingest.embeddings.preparing.parts import NAMES
 from ingest.embeddings.preparing.passages import PassageMap
-from ingest.embeddings.preparing.plan import make_plan
+from ingest.embeddings.preparing.plan import language_to_train, make_plan
 from ingest.embeddings.preparing.texts import _used_languages
+from ingest.embeddings.preparing.unusable import Unusable
 from ingest.embeddings.sentence_models import E5, MINILM
 from reranker.base.errors import BadInput
 from reranker.text import segmentation
@@ -31,10 +31,9 @@ def test_documents_are_kept_with_their_groups_and_their_words_counted(tmp_path: 
     assert texts.collection.document_frequencies == {"en": {"cat": 1, "dog": 2}, "fr": {"chat": 1}}
     assert (texts.n_pairs, texts.n_aligned) == (4, 1)
     assert "rows.jsonl, line 4" in str(texts.unusable)
-    first, second, third = texts.documents()
-    assert (first.doc_id, first.title, first.text, first.language) == ("1", "A cat", "The cat and the dog", "en")
-    assert first.metadata == {"group": "x"}
-    assert (second.metadata, third.metadata) == ({"group": "x"}, {})
+    first, second, third = texts.units()
+    assert (first.text, first.language) == ("A cat\nThe cat and the dog", "en")
+    assert first.group == second.group == "x" != third.group
 
 
 def test_a_share_of_the_documents_keeps_translations_together(tmp_path: Path) -> None:
@@ -44,8 +43,8 @@ def test_a_share_of_the_documents_keeps_translations_together(tmp_path: Path) ->
         for code in ("en", "fr")
     ]
     texts = read(tmp_path, rows, group="page")
-    drawn = list(texts.documents(0.25))
-    by_language = [{document.doc_id[2:] for document in drawn if document.language == code} for code in ("en", "fr")]
+    drawn = list(texts.units(0.25))
+    by_language = [{unit.group for unit in drawn if unit.language == code} for code in ("en", "fr")]
     assert by_language[0] == by_language[1]
     assert 30 < len(by_language[0]) < 70  # 50 of 200, by chance
 
@@ -82,7 +81,7 @@ def test_a_few_documents_in_other_scripts_are_counted_and_not_used_without_an_ex
     assert texts.languages == {"en": 57}
     assert (texts.used.not_used, texts.used.needs_words) == ({"zh": 2, "ru": 1}, [])
     assert list(texts.collection.document_frequencies) == ["en"]
-    assert {document.language for document in texts.documents()} == {"en"}
+    assert {unit.language for unit in texts.units()} == {"en"}
     assert (texts.n_documents, texts.n_pairs) == (57, 57 * 6)
 
 
@@ -181,6 +180,32 @@ def test_languages_of_groups_share_a_space_with_their_dictionaries(tmp_path: Pat
 
 
 FIRST = ("en", "fr")
+
+
+@pytest.mark.parametrize(
+    ("groups", "asked", "message"),
+    [
+        ("abcd", None, r"several languages \(en 2, fr 2\).*--group-field.*--lang"),
+        ("abac", None, r"several languages \(en 2, fr 2\)"),  # one group of translations
+        ("a", None, "at least 2 documents.*there are en 1: give more in en"),
+        ("abc", "fr", "at least 2 documents.*there are en 2, fr 1: give more in fr"),
+    ],
+)
+def test_documents_that_cannot_be_trained_on_are_refused_with_the_cure(
+    tmp_path: Path, groups: str, asked: str | None, message: str
+) -> None:
+    rows = [
+        {"id": str(n), "text": "cat", "language": "en" if n < 2 else "fr", "group": g} for n, g in enumerate(groups)
+    ]
+    with pytest.raises(BadInput, match=message):
+        language_to_train(read(tmp_path, rows), asked)
+
+
+def test_groups_of_another_type_are_none_unless_the_field_was_named(tmp_path: Path) -> None:
+    rows = [{"id": str(n), "text": "cat", "language": "en", "group": ["staff"]} for n in range(2)]
+    assert len({unit.group for unit in read(tmp_path, rows).units()}) == 2
+    with pytest.raises(BadInput, match="none of the 2 documents has a field 'group' with a string or a whole number"):
+        read(tmp_path, rows, group="group")
 
 
 def test_passages_need_the_encoder(tmp_path: Path) -> None:

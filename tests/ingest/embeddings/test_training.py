@@ -12,7 +12,7 @@ from ingest.embeddings.sparse_rows import SparseRows
 from ingest.embeddings.spectral import truncated_svd
 from ingest.embeddings.spelling import smooth, spelling_matrix
 from ingest.embeddings.training import train
-from ingest.embeddings.unit_counts import UnitCounter, count_units
+from ingest.embeddings.unit_counts import count_units
 from ingest.embeddings.units import Unit
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
@@ -90,11 +90,11 @@ def test_document_frequencies_are_counted_over_documents_where_they_are_named(tm
         unit("b1", "en", "cat water", document="b"),
         unit("b1", "fr", "eau chat", document="b"),
     ]
-    counts = count_units(units).result().languages
+    counts = count_units(units).languages
     english = dict(zip(counts["en"].terms, counts["en"].document_frequencies.tolist(), strict=True))
     assert english == {"cat": 2, "dog": 1, "bread": 1, "water": 1}
     assert counts["en"].n_documents == 2
-    without = count_units([replace(each, document=each.group) for each in units]).result().languages["en"]
+    without = count_units([replace(each, document=each.group) for each in units]).languages["en"]
     assert (without.n_documents, without.document_frequencies[0]) == (3, 3)
     train(units, tmp_path / "store", dim=3)
     store = Embeddings.open(tmp_path / "store")
@@ -149,22 +149,17 @@ def test_the_same_texts_and_seed_give_the_same_store(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("units", "message"),
+    ("units", "language", "message"),
     [
-        ([], "there is no text to train on"),
-        (
-            [unit(1, "en", "cat"), unit(2, "fr", "chat")],
-            r"2 languages \(en 1, fr 1\), but have 0 groups.*--group-field",
-        ),
-        ([unit(1, "en", "cat"), unit(1, "fr", "chat"), unit(2, "en", "dog")], r"\(en 2, fr 1\), but have 1 groups"),
-        ([unit(1, "en", "cat")], "1 of the texts are in 'en'"),
-        ([unit(g, lang, "same") for g in (1, 2) for lang in ("de", "fr")], "words cannot be told apart"),
+        ([unit(1, "en", "cat"), unit(2, "fr", "chat")], None, "no texts are translations of each other"),
+        ([unit(1, "en", "cat")], "fr", "there is no text in 'fr'"),
+        ([unit(g, lang, "same") for g in (1, 2) for lang in ("de", "fr")], None, "words cannot be told apart"),
     ],
-    ids=["nothing", "no translations", "one aligned group", "one text", "one word everywhere"],
+    ids=["no translations", "another language", "one word everywhere"],
 )
-def test_texts_that_teach_nothing_are_refused_with_the_cure(tmp_path, units, message):
+def test_texts_that_teach_nothing_are_refused_with_the_cure(tmp_path, units, language, message):
     with pytest.raises(BadInput, match=message) as caught:
-        train(units, tmp_path / "store")
+        train(units, tmp_path / "store", language=language)
     assert "give" in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 
@@ -197,16 +192,11 @@ def test_the_vectors_of_one_language_are_those_of_scikit_learns_svd_of_ppmi_by_n
     svd = TruncatedSVD(3, algorithm="arpack", random_state=0)
     rows = svd.fit_transform(expected) / np.sqrt(svd.singular_values_)  # U·S / S^0.5
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    train([unit(n, "en", text) for n, text in enumerate(lines)], tmp_path / "store", dim=3)
+    train([unit(n, "en", text) for n, text in enumerate(lines)], tmp_path / "store", dim=3, language="en")
     store = Embeddings.open(tmp_path / "store")
     found = np.array([store.vectors[store.term_id("en", term)] for term in terms])
     assert found @ found.T == pytest.approx(rows @ rows.T, abs=1e-5)  # an SVD leaves signs open
     assert store.idf.languages["en"].n_documents == 5
-
-
-def test_a_language_of_one_text_is_not_trained_on(tmp_path):
-    with pytest.raises(BadInput, match=r"1 of the texts are in 'fr'.*give more texts"):
-        train([unit(1, "fr", "chat"), unit(2, "en", "cat")], tmp_path / "store", language="fr")
 
 
 def test_wrong_numbers_and_a_store_that_is_there_are_refused_before_the_work(tmp_path):
@@ -220,35 +210,3 @@ def test_wrong_numbers_and_a_store_that_is_there_are_refused_before_the_work(tmp
 
     with pytest.raises(BadInput, match="--replace"):
         train(never(), tmp_path / "store")
-
-
-def many(n=400):
-    """Aligned groups of two terms in each language; the second is the group's own."""
-    for number in range(n):
-        own = "".join(chr(97 + int(digit)) for digit in f"{number:04}")
-        yield unit(number, "en", f"cat {own}")
-        yield unit(number, "fr", f"chat {own}")
-
-
-def sampled(units, max_pairs):
-    counter = UnitCounter(max_pairs)
-    for each in units:
-        counter.add(each)
-    return counter
-
-
-def test_of_more_pairs_than_memory_is_given_to_a_sample_of_whole_groups_is_taken():
-    counter = sampled(many(), max_pairs=500)  # of 1,600
-    counts = counter.result()
-    english, french = counts.languages["en"], counts.languages["fr"]
-    assert 50 <= counts.n_groups <= 125  # an eighth to nearly a third: 4 pairs a group
-    assert counts.n_unaligned == 0  # a group comes with all its translations
-    assert set(english.terms) - {"cat"} == set(french.terms) - {"chat"}
-    assert len(english.terms) == counts.n_groups + 1  # terms of other groups are gone
-    assert english.document_frequencies.tolist() == [counts.n_groups] + [1] * counts.n_groups
-    assert counter.n_left_out == 2 * (400 - counts.n_groups)
-
-
-def test_the_sample_is_the_same_in_every_order():
-    terms = [sampled(units, 500).result().languages["en"].terms for units in (list(many()), list(many())[::-1])]
-    assert sorted(terms[0]) == sorted(terms[1])
