@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.embeddings.row_quantization import RowProducts
+from ingest.embeddings.row_quantization import row_product
 
 # The first versions with tensors of 4 bits.
 _OPSET, _IR_VERSION = 21, 10
@@ -38,21 +38,16 @@ class BertWeights:
     tensors: Mapping[str, NDArray[np.float32]]
 
 
-def bert_model(weights: BertWeights, onnx: Any, name: str) -> bytes:
-    """The ONNX model; its output is (n_texts, n_tokens, dim)."""
-    return BertGraph(weights, onnx).model(name)
-
-
 class BertGraph:
     """The nodes and constants of a model; most methods add nodes and return the name of their output."""
 
     def __init__(self, weights: BertWeights, onnx: Any) -> None:
         self._weights, self.onnx = weights, onnx
         self._nodes: list[Any] = []
-        self.constants: list[Any] = []
-        self._products = RowProducts(onnx, self.node)
+        self.constants: dict[str, Any] = {}
 
     def model(self, name: str) -> bytes:
+        """The ONNX model; its output is (n_texts, n_tokens, dim)."""
         helper, types, dim, n_heads = self.onnx.helper, self.onnx.TensorProto, self._weights.dim, self._weights.n_heads
         # Rows are tokens, of all texts together, so that each has a scale of its own.
         shape = self.node("Shape", ["input_ids"], "texts_and_tokens")
@@ -73,16 +68,17 @@ class BertGraph:
                 for given in ("input_ids", "attention_mask")
             ],
             [helper.make_tensor_value_info("last_hidden_state", types.FLOAT, ["n_texts", "n_tokens", dim])],
-            self.constants + self._products.constants,
+            list(self.constants.values()),
         )
         opsets = [helper.make_opsetid("", _OPSET), helper.make_opsetid(RUNTIME, 1)]
         return bytes(helper.make_model(graph, opset_imports=opsets, ir_version=_IR_VERSION).SerializeToString())
 
     def constant(self, name: str, values: NDArray[Any] | np.generic) -> str:
+        """Adds a constant; again with the same name it is the same one."""
         array = np.ascontiguousarray(values)
         if not np.ndim(values):
             array = array.reshape(())
-        self.constants.append(self.onnx.numpy_helper.from_array(array, name))
+        self.constants[name] = self.onnx.numpy_helper.from_array(array, name)
         return name
 
     def node(self, operator: str, inputs: list[str], output: str, **attributes: Any) -> str:
@@ -139,7 +135,7 @@ class BertGraph:
         tensors, name = self._weights.tensors, layer + "".join(parts)
         weights = np.concatenate([tensors[f"{layer}{part}.w"] for part in parts], axis=1)
         biases = np.concatenate([tensors[f"{layer}{part}.b"] for part in parts])
-        products = self._products.product(rows, weights, name)
+        products = row_product(self, rows, weights, name)
         return self.node("Add", [products, self.constant(f"{name}_b", biases)], f"{name}_linear")
 
     def _layer_norm(self, rows: str, name: str) -> str:

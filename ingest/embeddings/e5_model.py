@@ -9,11 +9,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ingest.embeddings.bert_onnx import RUNTIME, BertGraph, BertWeights
 from reranker.base.errors import BadInput
 
 Floats = NDArray[np.float32]
@@ -21,8 +23,8 @@ Floats = NDArray[np.float32]
 _HEAD = b"E5S1\x01\0\0\0"
 # 32 numbers: a float16 scale, then 16 bytes with two 4-bit numbers each. The first 16 numbers are the low bits.
 _BLOCK = np.dtype([("scale", "<f2"), ("nibbles", "u1", 16)])
-BLOCK_NUMBERS = 32
-"""Numbers with one scale."""
+# Numbers with one scale.
+_BLOCK_NUMBERS = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,26 +44,8 @@ class Pieces:
     unknown: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class E5Weights:
-    """The weights of the model.
-
-    Attributes:
-        words: (n_pieces, dim / 32) blocks of 4-bit numbers.
-        tensors: the other tensors by their names in the file; matrices are (n_in, n_out).
-    """
-
-    dim: int
-    n_layers: int
-    n_heads: int
-    epsilon: float
-    pieces: Pieces
-    words: NDArray[np.void]
-    tensors: Mapping[str, Floats]
-
-
-def read_e5(content: bytes) -> E5Weights:
-    """Reads the content of the file, in half a second and 100 MB of memory.
+def read_e5(content: bytes) -> tuple[BertWeights, Pieces]:
+    """The weights and the vocabulary, from the content of the file, in half a second and 100 MB of memory.
 
     Raises:
         BadInput: it has another format.
@@ -97,7 +81,7 @@ class _Reader:
         return found
 
 
-def _read(content: bytes) -> E5Weights:
+def _read(content: bytes) -> tuple[BertWeights, Pieces]:
     reader = _Reader(content)
     if not content.startswith(_HEAD):
         raise ValueError("it has another header")
@@ -106,7 +90,7 @@ def _read(content: bytes) -> E5Weights:
     n_words, _, _ = reader.take("<3i")
     (epsilon,) = reader.take("<f")
     (block_numbers,) = reader.take("<i")
-    if block_numbers != BLOCK_NUMBERS:
+    if block_numbers != _BLOCK_NUMBERS:
         raise ValueError(f"blocks of {block_numbers} numbers")
     pieces = _read_pieces(reader)
     sizes = {"q.w": (dim, dim), "k.w": (dim, dim), "v.w": (dim, dim), "ao.w": (dim, dim)}
@@ -119,16 +103,16 @@ def _read(content: bytes) -> E5Weights:
         _, n, offset, _ = reader.take("<BIQQ")
         shape = sizes.get(name.partition(".")[2])
         if name == "emb.word":
-            n_blocks = n_words * dim // BLOCK_NUMBERS
+            n_blocks = n_words * dim // _BLOCK_NUMBERS
             words = np.frombuffer(content, _BLOCK, n_blocks, offset).reshape(n_words, -1)
         elif shape is not None:
-            blocks = np.frombuffer(content, _BLOCK, shape[0] * shape[1] // BLOCK_NUMBERS, offset)
+            blocks = np.frombuffer(content, _BLOCK, shape[0] * shape[1] // _BLOCK_NUMBERS, offset)
             tensors[name] = np.ascontiguousarray(unpacked(blocks.reshape(shape[0], -1)).T)
         else:
             tensors[name] = np.frombuffer(content, "<f4", n, offset)
     if words is None:
         raise ValueError("there are no embeddings of words")
-    return E5Weights(dim, n_layers, n_heads, float(epsilon), pieces, words, tensors)
+    return BertWeights(dim, n_layers, n_heads, float(epsilon), partial(_read_words, words), tensors), pieces
 
 
 def _read_pieces(reader: _Reader) -> Pieces:
@@ -144,3 +128,24 @@ def _read_pieces(reader: _Reader) -> Pieces:
         _, n_letters = reader.take("<IB")
         reader.take(f"<{n_letters}I")
     return Pieces(ids, np.asarray(scores, np.float32), begin, end, unknown)
+
+
+def _read_words(blocks: NDArray[np.void], graph: BertGraph) -> str:
+    """Adds the nodes that read the vectors of the tokens from blocks of 4 bits."""
+    types, make_tensor = graph.onnx.TensorProto, graph.onnx.helper.make_tensor
+    nibbles = blocks["nibbles"]
+    numbers = np.concatenate([nibbles & 0x0F, nibbles >> 4], axis=-1).reshape(len(blocks), -1)
+    packed = (numbers[:, 0::2] | numbers[:, 1::2] << 4).astype(np.uint8)
+    zero_points = np.full((len(blocks), blocks.shape[1] // 2), 0x88, dtype=np.uint8)
+    for name, shape, values in (("words", numbers.shape, packed), ("words_zero_points", blocks.shape, zero_points)):
+        graph.constants[name] = make_tensor(name, types.UINT4, shape, values.tobytes(), raw=True)
+    scales = graph.constant("words_scales", blocks["scale"].astype(np.float32))
+    return graph.node(
+        "GatherBlockQuantized",
+        ["words", "input_ids", scales, "words_zero_points"],
+        "words_read",
+        domain=RUNTIME,
+        gather_axis=0,
+        quantize_axis=1,
+        block_size=_BLOCK_NUMBERS,
+    )

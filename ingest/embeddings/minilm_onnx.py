@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.embeddings.bert_onnx import BertGraph, BertWeights, bert_model
+from ingest.embeddings.bert_onnx import BertGraph, BertWeights
 from ingest.fetching.packages import open_member
 from reranker.base.errors import BadInput
 
@@ -51,7 +51,7 @@ def minilm_model(content: bytes, onnx: Any) -> bytes:
         BadInput: the published model is of another form.
     """
     try:
-        return bert_model(_weights(content, onnx), onnx, NAME)
+        return BertGraph(_weights(content, onnx), onnx).model(NAME)
     except (KeyError, ValueError) as error:
         raise BadInput(f"the published model {NAME} is of another form ({error!r})") from error
 
