@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -48,20 +49,22 @@ def import_embeddings(
     check_output(output, replace=replace)
     formats = [inspect(source.path) for source in sources]
     _check_same_dim(sources, formats)
-    selection = Selection(max_terms_per_language)
+    seen: dict[str, set[str]] = {}
+    skipped: Counter[str] = Counter()
     described = _described(sources, formats)
     with EmbeddingsWriter(output, dim=formats[0].dim, source=described, replace=replace) as writer:
         for source, file_format in zip(sources, formats, strict=True):
-            selection.begin(source)
-            for block in read_blocks(source.path, file_format, selection.selects):
-                _append(writer, selection.take(), block)
+            selection = Selection(source, max_terms_per_language, seen)
+            for block in read_blocks(source.path, file_format, selection.term):
+                _append(writer, block)
                 progress(block.n_rows, file_format.n_rows, f"importing {source.path.name}")
                 if selection.is_full:
                     break
-            selection.end()
+            selection.check()
+            skipped += selection.skipped
         writer.commit()
     progress(1, 1, "imported")
-    return EmbeddingsSummary.of(Embeddings.open(output), started, selection.skipped)
+    return EmbeddingsSummary.of(Embeddings.open(output), started, skipped)
 
 
 def _check_same_dim(sources: Sequence[VectorSource], formats: Sequence[VectorFormat]) -> None:
@@ -80,10 +83,10 @@ def _described(sources: Sequence[VectorSource], formats: Sequence[VectorFormat])
     ]
 
 
-def _append(writer: EmbeddingsWriter, taken: Sequence[tuple[str, str]], block: Block) -> None:
+def _append(writer: EmbeddingsWriter, block: Block) -> None:
     """Adds the block's terms language by language, in the order of the file."""
     rows: dict[str, list[int]] = {}
-    for row, (language, _) in enumerate(taken):
+    for row, (language, _) in enumerate(block.terms):
         rows.setdefault(language, []).append(row)
     for language, places in rows.items():
-        writer.append(language, [taken[row][1] for row in places], block.vectors[np.array(places)])
+        writer.append(language, [block.terms[row][1] for row in places], block.vectors[np.array(places)])

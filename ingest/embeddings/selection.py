@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from ingest.embeddings.word_frequencies import Term
 from reranker.base.errors import BadEmbeddings, BadInput
 from reranker.text.languages import known_languages, language_code
 from reranker.text.normalization import normalize_term
@@ -42,39 +43,34 @@ class VectorSource:
 
 
 class Selection:
-    """Chooses the words to import, and keeps the language and term of each until its vector is read.
+    """Chooses the words of a file.
 
     Attributes:
         skipped: number of skipped words by reason.
     """
 
-    def __init__(self, max_terms: int | None) -> None:
+    def __init__(self, source: VectorSource, max_terms: int | None, seen: dict[str, set[str]]) -> None:
         """
         Args:
             max_terms: maximum number of terms of each language.
+            seen: the terms of earlier files by language; those of this file are added.
         """
         self.skipped: Counter[str] = Counter()
-        self._max_terms = max_terms
-        self._seen: dict[str, set[str]] = {}
-        self._taken: list[tuple[str, str]] = []
-
-    def begin(self, source: VectorSource) -> None:
-        """Begins the next file."""
         self._source = source
         self._language = None if source.language is None else language_code(source.language)
-        self._skipped_before = self.skipped.copy()
+        self._max_terms = max_terms
+        self._seen = seen
         self._names_languages = False
         self._n_terms = 0
 
-    def end(self) -> None:
-        """Ends the file.
+    def check(self) -> None:
+        """Checks a file that was read.
 
         Raises:
             BadEmbeddings: no term was taken from it.
         """
         if not self._n_terms:
-            reasons = self.skipped - self._skipped_before
-            counted = "; ".join(f"{count:,} {reason}" for reason, count in reasons.items()) or "it has no rows"
+            counted = "; ".join(f"{count:,} {reason}" for reason, count in self.skipped.items()) or "it has no rows"
             raise BadEmbeddings(
                 f"{self._source.path} has no usable word ({counted}); check its language and its contents"
             )
@@ -84,13 +80,8 @@ class Selection:
         """Whether the file can give no more terms: it has one language, which has reached `max_terms`."""
         return not self._names_languages and self._language is not None and self._has_all(self._language)
 
-    def take(self) -> list[tuple[str, str]]:
-        """The (language, term) of the words that were chosen since the last call."""
-        taken, self._taken = self._taken, []
-        return taken
-
-    def selects(self, word: bytes, place: str) -> bool:
-        """Whether to read a word's vector.
+    def term(self, word: bytes, place: str) -> Term | None:
+        """The term of a word whose vector is to be read, or None.
 
         Raises:
             BadInput: the word's language is unknown.
@@ -126,13 +117,12 @@ class Selection:
         if self._has_all(language):
             return self._skip(OVER_MAX)
         seen.add(term)
-        self._taken.append((language, term))
         self._n_terms += 1
-        return True
+        return language, term
 
     def _has_all(self, language: str) -> bool:
         return self._max_terms is not None and len(self._seen.get(language, ())) >= self._max_terms
 
-    def _skip(self, reason: str) -> bool:
+    def _skip(self, reason: str) -> Term | None:
         self.skipped[reason] += 1
-        return False
+        return None

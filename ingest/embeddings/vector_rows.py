@@ -1,7 +1,6 @@
 """Reads published embeddings files, text or binary, as a stream of blocks of vectors.
 
-A caller says for each word whether to read its vector, before its numbers are parsed, which takes nearly all of the
-time.
+A caller says for each word which term it is, before its numbers are parsed, which takes nearly all of the time.
 """
 
 from __future__ import annotations
@@ -15,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.embeddings.formats import BINARY, MAX_WORD_BYTES, VectorFormat, damaged, is_number, quoted
+from ingest.embeddings.word_frequencies import Term
 from ingest.files.lines import DAMAGE, lines, open_file
 from reranker.base.errors import BadEmbeddings
 
 _BLOCK_ROWS = 2_048
 
-Selects = Callable[[bytes, str], bool]
-"""`selects(word, place)`: whether to read the vector of a row. Called once for each row, in order."""
+TermOf = Callable[[bytes, str], Term | None]
+"""`term_of(word, place)`: the term of a row, or None to leave its vector out. Called once for each row, in order."""
 
 _Row = tuple[str, bytes, bytes]
 """The place of a row, its word and its numbers."""
@@ -32,35 +32,39 @@ class Block:
     """The next rows of a file.
 
     Attributes:
-        vectors: (n, dim) float32, the vectors of the selected words, in order; finite and not zero.
+        terms: the n terms, in order.
+        vectors: (n, dim) float32; finite and not zero.
         n_rows: number of rows of the file read so far.
     """
 
+    terms: list[Term]
     vectors: NDArray[np.float32]
     n_rows: int
 
 
-def read_blocks(path: Path, file_format: VectorFormat, selects: Selects) -> Iterator[Block]:
-    """The vectors of the selected words of a file, one block at a time.
+def read_blocks(path: Path, file_format: VectorFormat, term_of: TermOf) -> Iterator[Block]:
+    """The terms of a file and their vectors, one block at a time.
 
     Raises:
         BadInput: the file cannot be opened.
         BadEmbeddings: a row cannot be read; the message names its line (in a binary file its number) and the cure.
     """
     is_binary = file_format.kind == BINARY
+    terms: list[Term] = []
     numbers: list[bytes] = []
     places: list[str] = []
     n_rows = 0
     with open_file(path) as file:
         rows = _binary_rows(file, path, file_format) if is_binary else _text_rows(file, path, file_format)
         for n_rows, (place, word, content) in enumerate(rows, start=1):
-            if selects(word, place):
+            if (term := term_of(word, place)) is not None:
+                terms.append(term)
                 numbers.append(content)
                 places.append(f"{place} ({quoted(word)})" if is_binary else place)
             if n_rows % _BLOCK_ROWS == 0:
-                yield Block(_vectors(numbers, places, file_format), n_rows)
-                numbers, places = [], []
-        yield Block(_vectors(numbers, places, file_format), n_rows)
+                yield Block(terms, _vectors(numbers, places, file_format), n_rows)
+                terms, numbers, places = [], [], []
+        yield Block(terms, _vectors(numbers, places, file_format), n_rows)
 
 
 def _vectors(numbers: list[bytes], places: list[str], file_format: VectorFormat) -> NDArray[np.float32]:

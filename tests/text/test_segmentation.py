@@ -105,13 +105,12 @@ def test_without_icu_embeddings_of_these_languages_are_refused_and_others_open(t
 
 
 def test_without_icu_an_import_leaves_out_their_words_and_says_what_to_install(without_icu, tmp_path):
-    selection = Selection(None)
-    selection.begin(VectorSource(tmp_path / "wiki.zh.vec", "zh"))
-    assert not selection.selects("学生".encode(), "line 1")
+    selection = Selection(VectorSource(tmp_path / "wiki.zh.vec", "zh"), None, {})
+    assert selection.term("学生".encode(), "line 1") is None
     with pytest.raises(
         BadEmbeddings, match=r"has no usable word \(1 words of languages .* pip install 'sinkrank\[words\]'"
     ):
-        selection.end()
+        selection.check()
 
 
 def test_without_icu_a_foreign_sentence_in_another_language_is_no_error(without_icu):
