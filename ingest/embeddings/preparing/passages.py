@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import heapq
+import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,15 +13,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ingest.embeddings.copying import append_store
 from ingest.embeddings.preparing.parts import PASSAGES
 from ingest.embeddings.preparing.texts import Texts
-from ingest.embeddings.sentence_map import map_store, ridge
+from ingest.embeddings.sentence_map import ridge
 from ingest.embeddings.spectral import unit_rows
 from ingest.embeddings.summary import EmbeddingsSummary
 from ingest.embeddings.word_encoder import BATCH
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
-from reranker.embeddings import Embeddings
+from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.embeddings.query_encoder import QueryEncoderFiles
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ class PassageMap:
         Raises:
             SinkrankError: the encoder cannot be fetched or loaded, or there are too few passages.
         """
+        started = time.monotonic()
         passages = draw_passages(texts, self.languages, self.n_passages)
         if len(passages) < MIN_PASSAGES:
             raise BadInput(
@@ -87,16 +90,12 @@ class PassageMap:
         onnx, tokenizer = self.model.files(self.home / "models")
         query_encoder = QueryEncoderFiles(self.model.query_model(self.languages), onnx, tokenizer, centres)
         source = {"mapped": joined.meta["source"], "encoder": self.model.version, "n_passages": len(known)}
-        summary = map_store(
-            joined,
-            sentences,
-            output,
-            source=source,
-            query_encoders=[query_encoder],
-            progress=progress,
-        )
+        progress(0, None, "writing the mapped embeddings")
+        with EmbeddingsWriter(output, dim=sentences.shape[1], source=source, query_encoders=[query_encoder]) as writer:
+            append_store(writer, joined, lambda rows: (rows @ sentences).astype(np.float32))
+            writer.commit(joined.meta["n_documents"])
         mapped = f"the words were mapped to the encodings of {len(known):,} passages; queries are encoded too"
-        return replace(summary, warnings=(mapped,))
+        return EmbeddingsSummary.of(Embeddings.open(output), started, warnings=[mapped])
 
 
 def _mean(vectors: NDArray[np.float32], otherwise: NDArray[np.float32]) -> NDArray[np.float32]:

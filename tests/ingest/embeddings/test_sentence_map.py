@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from ingest.embeddings.preparing.passages import draw_passages, split
-from ingest.embeddings.sentence_map import map_store, ridge
-from reranker.embeddings import Embeddings, EmbeddingsWriter
+from ingest.embeddings.sentence_map import ridge
 from tests.ingest.records import read_as_texts
 
 
@@ -19,23 +18,6 @@ def test_the_map_keeps_what_the_encoder_tells_and_drops_the_rest() -> None:
     encoded = np.array([[1.0], [1.0], [-1.0], [-1.0]], dtype=np.float32)
     # Z'Z is diag(4 · 0.36, 4 · 0.64), and Z'E is (4 · 0.6, 0).
     assert ridge(means, encoded) == pytest.approx(np.array([[2.4 / (1.44 + 0.3)], [0.0]]), abs=1e-6)
-
-
-def test_a_mapped_store_keeps_its_words_in_order_with_their_frequencies(tmp_path: Path) -> None:
-    with EmbeddingsWriter(tmp_path / "joined", dim=2, source="by hand") as writer:
-        writer.append("en", ["cat", "dog", "emu"], np.array([(1, 0), (0, 1), (0.6, 0.8)]), np.array([3, 2, 1]))
-        writer.commit({"en": 4})
-    joined = Embeddings.open(tmp_path / "joined")
-    summary = map_store(joined, np.array([(0.0, 2.0, 0.0), (1.0, 0.0, 0.0)]), tmp_path / "mapped", source="mapped")
-    mapped = Embeddings.open(tmp_path / "mapped")
-    assert summary.languages == {"en": 3}
-    assert [mapped.term_id("en", word) for word in ("cat", "dog", "emu")] == [0, 1, 2]
-    # (0.6, 0.8) is mapped to (0.8, 1.2, 0), of length √2.08.
-    expected = np.array([(0, 1, 0), (1, 0, 0), (0.8 / 2.08**0.5, 1.2 / 2.08**0.5, 0)])
-    assert np.asarray(mapped.vectors) == pytest.approx(expected, abs=1e-6)
-    assert mapped.document_frequencies is not None
-    assert mapped.document_frequencies.tolist() == [3, 2, 1]
-    assert mapped.meta["n_documents"] == {"en": 4}
 
 
 @pytest.mark.parametrize(

@@ -36,15 +36,3 @@ def test_similar_rows_are_those_whose_product_is_at_least_the_limit(shape: tuple
     np.fill_diagonal(similarity, 0)
     similarity[similarity < 0.6] = 0
     assert ours.similar_times(dense, 0.6) == pytest.approx(similarity @ dense, rel=1e-5, abs=1e-5)
-
-
-def test_values_of_0_are_left_out_and_matrices_are_stacked_by_their_rows() -> None:
-    matrix = SparseRows.of_ones(np.array([0, 0, 1]), np.array([0, 1, 1]), (2, 2))
-    some = matrix.with_values(np.array([2, 0, 3], np.float32))
-    assert (len(some.values), some.dense().tolist()) == (2, [[2, 0], [0, 3]])
-    assert SparseRows.stacked([matrix, some]).dense().tolist() == [[1, 1], [0, 1], [2, 0], [0, 3]]
-
-
-def test_a_factor_of_the_wrong_shape_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"shape \(3, 2\), expected 2 rows"):
-        _ = SparseRows.of_ones(np.array([0]), np.array([0]), (2, 2)) @ np.ones((3, 2), np.float32)
