@@ -16,8 +16,9 @@ from papers.held_out.experiment import DEFAULT_METHODS, Plan, fit_systems, parse
 from papers.held_out.pages import LANGUAGES, load
 from papers.systems.catalogue import SYSTEM_NAMES, make_system
 from papers.systems.surroundings import Surroundings
+from papers.systems.unknown_words import check_rule
 from reranker.base.errors import WrongParameter
-from reranker.embeddings import Embeddings, check_rule
+from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from sinkrank.console import options, output
 from sinkrank.console.parsing import parse_names

@@ -23,8 +23,9 @@ from papers.systems.corrected import sample_of
 from papers.systems.protocol import Distances, System, fit
 from papers.systems.runs import EncodedTask, encode, first_stage_run, make_run, plain_run, unknown_shares
 from papers.systems.transport import Transport
+from papers.systems.unknown_words import UnknownWordsRule, by_rule, check_rule
 from reranker.base.errors import BadInput, WrongParameter
-from reranker.embeddings import DEFAULT_RULE, Embeddings, UnknownWordsRule, check_rule
+from reranker.embeddings import Embeddings
 from reranker.ranking.corrections import CORRECTED_METHOD
 from reranker.transport import METHODS, Parameters, check_method
 from sinkrank.demo.pages import Corpus
@@ -42,7 +43,7 @@ class Plan:
         limit: number of test pages in a task; None for all.
         depth: candidates of the first stage that the second re-ranks.
         everything: whether to re-rank all documents too, to see what the first stage loses.
-        unknown_words: rule for tokens without an embedding (`reranker.embeddings`).
+        unknown_words: rule for tokens without an embedding (`papers.systems.unknown_words`).
         systems: names of other systems (`papers.systems`). They rank all documents.
     """
 
@@ -54,7 +55,7 @@ class Plan:
     everything: bool = True
     seed: int = SAMPLE_SEED
     parameters: Parameters = field(default_factory=Parameters)
-    unknown_words: UnknownWordsRule = DEFAULT_RULE
+    unknown_words: UnknownWordsRule = "parts"
     systems: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -189,7 +190,7 @@ def run_plan(
             f"the embeddings have no words in {', '.join(missing)}, only in {', '.join(embeddings.languages)};"
             " train them on this corpus, or take other directions"
         )
-    embeddings = embeddings.with_unknown_words(plan.unknown_words)
+    embeddings = by_rule(embeddings, plan.unknown_words)
     asking = {each.query_language for each in plan.directions}
     sample = sample_of(corpus.train_pages, asking, embeddings)
     tasks = [(kind, direction) for kind in plan.query_kinds for direction in plan.directions]
@@ -267,7 +268,7 @@ def measure_task(
         left_out=task.left_out,
         methods=tuple(results),
         unknown_shares=encoded.unknown_shares,
-        skipped_shares=unknown_shares(task, encoded.embeddings.with_unknown_words("skip")),
+        skipped_shares=unknown_shares(task, by_rule(encoded.embeddings, "skip")),
         systems=tuple(beside),
         stripped=measure_stripped(encoded, plan.methods, plan.parameters, plan.depth, n_threads),
     )

@@ -18,7 +18,7 @@ from papers.systems.catalogue import CACHED_NAMES, ENSEMBLE_MEMBERS, PAPER_NAMES
 from papers.systems.protocol import System
 from papers.systems.surroundings import Surroundings
 from papers.systems.transport import Transport
-from reranker.embeddings import DEFAULT_RULE, Embeddings
+from reranker.embeddings import Embeddings
 from reranker.transport import Parameters
 
 _EXACT = tuple(name for name in PAPER_NAMES if name.removeprefix("translated-").startswith("wass-"))
@@ -86,12 +86,12 @@ class Workshop:
 
     def _sinkhorn(self, epsilon: float) -> Candidate:
         name, parameters = f"sinkhorn, epsilon {epsilon:g}", Parameters(epsilon=epsilon)
-        embeddings = self.embeddings.with_unknown_words(DEFAULT_RULE)
+        embeddings = self.embeddings
 
         def make(_: tuple[Direction, ...]) -> System:
             return Transport("sinkhorn", embeddings, parameters, name=name)
 
-        return Candidate(name, make, f"{embeddings.version} {DEFAULT_RULE} {parameters}")
+        return Candidate(name, make, f"{embeddings.version} {parameters}")
 
 
 def do_in_process(load: Load, home: Path, directions: tuple[Direction, ...] | None, job: Job) -> Done:

@@ -24,7 +24,6 @@ from papers.systems.topics import BILDA, LDA, MLTM, TopicSystem
 from papers.systems.translated_bm25 import TranslatedBM25
 from papers.systems.translation import Translated
 from papers.systems.transport import Transport
-from reranker.embeddings import DEFAULT_RULE, Embeddings
 from reranker.transport import METHODS
 
 Make = Callable[[Surroundings], System]
@@ -108,7 +107,7 @@ def _ensemble(name: str, suffix: str, given: Surroundings) -> System:
 
 
 def _own(name: str, given: Surroundings) -> System:
-    embeddings: Embeddings = given.needed_embeddings(name).with_unknown_words(DEFAULT_RULE)
+    embeddings = given.needed_embeddings(name)
     method = {WITHOUT_HUBNESS: "auto", WITH_HUBNESS: "relaxed"}.get(name, name)
     with_hubness = name in ("auto", WITH_HUBNESS)
     return Transport(method, embeddings, n_threads=given.n_threads, name=name, with_hubness=with_hubness)

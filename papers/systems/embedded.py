@@ -11,6 +11,7 @@ import numpy as np
 from ingest.progress import Progress
 from papers.corpora.tasks import Task, Texts
 from papers.systems.protocol import Matrix, TimedSystem
+from papers.systems.unknown_words import by_rule
 from reranker.embeddings import Embeddings
 from reranker.text.bags import BagOfWords, WeightedBag, WeightedBags
 from reranker.text.idf import DocumentFrequencies, IdfTable
@@ -83,7 +84,7 @@ class EmbeddedWords(TimedSystem[tuple[IdfTable, Matrix | WeightedBags]]):
     def __init__(self, name: str, embeddings: Embeddings, n_threads: int = 1) -> None:
         self.name, self._recipe, self._n_threads = name, RECIPES[name], n_threads
         self.description = self._recipe.description
-        self._embeddings = embeddings.with_unknown_words("paper" if self._recipe.handles_unknown_words else "skip")
+        self._embeddings = by_rule(embeddings, "paper" if self._recipe.handles_unknown_words else "skip")
 
     def prepare(self, task: Task) -> tuple[IdfTable, Matrix | WeightedBags]:
         """Returns the idf, and the mean embeddings of the documents or their bags."""

@@ -12,6 +12,7 @@ from ingest.progress import Progress
 from papers.corpora.tasks import Task
 from papers.systems.embedded import centroids, euclidean, weighted_documents, weighted_queries
 from papers.systems.protocol import Matrix, TimedSystem
+from papers.systems.unknown_words import by_rule
 from reranker.base.errors import WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.text.bags import WeightedBag, WeightedBags
@@ -88,7 +89,7 @@ class PrefetchAndPrune(TimedSystem[tuple[list[WeightedBag], Matrix]]):
 
     def __init__(self, embeddings: Embeddings, k: int = K, m: int = M) -> None:
         check_cutoff(k, m)
-        self._embeddings, self._k, self._m = embeddings.with_unknown_words("skip"), k, m
+        self._embeddings, self._k, self._m = by_rule(embeddings, "skip"), k, m
         self.share_solved = float("nan")
         self.description = (
             f"the {k} nearest by Word Mover's Distance of the {m} nearest by Word Centroid Distance, pruned by Relaxed "

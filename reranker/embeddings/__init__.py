@@ -11,16 +11,11 @@ All arrays are memory-mapped: opening a store reads no vectors, and all processe
 
 from reranker.embeddings.folder import FORMAT, check_output
 from reranker.embeddings.store import Embeddings
-from reranker.embeddings.unknown import DEFAULT_RULE, UNKNOWN_WORDS_RULES, UnknownWordsRule, check_rule
 from reranker.embeddings.writer import EmbeddingsWriter
 
 __all__ = [
-    "DEFAULT_RULE",
     "FORMAT",
-    "UNKNOWN_WORDS_RULES",
     "Embeddings",
     "EmbeddingsWriter",
-    "UnknownWordsRule",
     "check_output",
-    "check_rule",
 ]

@@ -105,13 +105,6 @@ class Compounds:
         self._arrays = vocabulary, spellings, term_ids, links, respelled  # to which the struct points
         self.address = addressof(self._struct)
 
-    def respelled(self, word: str) -> int | None:
-        """The id of the term that is the word with `ä` for `ae` and so on, or with `ae` for `ä`; None if none is, and
-        for a word of more than 64 letters."""
-        encoded = word.encode("utf-8", "surrogatepass")
-        found: int = native.respelled_term(self.address, encoded, len(encoded))
-        return None if found < 0 else found
-
     def parts(self, words: Sequence[str]) -> list[tuple[int, ...]]:
         """Of each normalised word the term ids of its parts in reading order: one for an inflected form of a term, none
         for a word without a split and for one of more than 64 letters."""

@@ -30,7 +30,7 @@ class PlacedWords:
 
     def __init__(self, texts: Sequence[str], languages: Sequence[str], most_words: int, embeddings: Embeddings) -> None:
         self._texts = texts
-        read = embeddings.reader.read(texts, languages, embeddings.asked, most_words, with_places=True)
+        read = embeddings.reader.read(texts, languages, most_words, with_places=True)
         terms = read.words["term"]
         own = dict(zip(np.flatnonzero(terms <= ASKED).tolist(), map(int, terms[terms <= ASKED]), strict=True))
         groups = {word: read.groups[ASKED - term] for word, term in own.items()}

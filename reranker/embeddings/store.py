@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,19 +18,16 @@ from reranker.embeddings.folder import DOCUMENT_FREQUENCIES, VECTORS, read_meta
 from reranker.embeddings.manifest import check, checked_blocks
 from reranker.embeddings.query_encoder import QueryEncoder, QueryEncoding
 from reranker.embeddings.stem_keys import StemKeys
-from reranker.embeddings.text_reader import StandInFinder, TextReader
-from reranker.embeddings.unknown import DEFAULT_RULE, StandIns, UnknownWordsRule, check_rule
+from reranker.embeddings.text_reader import TextReader
+from reranker.embeddings.unknown import StandIns
 from reranker.embeddings.vocabulary import Vocabulary, open_array
 from reranker.native.sparse import times_dense
 from reranker.text.bags import BagOfWords, WeightedBag, WeightedBags, unknown_hashes
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from reranker.text.normalization import normalize_term
 from reranker.text.segmentation import check_can_split
-from reranker.text.tokens import LONGEST_CACHED_TOKEN, has_digit
+from reranker.text.tokens import has_digit
 
-# Some 150 bytes an entry, so at most 30 MB a language. Running text has fewer common terms.
-_MAX_CACHED_TERMS = 200_000
-_CHUNK_ROWS = 16_384  # 20 MB of vectors at 300 dimensions
 # In float32, unit vectors that cancel out leave a mean of about 1e-8.
 _VANISHING_NORM = 1e-6
 _MAX_SPELLINGS = 3
@@ -48,13 +45,12 @@ class Embeddings:
         languages: the ISO 639-1 codes of the store's languages.
         version: a hash of terms and vectors; two stores with the same version have the same term ids.
         meta: the contents of `meta.json`.
-        unknown_words: rule for tokens without an embedding. Term ids do not depend on it, so an index and a query may
-            use different rules; bags then differ in such tokens only.
         mapped_languages: languages whose words were mapped into the space of the others. A token of another language
             gets no stand-in of theirs, so that they change nothing for it.
         document_language: the only language of documents: all other languages were mapped, and no document of the
             training text is in one of them. None if there are several.
         query_encoders: sentence encoders that encode queries, each in other languages.
+        unknown: which terms may stand for words without an embedding.
     """
 
     def __init__(
@@ -64,7 +60,6 @@ class Embeddings:
         vectors: NDArray[np.float32],
         vocabulary: Vocabulary,
         document_frequencies: NDArray[np.int32] | None,
-        unknown_words: UnknownWordsRule = DEFAULT_RULE,
         query_encoders: Sequence[QueryEncoder] = (),
     ) -> None:
         self.path = path
@@ -76,23 +71,21 @@ class Embeddings:
         self.languages = vocabulary.languages
         self.version: str = meta["version"]
         self.document_frequencies = document_frequencies
-        self._taken: dict[str, dict[str, tuple[int, ...]]] = {language: {} for language in self.languages}
-        self.unknown_words = check_rule(unknown_words)
         self.mapped_languages: tuple[str, ...] = tuple(meta["mapped_languages"])
         asked_alone = {code for code in self.mapped_languages if not (meta["n_documents"] or {}).get(code)}
         read = [code for code in self.languages if code not in asked_alone]
         self.document_language = read[0] if len(read) == 1 else None
         self.query_encoders = tuple(query_encoders)
         self.stem_keys = StemKeys(vocabulary)
-        self._stand_ins = StandIns(vocabulary, self.stem_keys, path, self.unknown_words, self.mapped_languages)
+        self.unknown = StandIns(vocabulary, self.stem_keys, path, self.mapped_languages)
 
     @classmethod
-    def open(cls, path: Path, unknown_words: UnknownWordsRule = DEFAULT_RULE) -> Embeddings:
+    def open(cls, path: Path) -> Self:
         """Opens a store that `sinkrank embeddings prepare`, `train` or `import` has made.
 
         Raises:
-            BadInput: there is no such rule for unknown words; or a language of the store is written without spaces, and
-                the package that finds its words is not installed.
+            BadInput: a language of the store is written without spaces, and the package that finds its words is not
+                installed.
             NoEmbeddings: there is nothing at the path.
             NotFound: it is not an embedding store.
             BadEmbeddings: the store is damaged: a file is missing or differs from `meta.json`. Of files over 16 MiB
@@ -110,20 +103,10 @@ class Embeddings:
         if meta["n_documents"] is not None:
             frequencies = open_array(path / DOCUMENT_FREQUENCIES, np.int32, (n_terms,))
         opened = [QueryEncoder.open(path, each, dim) for each in meta["query_encoders"]]
-        return cls(path, meta, vectors, vocabulary, frequencies, unknown_words, opened)
-
-    def with_unknown_words(self, rule: UnknownWordsRule) -> Embeddings:
-        """The same store with another rule for unknown words; it shares this store's memory.
-
-        Raises:
-            BadInput: there is no such rule.
-        """
-        return Embeddings(
-            self.path, self.meta, self.vectors, self.vocabulary, self.document_frequencies, rule, self.query_encoders
-        )
+        return cls(path, meta, vectors, vocabulary, frequencies, opened)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (self.path, self.version, self.unknown_words)
+        return _reopen, (type(self), self.path, self.version)
 
     def __repr__(self) -> str:
         return f"<Embeddings {self.path}: {self.n_terms} terms, dim {self.dim}, {' '.join(self.languages)}>"
@@ -139,31 +122,12 @@ class Embeddings:
         return found if found >= 0 else None
 
     def stand_ins(self, language: str, token: str) -> tuple[int, ...]:
-        """The rows that give a normalised token its embeddings: its own, or by the rule `unknown_words` another one or
-        those of its parts. Empty if there is no such row, for numbers, and for languages that the store does not
-        contain."""
-        if language not in self._taken or has_digit(token):  # 8601 and 8602 are one edit apart but unrelated
+        """The rows that give a normalised token its embeddings: its own, or another one or those of its parts
+        (`unknown`). Empty if there is no such row, for numbers, and for languages that the store does not contain."""
+        if language not in self.languages or has_digit(token):  # 8601 and 8602 are one edit apart but unrelated
             return ()
-        own = None if self._stand_ins.replaces_known else self.term_id(language, token)
-        return self._taken_by(language, [token], self._stand_ins.find)[0] if own is None else (own,)
-
-    def asked(self, language: str, tokens: Sequence[str]) -> list[tuple[int, ...]]:
-        """`stand_ins` of words for which C asks (`TextReader`)."""
-        return self._taken_by(language, tokens, self._stand_ins.find_asked)
-
-    def _taken_by(self, language: str, tokens: Sequence[str], find: StandInFinder) -> list[tuple[int, ...]]:
-        """What was found for each token before, or else what is found now."""
-        taken = self._taken[language]
-        found = {token: terms for token in tokens if (terms := taken.get(token)) is not None}
-        missing = [token for token in tokens if token not in found]
-        if missing:
-            for token, terms in zip(missing, find(language, missing), strict=True):
-                found[token] = terms
-                if len(token) <= LONGEST_CACHED_TOKEN:
-                    if len(taken) >= _MAX_CACHED_TERMS:
-                        taken.clear()  # another thread that reads now looks the term up again
-                    taken[token] = terms
-        return [found[token] for token in tokens]
+        found = self.reader.term_for(language, token)
+        return self.unknown.parts(language, [token])[0] if found is None else (found,)
 
     def parts(self, language: str, token: str) -> list[str]:
         """The terms that a normalised token consists of, if it takes its embeddings from several; or else none."""
@@ -180,13 +144,13 @@ class Embeddings:
 
     def bags(self, texts: Sequence[str], languages: Sequence[str]) -> list[BagOfWords]:
         """The bag of each text's words (`reranker.text.tokens.tokenize`), which are of the language at its place."""
-        return self.reader.read(texts, languages, self.asked).bags()
+        return self.reader.read(texts, languages).bags()
 
     def bags_and_first_words(
         self, texts: Sequence[str], languages: Sequence[str], n_words: int
     ) -> list[tuple[BagOfWords, BagOfWords]]:
         """The bag of each text, as `bags` gives it, and one of its first words alone, without numbers."""
-        read = self.reader.read(texts, languages, self.asked)
+        read = self.reader.read(texts, languages)
         return list(zip(read.bags(), read.bags(n_words), strict=True))
 
     def bag(self, text: str, language: str) -> BagOfWords:
@@ -231,7 +195,7 @@ class Embeddings:
 
     @cached_property
     def reader(self) -> TextReader:
-        return TextReader(self.vocabulary, self._stand_ins)
+        return TextReader(self.vocabulary, self.unknown)
 
     @cached_property
     def idf(self) -> IdfTable:
@@ -269,7 +233,7 @@ class Embeddings:
         term_id = self.term_id(language, normalize_term(term, language))
         if term_id is None:
             raise UnknownWords(self._unknown_word(term, [language]))
-        cosines = self._cosines(self.vectors[term_id])
+        cosines = self.vectors @ self.vectors[term_id]
         is_candidate = np.ones(self.n_terms, dtype=bool)
         if target_language is not None:
             is_candidate = self.vocabulary.places == self.languages.index(target_language)
@@ -312,13 +276,6 @@ class Embeddings:
         except (SinkrankError, OSError):
             return False
 
-    def _cosines(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-        cosines = np.empty(self.n_terms, dtype=np.float32)
-        for start in range(0, self.n_terms, _CHUNK_ROWS):
-            chunk = self.vectors[start : start + _CHUNK_ROWS]
-            np.matmul(chunk, vector, out=cosines[start : start + len(chunk)])
-        return cosines
-
     def _check_language(self, language: str) -> None:
         if language not in self.languages:
             raise UnknownLanguage(
@@ -347,8 +304,8 @@ class Embeddings:
         return f"{term!r} has no embedding {where}; similar words with one: {near}"
 
 
-def _reopen(path: Path, version: str, unknown_words: UnknownWordsRule) -> Embeddings:
-    embeddings = Embeddings.open(path, unknown_words)
+def _reopen(kind: type[Embeddings], path: Path, version: str) -> Embeddings:
+    embeddings = kind.open(path)
     if embeddings.version != version:
         raise VersionMismatch(
             f"the embeddings in {path} are now of version {embeddings.version}, not {version}; start the service again"

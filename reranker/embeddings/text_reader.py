@@ -1,7 +1,7 @@
 """Reads many texts at once in C: their bags of words, and how many words of each a language knows.
 
-The result is that of the Python functions: `reranker.text.tokens` says what a token is, and `StandIns` which terms
-stand for it. C covers what is not rare; of the other pieces of texts it asks these functions.
+The result is that of the Python functions: `reranker.text.tokens` says what a token is. C covers what is not rare; of
+the other pieces of texts it asks these functions. Of words that may have parts it asks `StandIns`.
 """
 
 from __future__ import annotations
@@ -37,8 +37,6 @@ _FLAGS = {
 _WITH_FLAGS = {0: UNDETERMINED} | {flags: code for code, flags in _FLAGS.items()}
 _SURROGATES = "surrogatepass"  # half a pair comes in from JSON
 
-StandInFinder = Callable[[str, Sequence[str]], Sequence[tuple[int, ...]]]
-"""From a language and tokens to the terms that stand for each."""
 _PieceTokens = tuple[list[str], list[tuple[int, int]] | None]
 
 
@@ -48,22 +46,27 @@ class TextReader:
     def __init__(self, vocabulary: Vocabulary, stand_ins: StandIns) -> None:
         self._vocabulary = vocabulary
         self._stand_ins = stand_ins
-        self._spellings = stand_ins.spellings if stand_ins.takes_nearest else None
         self._lock = threading.Lock()
-        self._languages = _Languages(vocabulary, stand_ins, vocabulary.languages)
+        self._languages = self._own_languages = _Languages(vocabulary, stand_ins, vocabulary.languages)
+        self._for_words = self._reader(self._own_languages, native.ReadPiece())
+
+    def term_for(self, language: str, token: str) -> int | None:
+        """The term that a normalised word of a language of the store is, or that stands for all of it."""
+        encoded = token.encode("utf-8", _SURROGATES)
+        number = self._own_languages.numbers[language]
+        found: int = native.term_for(ctypes.byref(self._for_words), number, encoded, len(encoded))
+        return None if found < 0 else found
 
     def read(
         self,
         texts: Sequence[str],
         languages: Sequence[str],
-        find: StandInFinder,
         most_words: int = MAX_TOKENS,
         with_places: bool = False,
     ) -> ReadTexts:
         """The words of each text.
 
         Args:
-            find: `Embeddings.asked`, asked once for each language.
             most_words: and as many numbers are read of each.
             with_places: whether to tell where they stand.
         """
@@ -84,7 +87,7 @@ class TextReader:
             return [token for token, _, _ in found], [(ends[start], ends[end]) for _, start, end in found]
 
         pieces = _Pieces(tokens_of)
-        reader = self._reader(all_languages, pieces)
+        reader = self._reader(all_languages, native.ReadPiece(pieces.read))
         n_asked = native.read_texts(
             ctypes.byref(reader),
             ctypes.byref(given.struct),
@@ -96,7 +99,7 @@ class TextReader:
             address(places) if with_places else None,
         )
         pieces.raise_error()
-        groups = words.asked(n_asked, all_languages.codes, find)
+        groups = words.asked(n_asked, all_languages.codes, self._stand_ins)
         return ReadTexts(words.found, offsets, tokens, groups, places, words.letters)
 
     def first_words(self, texts: Sequence[str], most: int) -> FirstWords:
@@ -118,7 +121,7 @@ class TextReader:
             return letter_tokens(piece, language, most, with_stop_words=True), None
 
         pieces = _Pieces(tokens_of)
-        reader = self._reader(self._languages, pieces)
+        reader = self._reader(self._languages, native.ReadPiece(pieces.read))
         native.find_first_words(
             ctypes.byref(reader),
             ctypes.byref(given.struct),
@@ -141,13 +144,10 @@ class TextReader:
                 self._languages = _Languages(self._vocabulary, self._stand_ins, tuple(codes))
         return self._languages
 
-    def _reader(self, languages: _Languages, pieces: _Pieces) -> native.ReaderStruct:
-        spellings = native.SpellingsStruct() if self._spellings is None else self._spellings.struct
-        n_places = len(self._vocabulary.languages)
+    def _reader(self, languages: _Languages, read_piece: Any) -> native.ReaderStruct:
+        spellings, n_places = self._stand_ins.spellings.struct, len(self._vocabulary.languages)
         languages_at = ctypes.addressof(languages.structs)
-        return native.ReaderStruct(
-            self._vocabulary.struct, spellings, languages_at, n_places, native.ReadPiece(pieces.read)
-        )
+        return native.ReaderStruct(self._vocabulary.struct, spellings, languages_at, n_places, read_piece)
 
 
 class _Pieces:
@@ -304,7 +304,7 @@ class _WordBuffers:
         word = self._words[place]
         return str(self.letters.data[word["start"] : word["start"] + word["n_bytes"]], "utf-8")
 
-    def asked(self, n_asked: int, codes: Sequence[str], find: StandInFinder) -> list[tuple[int, ...]]:
+    def asked(self, n_asked: int, codes: Sequence[str], stand_ins: StandIns) -> list[tuple[int, ...]]:
         """The terms for each word that Python is asked for."""
         if not n_asked:
             return []
@@ -315,7 +315,7 @@ class _WordBuffers:
             places = np.flatnonzero(asked["language"] == number)
             spans = zip(asked["start"][places].tolist(), asked["n_bytes"][places].tolist(), strict=True)
             tokens = [str(letters[start : start + n], "utf-8") for start, n in spans]
-            for place, found in zip(places.tolist(), find(codes[number], tokens), strict=True):
+            for place, found in zip(places.tolist(), stand_ins.parts(codes[number], tokens), strict=True):
                 terms[place] = found
         return terms
 
@@ -355,18 +355,12 @@ class _Languages:
             changes=self._address(np.array(changes, np.uint32)),
             seed=seed,
         )
-        if stand_ins.replaces_known:
-            structure.stand_ins = native.ALWAYS_ASKED_FOR
-            return structure
         others = np.array([own.index(other) for other in stand_ins.same_spelling(code)], np.int32)
-        compounds = stand_ins.compounds_of(code)
-        structure.stand_ins = native.FOUND_HERE if compounds is None else native.ELSE_ASKED_FOR
         structure.others, structure.n_others = self._address(others), len(others)
-        structure.has_nearest = stand_ins.takes_nearest and structure.place >= 0
-        if structure.has_nearest:
+        if structure.place >= 0:
             structure.spelling_offset = int(stand_ins.spellings.offset(code))
-        if compounds is not None:
-            structure.compounding = compounds.address
+            if code in stand_ins.compounds:
+                structure.compounding = stand_ins.compounds[code].address
         return structure
 
     def _address(self, array: NDArray[Any]) -> int:

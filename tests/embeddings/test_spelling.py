@@ -1,6 +1,5 @@
 """Words without an embedding: the nearest spelling of their language, and the same spelling in another."""
 
-import pickle
 from itertools import product
 from random import Random
 
@@ -10,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
-from reranker.base.errors import BadEmbeddings, BadInput
-from reranker.embeddings import UNKNOWN_WORDS_RULES, Embeddings
+from reranker.base.errors import BadEmbeddings
+from reranker.embeddings import Embeddings
 from reranker.embeddings.spelling import SPELLINGS, Spellings, spelling_entries
 from reranker.embeddings.vocabulary import LANGUAGES as PLACES
 from reranker.embeddings.vocabulary import SLOTS, TERM_BYTES, TERM_OFFSETS, Vocabulary, VocabularyBuilder
@@ -92,30 +91,16 @@ def test_an_index_of_nonsense_finds_no_wrong_term(store):
     assert Spellings(store.vocabulary, nonsense).nearest("en", "priner") is None
 
 
-# What words take by each rule: one of French alone, one of both languages, and one that is misspelled.
-TAKEN = {
-    "skip": {("en", "maison"): None, ("fr", "transition"): "fr", ("en", "priner"): None},
-    "parts": {("en", "maison"): "maison", ("fr", "transition"): "fr", ("en", "priner"): "printer"},
-    "paper": {("en", "maison"): "maison", ("fr", "transition"): "en", ("en", "priner"): "printer"},
-}
-
-
-@pytest.mark.parametrize("rule", UNKNOWN_WORDS_RULES)
-def test_each_rule_takes_what_it_says(store, rule):
-    reading = store.with_unknown_words(rule)
-    expected = {None: (), "maison": (IDS["fr", "maison"],), "printer": (IDS["en", "printer"],)}
-    expected |= {code: (IDS[code, "transition"],) for code in ("en", "fr")}
-    for (language, word), taken in TAKEN[rule].items():
-        assert reading.stand_ins(language, word) == expected[taken], (language, word)
-    assert reading.stand_ins("en", "zebra") == ()
-    assert reading.stand_ins("de", "maison") == ()  # a language that is not held
-    assert reading.stand_ins("en", "printer") == (IDS["en", "printer"],)
-
-
-def test_by_the_papers_rule_a_nearest_spelling_takes_the_largest_dictionarys_embedding_too(store):
-    # tablee is one letter from the French table, which English has as well.
+def test_a_word_takes_the_same_spelling_of_another_language_or_the_nearest_of_its_own(store):
+    assert store.stand_ins("en", "maison") == (IDS["fr", "maison"],)
+    assert store.stand_ins("en", "priner") == (IDS["en", "printer"],)
     assert store.stand_ins("fr", "tablee") == (IDS["fr", "table"],)
-    assert store.with_unknown_words("paper").stand_ins("fr", "tablee") == (IDS["en", "table"],)
+    assert store.stand_ins("en", "zebra") == ()
+
+
+def test_a_known_word_takes_its_own_embedding_and_one_of_a_language_that_is_not_held_none(store):
+    assert store.stand_ins("fr", "transition") == (IDS["fr", "transition"],)
+    assert store.stand_ins("de", "maison") == ()
 
 
 def test_the_same_spelling_comes_before_the_nearest(tmp_path):
@@ -135,16 +120,3 @@ def test_a_bag_adds_up_the_tokens_that_take_one_term(store):
     tokens = ["printer", "priner", "printers", "printers", "zebra", "maison"]
     bag = store.bag_of_tokens(tokens, "en")
     assert (bag.term_ids.tolist(), bag.counts.tolist(), bag.n_unknown) == ([0, IDS["fr", "maison"]], [4, 1], 1)
-    skipped = store.with_unknown_words("skip").bag_of_tokens(tokens, "en")
-    assert (skipped.term_ids.tolist(), skipped.counts.tolist(), skipped.n_unknown) == ([0], [1], 5)
-
-
-def test_a_rule_that_is_not_there_is_refused_with_those_that_are(store):
-    with pytest.raises(BadInput, match="'fuzzy' is not a rule for unknown words; give one of skip, parts"):
-        Embeddings.open(store.path, unknown_words="fuzzy")
-
-
-def test_a_pickled_store_keeps_its_rule(store):
-    again = pickle.loads(pickle.dumps(store.with_unknown_words("skip")))
-    assert again.unknown_words == "skip"
-    assert again.stand_ins("en", "priner") == ()

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from reranker.embeddings import Embeddings, text_reader
 from reranker.embeddings.detection import guess_languages
 from reranker.embeddings.text_reader import TextReader
-from reranker.embeddings.unknown import UNKNOWN_WORDS_RULES, StandIns
 from reranker.native.text import NONE, STOP_WORD
 from reranker.text import unassigned, unicode_tables
 from reranker.text.bags import unknown_hash
@@ -52,7 +51,7 @@ def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
 
 def tokens_of(embeddings: Embeddings, given: list[str], languages: list[str]) -> list[list[int]]:
     """The hashes of the tokens of each text in reading order."""
-    read = embeddings.reader.read(given, languages, embeddings.asked)
+    read = embeddings.reader.read(given, languages)
     hashes = read.words["hash"][read.tokens[: read.offsets[-1]]].tolist()
     return [hashes[start:end] for start, end in pairwise(read.offsets.tolist())]
 
@@ -111,7 +110,7 @@ REMOVED_LETTERS = "\u0640\u200c\u200d"
 @pytest.mark.parametrize("language", LANGUAGES)
 @given(given=st.lists(texts, max_size=4))
 def test_the_places_of_tokens_are_those_of_the_definition(embeddings, language, given):
-    read = embeddings.reader.read(given, [language] * len(given), embeddings.asked, with_places=True)
+    read = embeddings.reader.read(given, [language] * len(given), with_places=True)
     ends = read.offsets.tolist()
     for number, text in enumerate(given):
         found = in_characters(text, read.places[ends[number] : ends[number + 1]].tolist())
@@ -166,10 +165,8 @@ def test_hostile_texts_are_read(embeddings, text):
         assert differences(embeddings, [text, "cat", text], language) == []
 
 
-@pytest.mark.parametrize("rule", UNKNOWN_WORDS_RULES)
 @given(given=st.lists(st.text(st.sampled_from("abcehilorstwüκοςтаво "), max_size=60), max_size=3))
-def test_bags_hold_the_terms_that_stand_for_words(embeddings, rule, given):
-    embeddings = embeddings.with_unknown_words(rule)
+def test_bags_hold_the_terms_that_stand_for_words(embeddings, given):
     for language in ("en", "de", "el", "ru", "sw"):
         given = [*given, "hotl wasser cafe dampfschifffahrt fuer кит λόγος bread bread zzz 12 12"]
         for text, bag in zip(given, embeddings.bags(given, [language] * len(given)), strict=True):
@@ -184,29 +181,10 @@ def test_bags_hold_the_terms_that_stand_for_words(embeddings, rule, given):
 
 @given(given=st.lists(texts, min_size=1, max_size=4), first=st.integers(1, 3))
 def test_the_first_words_are_those_without_numbers(embeddings, given, first):
-    found = embeddings.reader.read(given, ["en"] * len(given), embeddings.asked).bags(first)
+    found = embeddings.reader.read(given, ["en"] * len(given)).bags(first)
     for text, bag in zip(given, found, strict=True):
         words = [token for token in tokenize(text, "en") if not has_digit(token)][:first]
         assert bag.term_ids.tolist() == embeddings.bag_of_tokens(words, "en").term_ids.tolist()
-
-
-@pytest.fixture(scope="module")
-def many(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
-    """Words of a few letters, so that most have neighbours."""
-    spelled = [
-        f"{a}{b}{c}{d}{e}" for a in "ab" for b in "abé" for c in ("", "a", "λ") for d in "bc" for e in ("", "ab")
-    ]
-    return write_words(tmp_path_factory.mktemp("many") / "embeddings", {"en": spelled[::2], "fr": spelled[1::3]})
-
-
-@given(given=st.lists(st.text(st.sampled_from("abcéλ"), min_size=1, max_size=9), max_size=20))
-def test_the_nearest_spelling_is_that_of_the_index(many, given):
-    stand_ins = StandIns(many.vocabulary, many.stem_keys, many.path, "parts")
-    reader = TextReader(many.vocabulary, stand_ins)
-    for bag, word in zip(reader.read(given, ["en"] * len(given), many.asked).bags(), given, strict=True):
-        own = many.term_id("en", word)
-        expected = stand_ins.find("en", [word])[0] if own is None else (own,)
-        assert tuple(bag.term_ids.tolist()) == expected or word in stop_words("en")
 
 
 def test_words_of_64_letters_have_a_nearest_spelling_and_longer_ones_none(tmp_path):
@@ -249,13 +227,12 @@ def test_in_one_language_nothing_is_guessed(tmp_path):
 
 
 def test_threads_share_a_reader_while_languages_are_added(embeddings):
-    stand_ins = StandIns(embeddings.vocabulary, embeddings.stem_keys, embeddings.path, "parts")
-    reader = TextReader(embeddings.vocabulary, stand_ins)
+    reader = TextReader(embeddings.vocabulary, embeddings.unknown)
     wrong = []
 
     def read(number: int) -> None:
         for language in [*LANGUAGES[number:], *LANGUAGES[:number], "sv", "fi", "fr", "it"]:
-            (bag,) = reader.read(["cat zzqqx 12 字"], [language], embeddings.asked).bags()
+            (bag,) = reader.read(["cat zzqqx 12 字"], [language]).bags()
             if bag.n_unknown + bag.counts.sum() != 4:
                 wrong.append(language)
 

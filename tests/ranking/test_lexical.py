@@ -42,7 +42,7 @@ def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
         writer.append("en", ENGLISH, generator.normal(size=(len(ENGLISH), 4)))
         writer.append("fr", ["chat", "maison"], generator.normal(size=(2, 4)))
         writer.commit()
-    return Embeddings.open(path, unknown_words="skip")
+    return Embeddings.open(path)
 
 
 def bags_of(embeddings: Embeddings, texts: Sequence[str], language: str = "en") -> list[tuple[BagOfWords, str]]:
@@ -108,7 +108,7 @@ def test_without_document_frequencies_rarer_words_of_the_vocabulary_count_more(t
     with EmbeddingsWriter(tmp_path / "embeddings", dim=4, source="tests.test_lexical") as writer:
         writer.append("sw", terms, np.random.default_rng(6).normal(size=(100, 4)))  # a language without a stemmer
         writer.commit()
-    embeddings = Embeddings.open(tmp_path / "embeddings", unknown_words="skip")
+    embeddings = Embeddings.open(tmp_path / "embeddings")
     of_rank = [terms[rank - 1] for rank in (9, 20, 50)]
     bags = bags_of(embeddings, [*of_rank, "xyzzy"], "sw")
     found = lexical_scores(query_of([*of_rank, "xyzzy"], "sw", embeddings), bags, None)

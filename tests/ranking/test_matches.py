@@ -70,7 +70,7 @@ def random_words(tmp_path_factory):
         for language in ("eo", "la"):
             writer.append(language, WORDS, vectors)
         writer.commit()
-    reranker = Reranker(Embeddings.open(path, unknown_words="skip"))
+    reranker = Reranker(Embeddings.open(path))
     return reranker, vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 

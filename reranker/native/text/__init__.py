@@ -14,9 +14,6 @@ from reranker.native.library import address, declare
 UNDOTTED_I, LETTER_APOSTROPHE, JOINED_L = 1, 2, 4
 """Flags of `LanguageStruct.rules`."""
 
-FOUND_HERE, ELSE_ASKED_FOR, ALWAYS_ASKED_FOR = 0, 1, 2
-"""Of `LanguageStruct.stand_ins`."""
-
 ASKED = -3
 """The number of the first word that Python is asked for; -4 of the second one."""
 
@@ -79,11 +76,9 @@ class LanguageStruct(ctypes.Structure):
         ("has_bare_stop_words", _Integer),
         ("place", _Integer),
         ("same_rules", _Integer),
-        ("stand_ins", _Integer),
         ("compounding", _Address),
         ("others", _Address),
         ("n_others", _Integer),
-        ("has_nearest", _Integer),
         ("spelling_offset", ctypes.c_uint64),
         ("changes", _Address),
         ("seed", ctypes.c_uint32),
@@ -208,6 +203,7 @@ find_first_words = declare("find_first_words", "ppqppppp")
 count_bags = declare("count_bags", "pqppqppqpppp")
 mark_tokens = declare("mark_tokens", "pqppppqppp", "q")
 nearest_spelling = declare("nearest_spelling", "ppqqpq", "q")
-respelled_term = declare("respelled_term", "ppq", "q")
+term_for = declare("term_for", "pqpq", "q")
+find_term = declare("find_term_of", "pqqpq", "q")
 split_words = declare("split_words", "ppppppq", "q")
 stem_key = declare("stem_key", "pq", "q")

@@ -107,10 +107,6 @@ int32_t find_respelled(const struct compounding *rules, const uint8_t *word, int
     return NONE;
 }
 
-EXPORT int64_t respelled_term(const struct compounding *rules, const uint8_t *word, int64_t n_bytes) {
-    return find_respelled(rules, word, n_bytes);
-}
-
 /* A term, where the letters that the word has of it are enough. */
 static int32_t find_part(const struct compounding *rules, const struct form *form, int64_t letters) {
     int32_t found = find(rules, form);

@@ -9,9 +9,6 @@
 
 /* What a word stands for, if not for a term. From ASKED on downwards: Python is asked, the first one first. */
 enum { NONE = -1, STOP_WORD = -2, ASKED = -3 };
-/* Where the term of a word comes from that is no term itself: what is in `language`; this, or else Python; or Python is
- * asked for every word. */
-enum { FOUND_HERE, ELSE_ASKED_FOR, ALWAYS_ASKED_FOR };
 
 struct language {
     struct rules rules;
@@ -19,11 +16,10 @@ struct language {
     int64_t has_bare_stop_words; /* they are compared without accents */
     int64_t place;               /* among those of the vocabulary, or -1 */
     int64_t same_rules;          /* the first language with the same flags: its words have the same places in a text */
-    int64_t stand_ins;
-    const struct compounding *compounding; /* whose other spelling of a word comes first; or NULL */
+    /* Its other spelling of a word comes first, and last the word's parts, for which Python is asked; or NULL. */
+    const struct compounding *compounding;
     const int32_t *others; /* languages whose term of the same spelling stands for a word, the first of them first */
     int64_t n_others;
-    int64_t has_nearest; /* whether the nearest spelling does, after these */
     uint64_t spelling_offset;
     const uint32_t *changes; /* (SHORT + 1,) by a word's length: what turns its CRC-32 into that from `seed` */
     uint32_t seed;           /* of the checksums of its terms and stop words */
@@ -90,7 +86,6 @@ static int32_t find_own_stand_in(const struct reader *reader, const struct langu
         const int32_t found = find_term(&reader->terms, &other);
         if (found != NONE) return found;
     }
-    if (!language->has_nearest) return NONE;
     return nearest_term(&reader->spellings, &reader->terms, key->place, language->spelling_offset, key->bytes, key->n,
                         NULL, NULL);
 }
@@ -98,8 +93,16 @@ static int32_t find_own_stand_in(const struct reader *reader, const struct langu
 static int32_t find_stand_in(const struct reader *reader, const struct language *language, const struct key *key,
                              int64_t *n_asked) {
     const int32_t found = find_own_stand_in(reader, language, key);
-    if (found == NONE && language->stand_ins == ELSE_ASKED_FOR) return ASKED - (int32_t)(*n_asked)++;
+    if (found == NONE && language->compounding) return ASKED - (int32_t)(*n_asked)++;
     return found;
+}
+
+/* The term that a word of a language of the vocabulary is, or that stands for all of it; or NONE. */
+EXPORT int64_t term_for(const struct reader *reader, int64_t place, const uint8_t *word, int64_t n) {
+    const struct language *language = &reader->languages[place];
+    const struct key key = key_of(language, word, n);
+    const int32_t found = find_term(&reader->terms, &key);
+    return found == NONE ? find_own_stand_in(reader, language, &key) : found;
 }
 
 static void look_up_terms(const struct reader *reader, struct words *words, struct look_ups *waiting,
@@ -147,8 +150,6 @@ EXPORT int64_t read_texts(const struct reader *reader, const struct texts *texts
                 word->term = NONE;
                 const struct key key = key_of_word(language, token, word->n_bytes, word->hash);
                 if (is_stop_word(language, &key, words->letters + words->n_letters)) word->term = STOP_WORD;
-                else if (kind == WORD && language->place >= 0 && language->stand_ins == ALWAYS_ASKED_FOR)
-                    word->term = ASKED - (int32_t)n_asked++;
                 else if (kind == WORD && language->place >= 0) {
                     waiting.words[waiting.n] = place;
                     waiting.keys[waiting.n++] = key;
