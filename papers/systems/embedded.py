@@ -113,7 +113,7 @@ def weighted_documents(task: Task, embeddings: Embeddings, is_idf: bool) -> tupl
     idf = IdfTable()
     if is_idf:
         query_side = DocumentFrequencies.count(_bags(task.query_side, ours, embeddings))
-        idf = IdfTable({ours: query_side}).with_language(theirs, DocumentFrequencies.count(bags))
+        idf = IdfTable({ours: query_side, theirs: DocumentFrequencies.count(bags)})
     return [idf.weigh(bag, theirs) for bag in bags], idf
 
 

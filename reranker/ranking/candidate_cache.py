@@ -7,7 +7,6 @@ last re-ranker has computed of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from reranker.embeddings.hubness import Hubness
 from reranker.text.bags import BagOfWords, WeightedBag, WeightedBags, end_to_end
 from reranker.text.idf import IdfTable
 from reranker.transport.nbow import mean_embeddings
-from reranker.transport.problem import Problem, distinct_terms, weighed_problem
+from reranker.transport.problem import Problem
 
 
 class _Cached(NamedTuple):
@@ -61,7 +60,7 @@ class CandidateCache:
             candidates: bags, each with its language.
 
         Raises:
-            BadInput: as `distinct_terms`.
+            BadInput: as `IdfTable.weigh_all`.
         """
         vectors, cached = self._embeddings.vectors, [bag.weighed for bag, _ in candidates]
         missing = [
@@ -78,7 +77,7 @@ class CandidateCache:
                 for place, one in zip(missing, self._keep(new, *self._weigh(new, n_threads)), strict=True):
                     cached[place] = one
             bags, means = self._joined(cached)
-        problem = weighed_problem(query, bags, vectors)
+        problem = Problem(query, bags, vectors)
         if not cached:
             return problem, None
         problem.of_candidates.means = means
@@ -89,7 +88,7 @@ class CandidateCache:
     ) -> tuple[WeightedBags, NDArray[np.float32]]:
         """The candidates' weights and means."""
         vectors = self._embeddings.vectors
-        bags = self._idf.weigh_all(candidates, partial(distinct_terms, n_terms=len(vectors)))
+        bags = self._idf.weigh_all(candidates, len(vectors))
         return bags, mean_embeddings(bags, vectors, n_threads)
 
     def _keep(
@@ -112,9 +111,8 @@ class CandidateCache:
         _, _, of_terms, of_weights, of_means, _ = zip(*cached, strict=True) if cached else [()] * 6
         np.add.accumulate([len(each) >> 2 for each in of_terms], out=offsets[1:])
         term_ids, weights = end_to_end(of_terms, np.int32), end_to_end(of_weights, np.float64)
-        distinct = distinct_terms(term_ids, len(self._embeddings.vectors), are_checked=True)
         means = end_to_end(of_means, np.float32).reshape(len(cached), self._embeddings.dim)
-        return WeightedBags(term_ids, weights, offsets, distinct), means
+        return WeightedBags(term_ids, weights, offsets), means
 
     def _hubness_of(
         self, language: str, cached: Sequence[_Cached], means: NDArray[np.float32]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -24,45 +25,35 @@ _Number = TypeVar("_Number", float, NDArray[np.float64])
 
 
 class Correction(NamedTuple):
-    """What moves one candidate.
-
-    The order goes by (1 - unknown_share) · distance + unknown_share · lacking_share + 0.2 · hubness: a query word
-    without an embedding costs 0 where the document holds it as it is written, and 1 where it does not.
+    """What moves one candidate: its row of `Corrections`.
 
     Attributes:
-        unknown_share: of the query's tokens without an embedding, 0 to below 1; 0 where not all bags of the candidates
-            tell theirs.
-        lacking_words: the distinct ones of these tokens that the document does not hold.
-        lacking_share: their share of all the distinct ones.
+        lacking_words: the distinct query words without an embedding that the document does not hold.
         hubness: 0 to 1 (`reranker.embeddings.hubness`); None where it is not known.
     """
 
-    unknown_share: float = 0.0
-    lacking_words: tuple[str, ...] = ()
-    lacking_share: float = 0.0
-    hubness: float | None = None
-
-    @property
-    def added_by_lacking_words(self) -> float:
-        return self.unknown_share * self.lacking_share
-
-    @property
-    def added_by_hubness(self) -> float:
-        return HUBNESS_WEIGHT * (self.hubness or 0.0)
+    unknown_share: float
+    lacking_words: tuple[str, ...]
+    added_by_lacking_words: float
+    hubness: float | None
+    added_by_hubness: float
+    offset: float
 
     def order_distance(self, distance: float) -> float:
         """What the order goes by: 0 or more, `inf` for a distance of `inf`."""
-        offset = (self.added_by_lacking_words + self.added_by_hubness) / (1.0 - self.unknown_share)
-        return order_distance(distance, self.unknown_share, offset)
+        return order_distance(distance, self.unknown_share, self.offset)
 
 
 @dataclass(slots=True, eq=False)  # a frozen one takes three times as long to make
 class Corrections:
     """What moves each of n candidates of one query.
 
+    The order goes by (1 - unknown_share) · distance + unknown_share · lacking_share + 0.2 · hubness: a query word
+    without an embedding costs 0 where the document holds it as it is written, and 1 where it does not.
+
     Attributes:
         offset: (n,) what added to the distances brings candidates of one query into order.
-        unknown_share: of the query's tokens without an embedding.
+        unknown_share: of the query's tokens without an embedding, 0 to below 1.
         unknown: these tokens, each once; `lacking`: (n, n_unknown) which of them a candidate does not hold.
         hubness: (n,); None where it is not known.
     """
@@ -91,21 +82,29 @@ class Corrections:
 
     @property
     def added_by_lacking_words(self) -> NDArray[np.float64] | float:
-        """(n,) as of `Correction`; 0 for all of them."""
+        """(n,); 0 for all of them."""
         return 0.0 if self.lacking is None else self.unknown_share * (self.lacking.sum(axis=1) / len(self.unknown))
 
     @property
     def added_by_hubness(self) -> NDArray[np.float64] | float:
-        """(n,) as of `Correction`; 0 for all of them."""
+        """(n,); 0 for all of them."""
         return 0.0 if self.hubness is None else HUBNESS_WEIGHT * self.hubness
 
     def __getitem__(self, place: int) -> Correction:
         """That of one candidate."""
-        hubness = None if self.hubness is None else float(self.hubness[place])
-        if self.lacking is None:
-            return Correction(hubness=hubness)
-        lacking = tuple(token for token, lacks in zip(self.unknown, self.lacking[place], strict=True) if lacks)
-        return Correction(self.unknown_share, lacking, len(lacking) / len(self.unknown), hubness)
+        by_words, by_hubness = (
+            float(np.broadcast_to(added, len(self.offset))[place])
+            for added in (self.added_by_lacking_words, self.added_by_hubness)
+        )
+        lacks = () if self.lacking is None else self.lacking[place]
+        return Correction(
+            self.unknown_share,
+            tuple(compress(self.unknown, lacks)),
+            by_words,
+            None if self.hubness is None else float(self.hubness[place]),
+            by_hubness,
+            float(self.offset[place]),
+        )
 
 
 def order_distance(distance: _Number, unknown_share: float, offset: _Number) -> _Number:
@@ -133,6 +132,5 @@ def find_corrections(
         hubness: (n_candidates,) theirs for queries in this language; None where it is not known.
     """
     unknown = tuple(dict.fromkeys(query.unknown_words))
-    # A candidate of which nobody knows would win or lose by it, so either all tell or none counts.
     lacking = lacking_terms(unknown, candidates, embeddings) if unknown else None
     return Corrections.make(len(candidates), hubness, query.unknown_share, unknown, lacking)

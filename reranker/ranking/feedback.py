@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.native.transport import moved_words
-from reranker.text.bags import WeightedBag, WeightedBags, distinct_of
+from reranker.text.bags import WeightedBag, WeightedBags
 
 N_BEST = 20
 """Candidates that the query is moved towards."""
@@ -50,7 +50,7 @@ def moved_query(query: WeightedBag, candidates: WeightedBags, scores: NDArray[np
         scores: (n_candidates,) of the first order, above 0; higher is better.
     """
     best, counts = _best(scores)
-    term_ids, terms = distinct_of(candidates)
+    term_ids, terms = candidates.distinct
     words = term_ids, terms, candidates.offsets, candidates.weights, best, counts, query.term_ids, query.weights
     return WeightedBag(*moved_words(*words, N_WORDS, _SHARE))
 

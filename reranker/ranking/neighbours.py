@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.native.transport import neighbour_means
-from reranker.text.bags import WeightedBags, distinct_of
+from reranker.text.bags import WeightedBags
 
 N_NEAREST = 5
 """Neighbours that count for each candidate; more where several are equally near."""
@@ -30,7 +30,7 @@ def neighbour_scores(bags: WeightedBags, scores: NDArray[np.float64]) -> NDArray
     best, n_nearest = _best(scores)
     if n_nearest < 1:
         return scores
-    term_ids, terms = distinct_of(bags)
+    term_ids, terms = bags.distinct
     return neighbour_means(terms, bags.offsets, np.sqrt(bags.weights), len(term_ids), best, scores, n_nearest)
 
 
@@ -46,7 +46,7 @@ def neighbours_of(
     best, n_nearest = _best(scores)
     if n_nearest < 1:
         return best, np.zeros(len(best))
-    term_ids, terms = distinct_of(bags)
+    term_ids, terms = bags.distinct
     roots, own = np.sqrt(bags.weights), slice(bags.offsets[place], bags.offsets[place + 1])
     shared = np.bincount(terms[own], roots[own], len(term_ids))[terms] * roots
     likeness = np.array([shared[bags.offsets[other] : bags.offsets[other + 1]].sum() for other in best.tolist()])

@@ -30,7 +30,7 @@ from reranker.text.bags import BagOfWords
 from reranker.text.idf import IdfTable
 from reranker.text.languages import language_code
 from reranker.transport import Parameters, check_method
-from reranker.transport.problem import distinct_terms, weighed_problem
+from reranker.transport.problem import Problem
 
 _Number = TypeVar("_Number", bound=np.generic)
 
@@ -158,8 +158,8 @@ class Reranker:
             corrections = find_corrections(query, candidates, hubness, self.embeddings)
         else:
             vectors = self.embeddings.vectors
-            bags = self.idf.weigh_all(candidates, partial(distinct_terms, n_terms=len(vectors)))
-            problem = weighed_problem(query.checked, bags, vectors)
+            bags = self.idf.weigh_all(candidates, len(vectors))
+            problem = Problem(query.checked, bags, vectors)
             corrections = Corrections.make(len(candidates))
         coverage = partial(find_coverage, query, candidates, frequencies)
         ordering = Ordering(problem, corrections, check_method(method), parameters, self.n_threads)

@@ -29,9 +29,8 @@ def unknown_share(tokens: Sequence[str], unknown: Sequence[str]) -> float:
 
 def lacking_terms(
     unknown: Sequence[str], candidates: Sequence[tuple[BagOfWords, str]], embeddings: Embeddings
-) -> NDArray[np.bool_] | None:
-    """Which of a query's unknown tokens each candidate does not hold, (n_candidates, n_unknown); None where a bag was
-    packed without what tells.
+) -> NDArray[np.bool_]:
+    """Which of a query's unknown tokens each candidate does not hold, (n_candidates, n_unknown).
 
     A word that the document's own language knows is found among its terms: by all of its parts, if it has several.
 
@@ -40,8 +39,6 @@ def lacking_terms(
         candidates: bags, each with its language.
     """
     bags = [bag for bag, _ in candidates]
-    if any(bag.unknown_hashes is None for bag in bags):
-        return None
     lacking = ~holds_hashes(bags, list(map(unknown_hash, unknown)))
     for language in {language for _, language in candidates}:
         for place, term_ids in enumerate(embeddings.stand_ins(language, token) for token in unknown):

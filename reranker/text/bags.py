@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from reranker.base.errors import BadInput
+from reranker.native import transport as loops
 
 _PACKED_FORMAT, _WITH_PARTS = 2, 3
-_NO_HASHES = 65_535
+# Hubness samples were packed with this in place of a number.
+_HASHES_LEFT_OUT = 65_535
 # Format, number of unknown tokens, number of their hashes.
 _HEADER = struct.Struct("<BIH")
 _MOST = 65_535
@@ -40,7 +42,7 @@ class BagOfWords:
         counts: (m,) int32, occurrences of each term, at least 1.
         n_unknown: tokens of the text that have no embedding.
         unknown_hashes: (k,) uint32, distinct, ascending: `unknown_hash` of these tokens. By them a name or number
-            without an embedding still matches. None: not known (a bag that was packed without them).
+            without an embedding still matches.
         exact_keys: keys of the short texts it was made from, such as titles (`exact_text`); not packed.
         parts: (m + k,) uint32, of each term and then of each unknown hash: bit i is set where the i-th 64 tokens of the
             text have it; the last bit stands for all that follow. None for a text of up to `LONG_TEXT` tokens.
@@ -50,7 +52,7 @@ class BagOfWords:
     term_ids: NDArray[np.int32]
     counts: NDArray[np.int32]
     n_unknown: int = 0
-    unknown_hashes: NDArray[np.uint32] | None = None
+    unknown_hashes: NDArray[np.uint32] = field(default_factory=lambda: _NONE)
     exact_keys: frozenset[int] = frozenset()
     parts: NDArray[np.uint32] | None = None
     weighed: Any = field(default=None, init=False, repr=False)
@@ -64,7 +66,7 @@ class BagOfWords:
         Args:
             parts: a bit for each, as of `self.parts`, which is known.
         """
-        assert self.parts is not None and self.unknown_hashes is not None  # noqa: S101, PT018 - the caller has looked
+        assert self.parts is not None  # noqa: S101 - the caller has looked
         here = self.parts & np.uint32(parts)
         term_ids, hashes = self.term_ids[here[: len(self)] != 0], self.unknown_hashes[here[len(self) :] != 0]
         return BagOfWords(term_ids, np.ones_like(term_ids), len(hashes), hashes, self.exact_keys)
@@ -119,21 +121,22 @@ class DistinctTerms(NamedTuple):
     places: NDArray[np.int32]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class WeightedBags:
-    """Many nBOWs end to end: bag i is `term_ids[offsets[i]:offsets[i + 1]]` with the weights at the same places.
+    """Many nBOWs end to end: bag i is `term_ids[offsets[i]:offsets[i + 1]]` with the weights at the same places; not to
+    be changed.
 
     Attributes:
         term_ids: (n_words,) int32.
         weights: (n_words,) float64; each bag's sum to 1.
         offsets: (n_bags + 1,) int64, ascending from 0; an empty bag repeats its offset.
-        distinct: the distinct terms of all bags; None where nobody has looked for them.
+        known_distinct: what `distinct` has found; None where nobody has asked.
     """
 
     term_ids: NDArray[np.int32]
     weights: NDArray[np.float64]
     offsets: NDArray[np.int64]
-    distinct: DistinctTerms | None = None
+    known_distinct: DistinctTerms | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -143,6 +146,13 @@ class WeightedBags:
             raise IndexError(index)
         start, end = self.offsets[index], self.offsets[index + 1]
         return WeightedBag(self.term_ids[start:end], self.weights[start:end])
+
+    @property
+    def distinct(self) -> DistinctTerms:
+        """The distinct terms of all bags, found once."""
+        if self.known_distinct is None:
+            self.known_distinct = distinct_terms(self.term_ids)
+        return self.known_distinct
 
     @classmethod
     def join(cls, bags: Sequence[WeightedBag]) -> WeightedBags:
@@ -163,12 +173,24 @@ def end_to_end(arrays: Iterable[NDArray[Any] | bytes], dtype: DTypeLike) -> NDAr
     return np.frombuffer(bytearray().join(arrays), dtype)  # type: ignore[arg-type]
 
 
-def distinct_of(bags: WeightedBags) -> DistinctTerms:
-    """The distinct terms of bags, known or to be found."""
-    if bags.distinct is not None:
-        return bags.distinct
-    term_ids, places = np.unique(bags.term_ids, return_inverse=True)
-    return DistinctTerms(term_ids, places.astype(np.int32))
+def distinct_terms(term_ids: NDArray[np.int32]) -> DistinctTerms:
+    """The distinct terms of many words."""
+    everything, n_terms = np.array([0, len(term_ids)], np.int64), int(term_ids.max(initial=-1)) + 1
+    words = np.ascontiguousarray(term_ids, np.int32)
+    return DistinctTerms(*loops.distinct_terms(words, everything, 0, n_terms, n_terms)[1:])
+
+
+def check_term_ids(term_ids: NDArray[np.int32], n_terms: int) -> None:
+    """
+    Raises:
+        BadInput: a term id is none of the `n_terms` embeddings.
+    """
+    if len(term_ids) and (term_ids.min() < 0 or term_ids.max() >= n_terms):
+        wrong = (term_ids < 0) | (term_ids >= n_terms)
+        raise BadInput(
+            f"term id {int(term_ids[wrong][0])} is outside the {n_terms} embeddings;"
+            " index the documents again with this store"
+        )
 
 
 def unknown_hash(token: str) -> int:
@@ -182,9 +204,9 @@ def unknown_hashes(tokens: Iterable[str]) -> NDArray[np.uint32]:
 
 
 def holds_hashes(bags: Sequence[BagOfWords], hashes: Sequence[int]) -> NDArray[np.bool_]:
-    """(n_bags, n_hashes): which bags are known to hold which hashes of unknown tokens."""
+    """(n_bags, n_hashes): which bags hold which hashes of unknown tokens."""
     found = np.zeros((len(bags), len(hashes)), np.bool_)
-    of_bags = [_NONE if bag.unknown_hashes is None else bag.unknown_hashes for bag in bags]
+    of_bags = [bag.unknown_hashes for bag in bags]
     ends, every_hash = np.cumsum(list(map(len, of_bags))), np.concatenate([_NONE, *of_bags])
     for place, one in enumerate(hashes):
         found[np.searchsorted(ends, np.flatnonzero(every_hash == one), side="right"), place] = True
@@ -194,15 +216,15 @@ def holds_hashes(bags: Sequence[BagOfWords], hashes: Sequence[int]) -> NDArray[n
 def pack(bag: BagOfWords) -> str:
     """Packs a bag into base64 text for an index.
 
-    Little-endian: a format byte, the number of unknown tokens (uint32), the number of their hashes (uint16; 65,535:
-    not known), the hashes (uint32), the term ids (uint32), the counts (uint16, at most 65,535). Where parts are known,
-    the format byte is 3, not 2, and the parts (uint32) come last.
+    Little-endian: a format byte, the number of unknown tokens (uint32), the number of their hashes (uint16), the hashes
+    (uint32), the term ids (uint32), the counts (uint16, at most 65,535). Where parts are known, the format byte is 3,
+    not 2, and the parts (uint32) come last.
     """
     hashes = bag.unknown_hashes
     kind = _PACKED_FORMAT if bag.parts is None else _WITH_PARTS
-    header = _HEADER.pack(kind, bag.n_unknown, _NO_HASHES if hashes is None else len(hashes))
+    header = _HEADER.pack(kind, bag.n_unknown, len(hashes))
     # What has the byte order of the format already is not copied.
-    known = b"" if hashes is None else hashes.astype(_UINT32, copy=False).tobytes()
+    known = hashes.astype(_UINT32, copy=False).tobytes()
     counts = np.minimum(bag.counts, _MOST).astype(_UINT16)
     parts = b"" if bag.parts is None else bag.parts.astype(_UINT32, copy=False).tobytes()
     raw = b"".join([header, known, bag.term_ids.astype("<i4", copy=False).tobytes(), counts.tobytes(), parts])
@@ -225,22 +247,23 @@ def unpack(packed: str, exact_keys: frozenset[int] = frozenset()) -> BagOfWords:
     if len(raw) < _HEADER.size or raw[0] not in (_PACKED_FORMAT, _WITH_PARTS):
         raise _wrong_format(raw)
     kind, n_unknown, n_hashes = _HEADER.unpack_from(raw)
+    if n_hashes == _HASHES_LEFT_OUT:
+        n_hashes = 0
     has_parts = kind == _WITH_PARTS
-    n_before = 0 if n_hashes == _NO_HASHES else n_hashes
-    start = _HEADER.size + 4 * n_before
-    n_bytes, a_term = len(raw) - start - has_parts * 4 * n_before, 10 if has_parts else 6
-    if n_bytes < 0 or n_bytes % a_term or (has_parts and n_hashes == _NO_HASHES):
+    start = _HEADER.size + 4 * n_hashes
+    n_bytes, a_term = len(raw) - start - has_parts * 4 * n_hashes, 10 if has_parts else 6
+    if n_bytes < 0 or n_bytes % a_term:
         raise _wrong_format(raw)
     n_terms = n_bytes // a_term
     # Copied once, since they lie at odd places.
-    numbers = np.frombuffer(raw, _UINT32, n_before + n_terms, _HEADER.size).astype(np.uint32)
+    numbers = np.frombuffer(raw, _UINT32, n_hashes + n_terms, _HEADER.size).astype(np.uint32)
     return BagOfWords(
-        numbers[n_before:].view(np.int32),
+        numbers[n_hashes:].view(np.int32),
         np.frombuffer(raw, _UINT16, n_terms, start + 4 * n_terms).astype(np.int32),
         n_unknown,
-        None if n_hashes == _NO_HASHES else numbers[:n_before],
+        numbers[:n_hashes],
         exact_keys,
-        np.frombuffer(raw, _UINT32, n_terms + n_before, start + 6 * n_terms).astype(np.uint32) if has_parts else None,
+        np.frombuffer(raw, _UINT32, n_terms + n_hashes, start + 6 * n_terms).astype(np.uint32) if has_parts else None,
     )
 
 

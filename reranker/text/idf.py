@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.text.bags import BagOfWords, DistinctTerms, JoinedBags, WeightedBag, WeightedBags
+from reranker.text.bags import (
+    BagOfWords,
+    DistinctTerms,
+    JoinedBags,
+    WeightedBag,
+    WeightedBags,
+    check_term_ids,
+    distinct_terms,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,27 +132,28 @@ class IdfTable:
     def weigh_all(
         self,
         bags: Sequence[tuple[BagOfWords, str]],
-        find_distinct: Callable[[NDArray[np.int32]], DistinctTerms] | None = None,
+        n_terms: int | None = None,
     ) -> WeightedBags:
         """Weights many bags, each with its language. The result equals that of `weigh`, bit for bit.
 
         Args:
-            find_distinct: finds the distinct terms of all words together. With it the idf of each term is looked up
-                once, and the result has these terms.
+            n_terms: of the embeddings; None where the bags are known to be of them.
+
+        Raises:
+            BadInput: a term id is none of the embeddings.
         """
         term_ids, counts, offsets = JoinedBags.of([bag for bag, _ in bags])
         if not bags:
             return WeightedBags(term_ids, np.empty(0, np.float64), offsets)
         lengths = np.diff(offsets)
-        distinct = None if find_distinct is None else find_distinct(term_ids)
+        if n_terms is not None:
+            check_term_ids(term_ids, n_terms)
+        distinct = distinct_terms(term_ids)
         weights = counts.astype(np.float64)
         languages = {language for _, language in bags}
         for language in languages & self.languages.keys():
             own = slice(None) if len(languages) == 1 else np.repeat([one == language for _, one in bags], lengths)
-            if distinct is None:
-                weights[own] *= self.languages[language].idf(term_ids[own])
-            else:
-                weights[own] *= self.languages[language].idf(distinct.term_ids)[distinct.places[own]]
+            weights[own] *= self.languages[language].idf(distinct.term_ids)[distinct.places[own]]
         totals = _sums(weights, offsets)
         for place in np.flatnonzero(totals == 0).tolist():  # every word stands in every document
             own = slice(offsets[place], offsets[place + 1])
@@ -155,15 +164,10 @@ class IdfTable:
         has_weight = weights > 0
         if has_weight.all():
             return WeightedBags(term_ids, weights, offsets, distinct)
-        if distinct is not None:
-            distinct = DistinctTerms(distinct.term_ids, distinct.places[has_weight])
+        distinct = DistinctTerms(distinct.term_ids, distinct.places[has_weight])
         return WeightedBags(
             term_ids[has_weight], weights[has_weight], np.concatenate([[0], np.cumsum(has_weight)])[offsets], distinct
         )
-
-    def with_language(self, language: str, frequencies: DocumentFrequencies) -> IdfTable:
-        """A copy of the table with one language's frequencies added or replaced."""
-        return IdfTable({**self.languages, language: frequencies})
 
 
 def _sums(weights: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.float64]:

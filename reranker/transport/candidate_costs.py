@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.native import transport as loops
-from reranker.text.bags import DistinctTerms, WeightedBags
+from reranker.text.bags import WeightedBags
 from reranker.transport.cost_table import cost_table, width
 from reranker.transport.problem import Problem
 
@@ -100,17 +100,15 @@ def pieces(offsets: NDArray[np.int64], places: Places, n_threads: int) -> list[t
 
 def _parts(problem: Problem, max_terms: int) -> list[Part]:
     """Splits the candidates so that the table of each part has at most so many terms; one candidate at least."""
-    candidates, known = problem.candidates, problem.of_candidates
-    if known.distinct is not None and len(known.distinct.term_ids) <= max_terms:
-        return [Part(0, len(candidates), candidates, *known.distinct)]
+    candidates = problem.candidates
+    if len(candidates.distinct.term_ids) <= max_terms:
+        return [Part(0, len(candidates), candidates, *candidates.distinct)]
     parts: list[Part] = []
     first, n_terms = 0, len(problem.embeddings)
     while first < len(candidates):
         last, terms, index = loops.distinct_terms(candidates.term_ids, candidates.offsets, first, max_terms, n_terms)
         parts.append(Part(first, last, _slice(candidates, first, last), terms, index))
         first = last
-    if len(parts) == 1:
-        known.distinct = DistinctTerms(parts[0].terms, parts[0].index)
     return parts
 
 

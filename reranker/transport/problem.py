@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.base.errors import BadEmbeddings, BadInput, EmptyQuery
-from reranker.native import transport as loops
-from reranker.text.bags import DistinctTerms, WeightedBag, WeightedBags
+from reranker.text.bags import WeightedBag, WeightedBags, check_term_ids
 
 # Rows that were rounded to few digits have norms off by 1e-3; rows that nobody normalised are off by far more.
 NORM_TOLERANCE = 1e-2
@@ -26,11 +25,9 @@ class OfCandidates:
 
     Attributes:
         means: (n_candidates, dim) mean embeddings, of length 1 or 0 (`nbow.mean_embeddings`).
-        distinct: the distinct terms of all candidates.
     """
 
     means: NDArray[np.float32] | None = None
-    distinct: DistinctTerms | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,14 +45,6 @@ class Problem:
     candidates: WeightedBags
     embeddings: NDArray[np.float32]
     of_candidates: OfCandidates = field(default_factory=OfCandidates)
-
-    @property
-    def distinct(self) -> DistinctTerms:
-        """The distinct terms of all candidates, computed once for all queries."""
-        known = self.of_candidates
-        if known.distinct is None:
-            known.distinct = distinct_terms(self.candidates.term_ids, len(self.embeddings), are_checked=True)
-        return known.distinct
 
     def with_moved_query(self, query: WeightedBag) -> Problem:
         """Another query with the same candidates. It holds words of this one and of the candidates alone, with weights
@@ -76,16 +65,10 @@ def checked_problem(query: WeightedBag, candidates: WeightedBags, embeddings: ND
         BadInput: the embeddings are of another form, or have no row for a term id.
     """
     check_embeddings(embeddings)
-    _check_term_ids(query.term_ids, len(embeddings))
+    check_term_ids(query.term_ids, len(embeddings))
     check_query(query, embeddings)
-    _check_term_ids(candidates.term_ids, len(embeddings))
-    return weighed_problem(query, candidates, embeddings)
-
-
-def weighed_problem(query: WeightedBag, candidates: WeightedBags, embeddings: NDArray[np.float32]) -> Problem:
-    """The same of a query that has passed `check_query`, and of candidates whose term ids were checked when they were
-    weighed (`IdfTable.weigh_all` with `distinct_terms`)."""
-    return Problem(query, candidates, embeddings, OfCandidates(distinct=candidates.distinct))
+    check_term_ids(candidates.term_ids, len(embeddings))
+    return Problem(query, candidates, embeddings)
 
 
 def check_query(query: WeightedBag, embeddings: NDArray[np.float32]) -> None:
@@ -101,22 +84,6 @@ def check_query(query: WeightedBag, embeddings: NDArray[np.float32]) -> None:
     squared = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
     if not abs(squared - 1).max() < NORM_TOLERANCE:  # true for NaN too
         check_terms(query.term_ids, embeddings)
-
-
-def distinct_terms(term_ids: NDArray[np.int32], n_terms: int, *, are_checked: bool = False) -> DistinctTerms:
-    """The distinct terms of many words.
-
-    Args:
-        are_checked: the term ids are known to be below `n_terms`.
-
-    Raises:
-        BadInput: a term id is none of the `n_terms` embeddings.
-    """
-    if not are_checked:
-        _check_term_ids(term_ids, n_terms)
-    everything = np.array([0, len(term_ids)], np.int64)
-    checked = np.ascontiguousarray(term_ids, np.int32)
-    return DistinctTerms(*loops.distinct_terms(checked, everything, 0, n_terms, n_terms)[1:])
 
 
 def check_embeddings(embeddings: NDArray[np.float32]) -> None:
@@ -158,15 +125,4 @@ def check_norms(term_ids: NDArray[np.int32], rows: NDArray[np.float64]) -> None:
         raise BadEmbeddings(
             f"the embedding of term {int(term_ids[wrong][0])} has norm {norms[wrong][0]:.4g}, not 1;"
             " divide each row by its norm"
-        )
-
-
-def _check_term_ids(term_ids: NDArray[np.int32], n_terms: int) -> None:
-    if not len(term_ids):
-        return
-    if term_ids.min() < 0 or term_ids.max() >= n_terms:
-        wrong = (term_ids < 0) | (term_ids >= n_terms)
-        raise BadInput(
-            f"term id {int(term_ids[wrong][0])} is outside the {n_terms} embeddings;"
-            " index the documents again with this store"
         )

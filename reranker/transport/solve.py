@@ -124,7 +124,7 @@ def is_short(problem: Problem, n_threads: int) -> bool:
     columns, dim = width(len(problem.query)), embeddings.shape[1]
     if fixed_point.serves(len(problem.query), dim):
         return False
-    n_terms, n_words = len(problem.distinct.term_ids), len(candidates.term_ids)
+    n_terms, n_words = len(candidates.distinct.term_ids), len(candidates.term_ids)
     if not 0 < n_terms * columns <= candidate_costs.TABLE_BYTES // 4:
         return False
     return worthwhile(n_threads, columns * max(n_terms * dim, n_words * 2 * _USUAL_ITERATIONS)) == 1
@@ -138,7 +138,7 @@ def _mixed_at_once(
     call = _single_call(tuple(components))
     if call is None or not is_short(problem, n_threads):
         return None
-    query, bags, distinct = problem.query, problem.candidates, problem.distinct
+    query, bags, distinct = problem.query, problem.candidates, problem.candidates.distinct
     means = nbow.candidate_means(problem, n_threads) if call.has_nbow else None
     values, errors, iterations = np.empty(len(bags)), np.empty(len(bags)), np.empty(len(bags), np.int32)
     status = loops.solve_whole(

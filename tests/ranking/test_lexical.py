@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import bm25s
@@ -115,14 +114,6 @@ def test_without_document_frequencies_rarer_words_of_the_vocabulary_count_more(t
     # A word without an embedding is rarer than the last of the 100.
     idf = np.array([0.0, math.log(2), math.log(5), math.log(10.1)])
     assert found == pytest.approx(idf / (1 + 1.2))
-
-
-def test_a_bag_that_was_packed_without_hashes_holds_no_unknown_word(embeddings: Embeddings) -> None:
-    bags = bags_of(embeddings, ["cat xyzzy", "cat xyzzy house"])
-    bags[0] = (replace(bags[0][0], unknown_hashes=None), "en")
-    found = lexical_scores(query_of(["xyzzy"], "en", embeddings), bags, counted(bags))
-    assert found is not None
-    assert found[0] == 0 < found[1]
 
 
 def test_overlong_words_are_not_stemmed(embeddings: Embeddings) -> None:

@@ -1,7 +1,6 @@
 """Re-ranking texts and bags with the hand-placed vocabulary (tests/support/tiny.py)."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -238,15 +237,6 @@ def test_copies_keep_the_first_stage_order_whatever_rounding_leaves_between_them
     assert found.has_feedback
     places = {each.index: each.reranked_rank for each in found.documents}
     assert all(places[k] < places[k + 30] < places[k + 60] for k in range(30))
-
-
-def test_where_one_bag_does_not_tell_its_unknown_words_none_counts(reranker):
-    bags = [(reranker.embeddings.bag(text, "en"), "en") for text in ("dog xyzzy", "dog", "dog")]
-    old = replace(bags[1][0], unknown_hashes=None)
-    query = reranker.query("chat xyzzy", "fr")
-    found = reranker.rerank_bags(query, [bags[1], (old, "en"), bags[0]])
-    assert order(found) == [0, 1, 2]
-    assert [one.order_distance for one in found.documents] == [one.distance for one in found.documents]
 
 
 FAR_AND_NEAR = ["bread", "cat", "dog"]

@@ -96,7 +96,7 @@ def lists(store: WritableEngineStore, name: str) -> list[list[Candidate]]:
 
 
 def read(doc_id: str, language: str, bag: BagOfWords, title_key: int | None) -> Read:
-    hashes = None if bag.unknown_hashes is None else bag.unknown_hashes.tolist()
+    hashes = bag.unknown_hashes.tolist()
     return doc_id, language, bag.term_ids.tolist(), bag.counts.tolist(), bag.n_unknown, hashes, title_key
 
 

@@ -66,7 +66,7 @@ def test_the_version_changes_with_the_figures_and_with_them_alone():
     one = IdfTable({"en": frequencies()})
     assert one.version == IdfTable({"en": frequencies()}).version
     assert one.version != IdfTable({"fr": frequencies()}).version
-    assert one.version != one.with_language("fr", frequencies()).version
+    assert one.version != IdfTable({**one.languages, "fr": frequencies()}).version
 
 
 def test_bags_weighed_together_have_the_weights_by_hand() -> None:
