@@ -55,7 +55,6 @@ _lay_out_words = _by_size("lay_out_words", "pqqp", "")
 _fill_cost_table = _by_size("fill_cost_table", "ppqpqpppqppqdipp")
 _nearest_words = _by_size("nearest_words", "pqpppqpqppp")
 _scale_documents = _by_size("scale_documents", "ppipqdpppqpqppppqiddppp")
-_scale_documents_log = _double("scale_documents_log", "pqpppqpqppddqidppp")
 _dual_bounds = _double("dual_bounds", "pqpppqpqpdqp")
 _fill_bag_means = _single("fill_bag_means", "ppqppppqpp")
 _one_less_cosines = _single("one_less_cosines", "pqppqpppqp")
@@ -209,31 +208,6 @@ def scale_documents(
         address(offsets), address(documents), len(documents), address(a), len(a), address(b), address(starts),
         address(powers), address(n_most), len(powers), over_relaxed, stop_below, smallest, address(values),
         address(errors), address(iterations),
-    ))  # fmt: skip
-
-
-def scale_documents_log(
-    cost: Double,
-    index: ShortInts,
-    offsets: Ints,
-    documents: Ints,
-    log_a: Double,
-    log_b: Double,
-    log_start: Double,
-    epsilon: float,
-    power: float,
-    n_most: int,
-    over_relaxed: bool,
-    stop_below: float,
-    values: Double,
-    errors: Double,
-    iterations: ShortInts,
-) -> None:
-    """`scale_documents` in the log domain, by one solve."""
-    _check(_scale_documents_log(
-        address(cost), cost.shape[1], address(index), address(offsets), address(documents), len(documents),
-        address(log_a), len(log_a), address(log_b), address(log_start), epsilon, power, n_most, over_relaxed,
-        stop_below, address(values), address(errors), address(iterations),
     ))  # fmt: skip
 
 

@@ -22,7 +22,7 @@ class Distances:
         precision: the arithmetic used: "float32", "float64" or "log". A candidate for which float32 or float64
             runs out of range (it should not, where costs are at most 2) is done again in the log domain.
         n_iterations: (n_candidates,) int32, of `sinkhorn` and `relaxed` (of `auto` those of its `sinkhorn`); 0 for the
-            other methods.
+            other methods, and in the log domain, where they are not counted.
     """
 
     values: NDArray[np.float64]

@@ -1,6 +1,7 @@
 """Solves a checked problem, all candidates together: the compiled implementation of every method.
 
 The costs of the distinct terms are computed once (`candidate_costs`), and every candidate is solved from their table.
+What float64 cannot hold is left to `reference`, which has logarithms.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.native import transport as loops
-from reranker.transport import candidate_costs, exact, fixed_point, nbow
+from reranker.transport import candidate_costs, exact, fixed_point, nbow, reference
 from reranker.transport.candidate_costs import CandidateCosts, Part, Places, pieces
 from reranker.transport.cost import CLOSE_COST
 from reranker.transport.cost_table import width
@@ -69,36 +70,37 @@ def solve(
     return solve_from(CandidateCosts(problem, precision, n_threads, parameters.ground_cost), components)
 
 
-def solve_from(
-    costs: CandidateCosts, components: Sequence[Component], places: Places | None = None, *, in_log_domain: bool = False
-) -> list[Distances]:
+def solve_from(costs: CandidateCosts, components: Sequence[Component], places: Places | None = None) -> list[Distances]:
     """The distances of the candidates at some places (None: all), part after part: no cost is computed twice.
 
     Args:
         components: `rwmd`, `emd`, `sinkhorn`, `relaxed`, all of the ground cost that `costs` are of; or `nbow`, which
             needs no costs and is of all candidates.
-        in_log_domain: whatever epsilon is.
     """
     problem, n_threads = costs.problem, costs.n_threads
     places = np.arange(len(problem.candidates)) if places is None else np.asarray(places, dtype=np.int64)
-    arithmetic = "log" if in_log_domain else costs.precision
     values, errors, iterations = _nothing_found(len(components), len(places))
     by_cost = []
-    for rows in _solved_together(components, arithmetic):
-        if components[rows.start][0] == "nbow":
+    for rows in _solved_together(components, costs.precision):
+        method, parameters = components[rows.start]
+        if method == "nbow":
             nbow.fill(problem, n_threads, values[rows.start])
+        elif _arithmetic(costs.precision, method, parameters) == "log":
+            values[rows.start], errors[rows.start] = _by_reference(problem, places, method, parameters)
         else:
             by_cost.append(rows)
     for part, own, where in costs.parts_of(places) if by_cost else ():
         for rows in by_cost:
-            found = _solve_part(costs, part, own, components[rows], arithmetic)
+            found = _solve_part(costs, part, own, components[rows])
             values[rows, where], errors[rows, where], iterations[rows, where] = found
     if not values.min(initial=np.inf) >= 0:  # what float32 or float64 could not hold, or -1e-17 by rounding
-        _solve_lost(problem, places, components, n_threads, values, errors, iterations)
+        for row, each in enumerate(components):
+            lost = np.flatnonzero(np.isnan(values[row]))
+            values[row, lost], errors[row, lost] = _by_reference(problem, places[lost], *each)
         np.maximum(values, 0, out=values)
     converged = errors < components[-1][1].converged_below()
     return [
-        Distances(values[row], converged[row], errors[row], _arithmetic(arithmetic, *each), iterations[row])
+        Distances(values[row], converged[row], errors[row], _arithmetic(costs.precision, *each), iterations[row])
         for row, each in enumerate(components)
     ]
 
@@ -161,7 +163,7 @@ def table_precision(method: str, parameters: Parameters) -> str:
 
 
 def _arithmetic(precision: str, method: str, parameters: Parameters) -> str:
-    """How a method is computed from tables of a precision: "float32", "float64" or "log"."""
+    """How a method is computed, with tables of a precision: "float32", "float64" or "log"."""
     if method == "nbow":
         return "float32"
     if precision == "float64" and method not in ("rwmd", "emd") and parameters.epsilon < FLOAT64_FROM_EPSILON:
@@ -169,30 +171,27 @@ def _arithmetic(precision: str, method: str, parameters: Parameters) -> str:
     return precision
 
 
-def _solved_together(components: Sequence[Component], arithmetic: str) -> list[slice]:
+def _solved_together(components: Sequence[Component], precision: str) -> list[slice]:
     """Runs of methods that are solved from one kernel, exp(-cost / epsilon); every other method by itself."""
     runs: list[slice] = []
     for row, (method, parameters) in enumerate(components):
-        if runs and _shares_kernel(components[row - 1], (method, parameters), arithmetic):
+        if runs and _shares_kernel(components[row - 1], (method, parameters), precision):
             runs[-1] = slice(runs[-1].start, row + 1)
         else:
             runs.append(slice(row, row + 1))
     return runs
 
 
-def _shares_kernel(one: Component, other: Component, arithmetic: str) -> bool:
-    if not all(method in _SCALED and _arithmetic(arithmetic, method, found) != "log" for method, found in (one, other)):
+def _shares_kernel(one: Component, other: Component, precision: str) -> bool:
+    if not all(method in _SCALED and _arithmetic(precision, method, found) != "log" for method, found in (one, other)):
         return False
-    first, second = ((each.epsilon, each.over_relaxed, each.stop_below(arithmetic)) for _, each in (one, other))
+    first, second = ((each.epsilon, each.over_relaxed, each.stop_below(precision)) for _, each in (one, other))
     return first == second
 
 
-def _solve_part(
-    costs: CandidateCosts, part: Part, places: Places, components: Sequence[Component], arithmetic: str
-) -> _Found:
+def _solve_part(costs: CandidateCosts, part: Part, places: Places, components: Sequence[Component]) -> _Found:
     """What `_solved_together` puts together; the arrays are (len(components), len(places))."""
-    method, parameters = components[0]
-    cost = costs.table(part)
+    method, cost = components[0][0], costs.table(part)
     if method == "rwmd":
         return _nearest_words(costs, part, places, cost)
     if method == "emd":
@@ -200,8 +199,6 @@ def _solve_part(
         return exact.distances(
             query.weights, part.bags, places, lambda start, end: double[rows[start:end], : len(query)], costs.n_threads
         )
-    if _arithmetic(arithmetic, method, parameters) == "log":
-        return _solve_log(costs, part, places, cost, method, parameters)
     return _solve_scaled(costs, part, places, cost, components)
 
 
@@ -250,53 +247,22 @@ def _solve_scaled(
     return values, errors, iterations
 
 
-def _solve_log(
-    costs: CandidateCosts, part: Part, places: Places, cost: NDArray[np.floating], method: str, parameters: Parameters
-) -> _Found:
-    values, errors, iterations = _nothing_found(1, len(places))
-    query, bags, double = costs.problem.query, part.bags, cost.astype(np.float64, copy=False)
-    log_a, log_b = np.log(query.weights), np.log(bags.weights)
-    log_start = np.log(np.full(len(query), _start(method, query.weights), np.float64))
-    settings = (
-        float(parameters.epsilon),
-        parameters.power(method),
-        int(parameters.n_iterations),
-        parameters.over_relaxed,
-        parameters.stop_below("log"),
-    )
-
-    def work(first: int, last: int) -> None:
-        loops.scale_documents_log(
-            double, part.index, bags.offsets, places[first:last], log_a, log_b, log_start, *settings,
-            values[0, first:last], errors[0, first:last], iterations[0, first:last],
-        )  # fmt: skip
-
-    run(work, pieces(bags.offsets, places, costs.n_threads), costs.n_threads)
-    return values, errors, iterations
+def _by_reference(
+    problem: Problem, places: Places, method: str, parameters: Parameters
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The distances and marginal errors of the candidates at some places; iterations are not counted."""
+    values, errors = np.full(len(places), np.inf), np.zeros(len(places))
+    for row, place in enumerate(places.tolist()):
+        document = problem.candidates[place]
+        if len(document):
+            found = reference.plan_and_cost(problem.query, document, problem.embeddings, method, parameters)
+            values[row], errors[row] = float((found[0] * found[1]).sum()), found[2]
+    return values, errors
 
 
 def _start(method: str, query_weights: NDArray[np.float64]) -> NDArray[np.float64] | float:
     """The scaling of the query to begin with, times a (`reference.scaled_plan`); one number where all are the same."""
     return 1 / len(query_weights) if method == "sinkhorn" else query_weights
-
-
-def _solve_lost(
-    problem: Problem,
-    places: Places,
-    components: Sequence[Component],
-    n_threads: int,
-    values: NDArray[np.float64],
-    errors: NDArray[np.float64],
-    iterations: NDArray[np.int32],
-) -> None:
-    """Solves in the log domain what came out as NaN; the arrays are (len(components), len(places))."""
-    for row, each in enumerate(components):
-        lost = np.flatnonzero(np.isnan(values[row]))
-        if len(lost):
-            costs = CandidateCosts(problem.part(places[lost]), "float64", n_threads, each[1].ground_cost)
-            (again,) = solve_from(costs, [each], in_log_domain=True)
-            values[row, lost], errors[row, lost] = again.values, again.marginal_error
-            iterations[row, lost] = again.n_iterations
 
 
 def _nothing_found(n_methods: int, n: int) -> _Found:

@@ -21,7 +21,6 @@ EVERY_KERNEL = [
     ("emd", 0.1),
     ("sinkhorn", 0.1),
     ("sinkhorn", 0.02),
-    ("sinkhorn", 0.001),
     ("relaxed", 0.1),
 ]
 

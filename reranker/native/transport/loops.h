@@ -53,7 +53,6 @@ BEGIN_LEVEL("avx2,fma,bmi,bmi2,lzcnt,popcnt,f16c,avx512f,avx512bw,avx512dq,avx51
 #include "nearest_queries.h"
 #include "whole_solve.h"
 #else
-#include "log_scaling.h"
 #include "dual_bound.h"
 #endif
 

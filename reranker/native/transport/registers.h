@@ -61,8 +61,7 @@ INLINE doubles choose_double(int64s mask, doubles x, doubles y) {
 #else
 #define choose choose_double
 #endif
-/* The smaller and the larger in each lane; y where x is NaN. */
+/* The smaller in each lane; y where x is NaN. */
 INLINE reals lower(reals x, reals y) { return choose(x < y, x, y); }
-INLINE reals higher(reals x, reals y) { return choose(x > y, x, y); }
 
 INLINE real root(real x) { return IS_SINGLE ? sqrtf((float)x) : (real)sqrt(x); }
