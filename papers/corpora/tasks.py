@@ -181,7 +181,7 @@ def first_tokens(text: str, language: str, n: int) -> str:
     >>> first_tokens("The cat, the 2 DOGS and a mouse.", "en", 2)
     'The cat, the 2 DOGS'
     """
-    for token, _, end in token_places(text, language, None):
+    for token, _, end in token_places(text, language):
         n -= not has_digit(token)
         if n == 0:
             return text[:end]

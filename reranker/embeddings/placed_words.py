@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,11 @@ class PlacedWords:
 
     def __len__(self) -> int:
         return len(self.term_ids)
+
+    def terms(self, word: int) -> Collection[int]:
+        """The distinct terms whose embeddings a word takes."""
+        term = int(self.term_ids[word])
+        return (term,) if term >= 0 else dict.fromkeys(self.groups.get(word, ()))
 
     def text(self, word: int) -> str:
         """A word, normalised."""

@@ -22,7 +22,7 @@ from reranker.embeddings.vocabulary import Vocabulary, VocabularyBuilder, langua
 from reranker.native import text as native
 from reranker.native.library import address
 from reranker.text.bags import LONG_TEXT, MAX_UNKNOWN_HASHES, BagOfWords
-from reranker.text.normalization import REPLACED, UNDETERMINED, normalization_of
+from reranker.text.normalization import REPLACED, UNDETERMINED
 from reranker.text.token_places import token_places
 from reranker.text.tokens import BARE_STOP_WORDS, MAX_TOKENS, letter_tokens, stop_words, tokenize
 
@@ -82,7 +82,7 @@ class TextReader:
             language = all_languages.codes[number]
             if not with_places:
                 return tokenize(piece, language, most_words), None
-            found = token_places(piece, language, most_words)
+            found = token_places(piece, language)
             ends = list(accumulate(map(_n_bytes, piece), initial=0))
             return [token for token, _, _ in found], [(ends[start], ends[end]) for _, start, end in found]
 
@@ -341,8 +341,7 @@ class _Languages:
         self.rules = [sorted(set(firsts)).index(first) for first in firsts]
 
     def _structure(self, code: str, own: Sequence[str], stand_ins: StandIns) -> native.LanguageStruct:
-        rules = normalization_of(code)
-        replaced, seed = _replaced(rules), language_seed(code)
+        replaced, seed = _replaced(code), language_seed(code)
         changes = [crc32(bytes(n), seed) ^ crc32(bytes(n)) for n in range(native.SHORT + 1)]
         structure = native.LanguageStruct(
             replaced=self._address(replaced),
@@ -380,8 +379,8 @@ def _stop_words(language: str) -> Vocabulary:
     return Vocabulary([language], *builder.arrays().values())
 
 
-def _replaced(rules: str) -> NDArray[Any]:
-    letters = [(ord(letter), *map(ord, f"{found:\0<2}")) for letter, found in REPLACED.get(rules, {}).items()]
+def _replaced(code: str) -> NDArray[Any]:
+    letters = [(ord(letter), *map(ord, f"{found:\0<2}")) for letter, found in REPLACED.get(code, {}).items()]
     return np.array(letters, native.REPLACED)
 
 

@@ -151,8 +151,7 @@ def explain_hit(found: _Found) -> ExplainAnswer:
         document,
         explained,
         stands,
-        ranked.correction,
-        ranked.parts,
+        ranked,
         ranked.sources(reranker.embeddings, bags.doc_ids.__getitem__),
         () if window.translation is None else window.translation.groups.get(language, ()),
     )

@@ -1,8 +1,6 @@
-"""Turns distances into relevance scores, and keeps scores falling over all pages."""
+"""Keeps scores within their range, and falling over all pages."""
 
 from __future__ import annotations
-
-from reranker.answers.search import ScoreParts
 
 # OpenSearch's rerank processor casts the literal to a Java Double: digits beyond its 18 characters fail the search.
 SCORE_DECIMALS = 6
@@ -13,22 +11,6 @@ LOWEST_SCORE = 1e-6
 # Every re-ranked candidate has this score at least, and every hit behind the window less. So scores fall from page to
 # page, whatever the window holds: a page behind it can be scored without it.
 WINDOW_FLOOR = 0.02
-
-
-def score(distance: float) -> float:
-    """1 / (1 + distance), rounded to 6 decimals: in (0, 1], falling with the distance (0 or more); `inf` → 0.02.
-
-    A finite distance is 2.2 at most, so its score is 0.3125 at least.
-
-    >>> score(0.0), score(1.0), score(float("inf"))
-    (1.0, 0.5, 0.02)
-    """
-    return rounded(1.0 / (1.0 + distance))
-
-
-def score_of(parts: ScoreParts) -> float:
-    """The sum of the parts, rounded as all scores are: 0.02 to 1."""
-    return rounded(parts.total)
 
 
 def rounded(score: float) -> float:

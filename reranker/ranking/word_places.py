@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from reranker.embeddings import Embeddings
+from reranker.embeddings.placed_words import PlacedWords
 from reranker.text.documents import Document
-from reranker.text.token_places import token_places
+from reranker.text.tokens import MAX_TOKENS
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +26,11 @@ def word_places(document: Document, embeddings: Embeddings) -> dict[int, WordPla
 
     Only the words that are read of a text (`reranker.text.tokens.MAX_TOKENS`) have places.
     """
+    words = PlacedWords([document.full_text], [document.language], MAX_TOKENS, embeddings)
     text_start = len(document.full_text) - len(document.text)
     found: dict[int, WordPlaces] = defaultdict(WordPlaces)
-    for token, start, end in token_places(document.full_text, document.language):
-        for term_id in dict.fromkeys(embeddings.stand_ins(document.language, token)):
+    for word, (start, end) in zip(words.tokens.tolist(), words.places(0, np.arange(len(words.tokens))), strict=True):
+        for term_id in words.terms(word):
             if start < text_start:
                 found[term_id].in_title.append([start, end])
             else:

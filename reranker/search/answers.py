@@ -13,13 +13,11 @@ from reranker.answers.explanation import (
     TranslatedWord,
     WordTranslation,
 )
-from reranker.answers.search import FoundBy, Hit, ScoreParts, SearchAnswer
+from reranker.answers.search import FoundBy, Hit, SearchAnswer
 from reranker.answers.sources import ScoreSources
-from reranker.ranking.corrections import Correction
 from reranker.ranking.explanation import Explanation, cost_meaning
 from reranker.ranking.query import Query
 from reranker.ranking.ranked import RankedDocument, Reranking
-from reranker.ranking.scores import score, score_of
 from reranker.search.request import SearchRequest
 from reranker.text.documents import Candidate, Document
 from reranker.translation.groups import WordGroup
@@ -98,8 +96,7 @@ def explain_answer(
     document: Document,
     explained: Explanation,
     stands: Standing,
-    correction: Correction,
-    parts: ScoreParts | None,
+    ranked: RankedDocument,
     sources: ScoreSources | None,
     groups: Sequence[WordGroup],
 ) -> ExplainAnswer:
@@ -107,12 +104,11 @@ def explain_answer(
 
     Args:
         stands: where the document stands in the search.
-        correction: what moves the document besides its distance.
-        parts: what its score among the candidates of the search is the sum of; None where it is of the distance alone.
-        sources: what these parts came from.
+        ranked: the document among the candidates of the search.
+        sources: what the parts of its score came from.
         groups: translations of the query's words, by which the first stage searched documents in this language.
     """
-    order_distance = correction.order_distance(explained.distance)
+    correction = ranked.correction
     return ExplainAnswer(
         id=document.doc_id,
         index=index,
@@ -120,7 +116,7 @@ def explain_answer(
         precision=explained.precision,
         cost_meaning=cost_meaning(explained.method),
         distance=explained.distance,
-        order_distance=order_distance,
+        order_distance=correction.order_distance(explained.distance),
         order_parts=OrderParts(
             words=(1.0 - correction.unknown_share) * explained.distance,
             lacking_words=correction.added_by_lacking_words,
@@ -130,8 +126,8 @@ def explain_answer(
         unknown_words=list(query.unknown_words),
         lacking_words=list(correction.lacking_words),
         hubness=correction.hubness,
-        score=score(order_distance) if parts is None else score_of(parts),
-        score_parts=parts,
+        score=ranked.score,
+        score_parts=ranked.parts,
         score_sources=sources,
         standing=stands,
         translations=[_translated(group) for group in groups],

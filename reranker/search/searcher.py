@@ -109,9 +109,7 @@ class Searcher:
         stands = standing(
             query, document, self.embeddings, reranking.documents, place, first_stage_rank, window is found
         )
-        return explain_answer(
-            request.index, query, document, explained, stands, ranked.correction, ranked.parts, sources, groups
-        )
+        return explain_answer(request.index, query, document, explained, stands, ranked, sources, groups)
 
     def choose_index(self, index: str | None) -> str:
         """The index that was named, or the store's only one.

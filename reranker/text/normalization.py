@@ -86,11 +86,6 @@ def normalize_term(term: str, language: str = UNDETERMINED) -> str:
     return text
 
 
-def normalization_of(language: str) -> str:
-    """A key that languages with the same normalisation share: `und` for languages without rules of their own."""
-    return language if language in _OWN_RULES else UNDETERMINED
-
-
 def as_written(term: str, language: str) -> str:
     """A normalised term as people write it: with final ς in Greek and l·l in Catalan.
 
@@ -116,4 +111,3 @@ _AFTER: dict[str, Callable[[str], str]] = {
     "ca": lambda text: _CATALAN_DOT.sub("ŀ", text),
     "uk": _with_letter_apostrophe,
 }
-_OWN_RULES = {*_BEFORE, *_AFTER, *REPLACED}

@@ -7,7 +7,7 @@ from itertools import accumulate
 import regex
 
 from reranker.text.normalization import normalize_term
-from reranker.text.tokens import MAX_TOKENS, found_with_starts, has_digit, is_stop_word, parts_of
+from reranker.text.tokens import found_with_starts, is_stop_word
 
 # What is normalised by itself: a character with its marks and joiners, and a run of Hangul, whose letters compose
 # syllables and stay in one token.
@@ -15,29 +15,19 @@ _CLUSTER = regex.compile(r"(?s:\p{Hangul}++|.)[\p{M}\u200c\u200d\uff9e\uff9f]*+"
 _CATALAN_CLUSTER = regex.compile(rf"(?:[lLｌＬ]·)++[lLｌＬ]\p{{M}}*+|{_CLUSTER.pattern}")
 
 
-def token_places(text: str, language: str, max_tokens: int | None = MAX_TOKENS) -> list[tuple[str, int, int]]:
-    """The tokens of `reranker.text.tokens.tokenize` with their start and end in the original text, in characters.
+def token_places(text: str, language: str) -> list[tuple[str, int, int]]:
+    """The tokens of `reranker.text.tokens.tokenize`, all of them, with their start and end in the original text, in
+    characters.
 
     >>> token_places("The cat, the 2 CATS.", "en")
     [('cat', 4, 7), ('2', 13, 14), ('cats', 15, 19)]
     """
-    places: list[tuple[str, int, int]] = []
-    n_words = n_numbers = 0
-    start_of_part = 0
-    for part in parts_of(text):
-        starts, ends = _origins(part, language)
-        for token, first, length in found_with_starts(normalize_term(part, language)):
-            if n_words == max_tokens:
-                return places
-            if is_stop_word(token, language):
-                continue
-            is_number = has_digit(token)
-            n_numbers += is_number
-            n_words += not is_number
-            if max_tokens is None or n_numbers <= max_tokens or not is_number:
-                places.append((token, start_of_part + starts[first], start_of_part + ends[first + length - 1]))
-        start_of_part += len(part)
-    return places
+    starts, ends = _origins(text, language)
+    return [
+        (token, starts[first], ends[first + length - 1])
+        for token, first, length in found_with_starts(normalize_term(text, language))
+        if not is_stop_word(token, language)
+    ]
 
 
 def _origins(text: str, language: str) -> tuple[list[int] | range, list[int] | range]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reranker.ranking.corrections import Corrections
 from reranker.ranking.coverage import Coverage
 from reranker.ranking.evidence import Evidence
-from reranker.ranking.scores import WINDOW_FLOOR, score_of
+from reranker.ranking.scores import WINDOW_FLOOR
 
 NAN, INF = math.nan, math.inf
 ABOVE_FLOOR = 1 - WINDOW_FLOOR
@@ -222,5 +222,4 @@ def test_parts_sum_to_scores_between_the_floor_and_1(rows, unknown_share, has_fe
     )
     for score, parts in zip(found.scores(), parts_of(found), strict=True):
         assert WINDOW_FLOOR - 1e-9 <= score <= 1 + 1e-9
-        assert score_of(parts) == pytest.approx(score, abs=1e-6)
-        assert 0 < score_of(parts) <= 1
+        assert parts.total == pytest.approx(score, abs=1e-6)

@@ -5,7 +5,6 @@ from reranker.ranking.corrections import Corrections
 from reranker.ranking.evidence import Evidence
 from reranker.ranking.feedback import moved_query
 from reranker.ranking.ordering import Ordering
-from reranker.ranking.scores import score_of
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Parameters, distances
 from reranker.transport.problem import checked_problem
@@ -40,5 +39,5 @@ def test_a_question_that_feedback_makes_longer_keeps_the_shares_of_a_question():
     moved = moved_query(query, documents, evidence.scores())
     assert len(moved) > 24
     evidence.add_feedback(auto(moved))
-    expected = [score_of(evidence.parts(place)) for place in range(30)]
+    expected = [evidence.parts(place).total for place in range(30)]
     assert {each.index: each.score for each in found.documents} == pytest.approx(dict(enumerate(expected)), abs=2e-6)

@@ -22,7 +22,6 @@ from reranker.stores.embedded.queries import (
     allowed_rows,
     candidates_of_rows,
     documents_by_id,
-    documents_of_rows,
     partitions,
 )
 from reranker.stores.embedded.row_sums import check_row
@@ -144,10 +143,11 @@ class EmbeddedIndex:
 
     def random_documents(self, n: int) -> list[Document]:
         with self._file.reading() as connection:
-            select = "SELECT row_id FROM documents WHERE index_id = ? ORDER BY row_id"
-            row_ids = [row_id for (row_id,) in connection.execute(select, (self._index(connection).index_id,))]
-            drawn = np.random.default_rng(_SEED).choice(row_ids, min(n, len(row_ids)), replace=False)
-            return documents_of_rows(connection, drawn.tolist())
+            index_id = self._index(connection).index_id
+            select = "SELECT doc_id FROM documents WHERE index_id = ? ORDER BY row_id"
+            doc_ids = [doc_id for (doc_id,) in connection.execute(select, (index_id,))]
+            drawn = np.random.default_rng(_SEED).choice(len(doc_ids), min(n, len(doc_ids)), replace=False)
+            return list(documents_by_id(connection, index_id, [doc_ids[place] for place in drawn]).values())
 
     def _index(self, connection: sqlite3.Connection) -> StoredIndex:
         return existing_index(connection, self._name, str(self._file.folder))

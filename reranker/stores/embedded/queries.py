@@ -79,14 +79,6 @@ def documents_by_id(connection: sqlite3.Connection, index_id: int, doc_ids: Sequ
     return {document.doc_id: document for _, document, _ in map(read_document, rows)}
 
 
-def documents_of_rows(connection: sqlite3.Connection, row_ids: Sequence[int]) -> list[Document]:
-    """Returns the documents of these rows."""
-    rows = connection.execute(
-        f"{SELECT_DOCUMENTS} WHERE row_id IN (SELECT value FROM json_each(?))", (json.dumps(row_ids),)
-    )
-    return [document for _, document, _ in map(read_document, rows)]
-
-
 def partitions(connection: sqlite3.Connection, index_id: int, languages: tuple[str, ...]) -> list[tuple[int, str]]:
     """Returns the partitions of an index with their languages: of these languages, or of all if none is named."""
     found = connection.execute(
