@@ -17,7 +17,7 @@ from reranker.service.examples import Example
 from reranker.stores.base.filters import Filters
 from sinkrank.console import output, tables
 from sinkrank.demo.everyday import EVERYDAY_QUERIES, answers
-from sinkrank.evaluation.comparison import Way, differences, run_way
+from sinkrank.evaluation.comparison import Way, run_way
 from sinkrank.evaluation.judgments import JudgedQuery
 
 N_SHOWN = 5
@@ -73,11 +73,12 @@ def figures(searcher: Searcher, index: str) -> str:
     ]
     ways = Way("BM25", "none", "bm25", _DEPTH), Way("Sinkrank", "auto", "auto", _DEPTH)
     before, after = (run_way(way, searcher, index, queries) for way in ways)
-    went = differences([before, after], before, "MRR")["Sinkrank"]
+    gains = [after.values["MRR"][query] - first for query, first in before.values["MRR"].items()]
+    n_up, n_down = sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains)
     n_before, n_after = (sum(run.values["P@1"].values()) for run in (before, after))
     return (
         f"{len(queries)} everyday queries: the first hit answers {n_after:.0f} (by BM25 {n_before:.0f}); "
-        f"{went.n_better} go up, {went.n_worse} down; MRR {after.mean('MRR'):.3f} (by BM25 {before.mean('MRR'):.3f})"
+        f"{n_up} go up, {n_down} down; MRR {after.mean('MRR'):.3f} (by BM25 {before.mean('MRR'):.3f})"
     )
 
 
