@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 from pydantic import ConfigDict
 
-from reranker.adapters.ranking import missing, rank_texts
+from reranker.adapters.ranking import rank_texts
+from reranker.base.extras import extra
 from reranker.ranking.reranker import Reranker
 
-try:
+with extra("langchain", "this adapter"):
     from langchain_core.callbacks import Callbacks
     from langchain_core.documents import BaseDocumentCompressor, Document
-except ImportError as error:
-    missing("langchain-core", "langchain", error)
 
 
 class SinkrankCompressor(BaseDocumentCompressor):

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from pydantic import ConfigDict
 
-from reranker.adapters.ranking import missing, rank_texts
+from reranker.adapters.ranking import rank_texts
 from reranker.base.errors import BadInput
+from reranker.base.extras import extra
 from reranker.ranking.reranker import Reranker
 
-try:
+with extra("llamaindex", "this adapter"):
     from llama_index.core.postprocessor.types import BaseNodePostprocessor
     from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
-except ImportError as error:
-    missing("llama-index-core", "llamaindex", error)
 
 
 class SinkrankPostprocessor(BaseNodePostprocessor):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from reranker.adapters.ranking import missing, rank_texts
+from reranker.adapters.ranking import rank_texts
 from reranker.base.errors import BadInput
+from reranker.base.extras import extra
 from reranker.ranking.reranker import Reranker
 
-try:
+with extra("pyterrier", "this adapter"):
     import pandas as pd
     import pyterrier as pt
-except ImportError as error:
-    missing("python-terrier", "pyterrier", error)
 
 _NEEDED = ("qid", "query", "docno")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NoReturn
 
 from reranker.base.errors import EmptyQuery, UnknownWords
 from reranker.ranking.reranker import Reranker
@@ -32,11 +31,3 @@ def rank_texts(
     except (EmptyQuery, UnknownWords):
         return [(place, LOWEST_SCORE) for place in range(len(texts))][:top_n]
     return [(document.index, document.score) for document in ranking.documents]
-
-
-def missing(package: str, extra: str, error: ImportError) -> NoReturn:
-    """
-    Raises:
-        ImportError: that says which package is missing, and how it is installed.
-    """
-    raise ImportError(f'this adapter needs {package}; install it with `pip install "sinkrank[{extra}]"`') from error

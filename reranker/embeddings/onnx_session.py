@@ -11,7 +11,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.base.errors import BadInput, NotFound
+from reranker.base.errors import BadInput
+from reranker.base.extras import extra
 
 Pooling = Literal["mean", "cls"]
 
@@ -52,7 +53,7 @@ class OnnxSession:
         n_threads: cores that one batch may use.
 
     Raises:
-        NotFound: onnxruntime or tokenizers is not installed.
+        MissingPackage: onnxruntime or tokenizers is not installed.
         BadInput: the model or the tokenizer cannot be read.
     """
 
@@ -102,13 +103,8 @@ def imported(package: str, name: str) -> Any:
     """A package that an encoder needs.
 
     Raises:
-        NotFound: it is not installed.
+        MissingPackage: it is not installed.
     """
     os.environ.setdefault(_DISABLE_TELEMETRY, "1")
-    try:
+    with extra("prepare", name):
         return import_module(package)
-    except ImportError as error:
-        raise NotFound(
-            f"{name} needs the package {package}, which is not installed; install it with: "
-            "pip install 'sinkrank[prepare]'"
-        ) from error

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from reranker.base.errors import BadInput, WrongParameter
+from reranker.base.extras import extra
 from reranker.upstream.addresses import EngineAddress
 
 Credentials = Callable[[str, str, Any], Mapping[str, str]]
@@ -39,7 +40,7 @@ class EngineAccess:
 
         Raises:
             WrongParameter: the options do not fit each other or the address.
-            BadInput: requests are to be signed, and boto3 is missing or finds no credentials.
+            BadInput, MissingPackage: requests are to be signed, and boto3 finds no credentials or is not installed.
         """
         self._check(address)
         if self.aws_region is not None:
@@ -73,12 +74,11 @@ def _signer(region: str, host: str) -> Credentials:
     the others are `es`.
 
     Raises:
-        BadInput: boto3 is missing, or finds no credentials.
+        BadInput: boto3 finds no credentials.
+        MissingPackage: boto3 is not installed.
     """
-    try:
+    with extra("aws", "signing requests for AWS"):
         import boto3
-    except ImportError as error:
-        raise BadInput("signing requests for AWS needs boto3; pip install 'sinkrank[aws]'") from error
     from opensearchpy import Urllib3AWSV4SignerAuth
 
     credentials = boto3.Session().get_credentials()

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from reranker.base.errors import MissingPackage
+
 
 @pytest.mark.parametrize(
     ("adapter", "framework", "extra"),
@@ -23,6 +25,6 @@ def test_a_missing_framework_is_an_error_that_names_the_extra(
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, framework, None)
     monkeypatch.delitem(sys.modules, f"reranker.adapters.{adapter}", raising=False)
-    with pytest.raises(ImportError, match=rf"pip install \"sinkrank\[{extra}\]\""):
+    with pytest.raises(MissingPackage, match=rf"this adapter .* pip install 'sinkrank\[{extra}\]'"):
         importlib.import_module(f"reranker.adapters.{adapter}")
     sys.modules.pop(f"reranker.adapters.{adapter}", None)

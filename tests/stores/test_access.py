@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from reranker.base.errors import BadInput, StoreUnavailable
+from reranker.base.errors import BadInput, MissingPackage, StoreUnavailable
 from reranker.stores import EngineAccess, open_store
 from reranker.upstream.addresses import EngineAddress, read_address
 from reranker.upstream.rights import Rights
@@ -123,7 +123,7 @@ def signature(method: str, path: str, body: str, headers: dict[str, str]) -> str
 
 def test_without_boto3_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "boto3", None)
-    with pytest.raises(BadInput, match=r"sinkrank\[aws\]"):
+    with pytest.raises(MissingPackage, match=r"sinkrank\[aws\]"):
         open_store("https://node", access=EngineAccess(aws_region="eu-west-1"))
 
 
