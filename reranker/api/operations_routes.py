@@ -7,7 +7,6 @@ from flask import Blueprint, Response, request
 from reranker.answers.operations import Alive
 from reranker.api.openapi import description
 from reranker.api.readiness import readiness
-from reranker.api.watching import current_watch
 from reranker.service.errors import json_response
 from reranker.service.service import current_service
 
@@ -30,7 +29,6 @@ def ready() -> Response:
 @blueprint.get("/-/metrics")
 def metrics() -> Response:
     """The numbers, in the format that the scraper asks for."""
-    current_watch().update_metrics()
     body, content_type = current_service().metrics.exposition(request.headers.get("Accept", ""))
     return Response(body, content_type=content_type)
 

@@ -10,17 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import regex
-from flask import Flask, Response, current_app, g, request
+from flask import Flask, Response, g, request
 
 from reranker.base.leaving import set_client
 from reranker.base.request_context import RequestContext, current_request, set_current_request
-from reranker.proxy import PROXY_EXTENSION, Proxy
 from reranker.proxy.routes import ENDPOINT
-from reranker.service.metrics import CIRCUIT_STATES, is_multiprocess
 from reranker.service.service import EXTENSION, Service
 
 REQUEST_ID_HEADER = "X-Opaque-Id"
-_WATCH = "sinkrank-watch"
 
 _METHODS = frozenset(["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
 # W3C Trace Context, version 00; https://www.w3.org/TR/trace-context/#traceparent-header
@@ -33,7 +30,7 @@ _access = logging.getLogger("sinkrank.access")
 
 def register(app: Flask) -> Watch:
     """Installs it."""
-    watch = Watch(app.extensions[EXTENSION], app.extensions.get(PROXY_EXTENSION), is_multiprocess())
+    watch = Watch(app.extensions[EXTENSION])
 
     def begin() -> None:
         g.watched = watch.begin(request.environ, _route())
@@ -52,13 +49,6 @@ def register(app: Flask) -> Watch:
     app.before_request(begin)
     app.after_request(answered)
     app.teardown_request(end)
-    app.extensions[_WATCH] = watch
-    return watch
-
-
-def current_watch() -> Watch:
-    """That of the app that handles the request."""
-    watch: Watch = current_app.extensions[_WATCH]
     return watch
 
 
@@ -77,15 +67,9 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Watches the requests of one app.
-
-    Attributes:
-        is_shared: another process may be asked for this one's metrics, so they are up to date after each request.
-    """
+    """Watches the requests of one app."""
 
     service: Service
-    proxy: Proxy | None
-    is_shared: bool
 
     def begin(self, environ: Mapping[str, Any], route: str) -> Watched:
         started = time.perf_counter()
@@ -99,8 +83,6 @@ class Watch:
         seconds, metrics = time.perf_counter() - watched.started, self.service.metrics
         metrics.requests.labels(watched.route, method if method in _METHODS else "other", str(status)).inc()
         metrics.request_seconds.labels(watched.route).observe(seconds)
-        if self.is_shared:
-            self.update_metrics()
         context = current_request()
         if context is not None:
             _log(self.service, context, watched.route, method, status, seconds * 1000)
@@ -109,11 +91,6 @@ class Watch:
         self.service.metrics.requests_in_progress.dec()
         set_current_request(None)
         set_client(None)
-
-    def update_metrics(self) -> None:
-        """Brings the metrics up to the state of the proxy's breaker."""
-        if self.proxy is not None:
-            self.service.metrics.circuit_state.set(CIRCUIT_STATES[self.proxy.breaker.state])
 
 
 def _route() -> str:

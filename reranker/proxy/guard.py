@@ -35,7 +35,7 @@ class CircuitBreaker:
         n_failures: in a row, that open it.
         rest_s: how long it stays open before one call is tried.
         clock: in seconds.
-        on_opening: told each time that it opens.
+        on_state: told of each new state.
     """
 
     def __init__(
@@ -43,12 +43,12 @@ class CircuitBreaker:
         n_failures: int,
         rest_s: float,
         clock: Callable[[], float] = time.monotonic,
-        on_opening: Callable[[], None] = lambda: None,
+        on_state: Callable[[str], None] = lambda state: None,
     ) -> None:
         self.n_failures = n_failures
         self.rest_s = rest_s
         self.clock = clock
-        self._on_opening = on_opening
+        self._on_state = on_state
         self._failed = 0
         self._opened_at: float | None = None
         self._is_trying = False
@@ -70,7 +70,8 @@ class CircuitBreaker:
             if self._is_trying or self.state == "open":
                 return False
             self._is_trying = True
-            return True
+        self._on_state("half_open")
+        return True
 
     def leave(self, succeeded: bool | None) -> None:
         """A call has ended.
@@ -86,8 +87,8 @@ class CircuitBreaker:
             self._failed = 0 if succeeded else self._failed + 1
             is_open = not succeeded and (was_open or self._failed >= self.n_failures)
             self._opened_at = self.clock() if is_open else None
-        if is_open:
-            self._on_opening()
+        if is_open or was_open:
+            self._on_state("open" if is_open else "closed")
         if is_open and not was_open:
             _log.warning("re-ranking failed %d times in a row and rests for %g s", self.n_failures, self.rest_s)
         elif was_open and not is_open:

@@ -114,7 +114,7 @@ class Proxy:
         self._kinds = kinds or WindowKinds()
         self._service = service
         self.upstream = Upstream(address, engine_access(settings), settings.proxy_timeout_s)
-        self.breaker = CircuitBreaker(BREAKER_FAILURES, BREAKER_REST_S, on_opening=service.metrics.circuit_openings.inc)
+        self.breaker = CircuitBreaker(BREAKER_FAILURES, BREAKER_REST_S, on_state=service.metrics.note_circuit)
         self._guard = Guard(settings.workers, self.breaker)
         self._field_types = FieldTypeCache()
 

@@ -20,7 +20,7 @@ MULTIPROCESS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # when each series began: twice the lines, and nobody asks
 
-CIRCUIT_STATES = {"closed": 0, "half_open": 1, "open": 2}
+_CIRCUIT_STATES = {"closed": 0, "half_open": 1, "open": 2}
 STAGES = ("first_stage", "rerank", "engine")
 CHECKED_PARTS = ("store", "embeddings")
 
@@ -98,6 +98,12 @@ class Metrics:
         """Counts one look-up in the cache of bags."""
         self.cache_hits.inc(n_hits)
         self.cache_misses.inc(n_misses)
+
+    def note_circuit(self, state: str) -> None:
+        """Takes a new state of the proxy's circuit breaker."""
+        self.circuit_state.set(_CIRCUIT_STATES[state])
+        if state == "open":
+            self.circuit_openings.inc()
 
     def exposition(self, accept: str) -> tuple[bytes, str]:
         """All numbers, of all processes where there are several, and their content type.

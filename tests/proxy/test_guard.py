@@ -17,13 +17,13 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def openings() -> list[float]:
+def states() -> list[tuple[float, str]]:
     return []
 
 
 @pytest.fixture
-def breaker(clock: Clock, openings: list[float]) -> CircuitBreaker:
-    return CircuitBreaker(3, 10.0, clock, on_opening=lambda: openings.append(clock.now))
+def breaker(clock: Clock, states: list[tuple[float, str]]) -> CircuitBreaker:
+    return CircuitBreaker(3, 10.0, clock, on_state=lambda state: states.append((clock.now, state)))
 
 
 def run(breaker: CircuitBreaker, *results: bool | None) -> None:
@@ -52,15 +52,18 @@ def test_after_its_rest_one_call_is_tried(breaker: CircuitBreaker, clock: Clock)
     assert breaker.state == "closed"
 
 
-def test_a_trial_that_fails_opens_it_again(breaker: CircuitBreaker, clock: Clock, openings: list[float]) -> None:
+def test_a_trial_that_fails_opens_it_again(
+    breaker: CircuitBreaker, clock: Clock, states: list[tuple[float, str]]
+) -> None:
     run(breaker, False, False, False)
     clock.now += 10
     run(breaker, False)
-    assert (breaker.enter(), openings) == (False, [100.0, 110.0])
+    assert not breaker.enter()
+    assert states == [(100.0, "open"), (110.0, "half_open"), (110.0, "open")]
     clock.now += 10
     run(breaker, None)  # nothing was learned: the next one is tried
     run(breaker, True)
-    assert breaker.state == "closed"
+    assert states[3:] == [(120.0, "half_open"), (120.0, "half_open"), (120.0, "closed")]
 
 
 def test_opening_and_closing_are_logged_once_each(
