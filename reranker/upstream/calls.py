@@ -73,13 +73,13 @@ class EngineCalls:
         self,
         query_string: str,
         body: bytes,
-        limit_s: float | None = None,
+        limit_s: float = inf,
         meanwhile: Callable[[], None] | None = None,
     ) -> tuple[Headers, bytes]:
         """Sends another body to the address of the caller's search.
 
         Args:
-            limit_s: how long it may take; None for as long as the search itself may.
+            limit_s: how long it may take at most.
             meanwhile: as of `Upstream.send`.
 
         Returns:
@@ -92,7 +92,13 @@ class EngineCalls:
         """
         target = f"{self.incoming.path}?{query_string}"
         response = self.upstream.send(
-            self.incoming.method, target, self._headers, body, len(body), limit_s, is_safe=True, meanwhile=meanwhile
+            self.incoming.method,
+            target,
+            self._headers,
+            body,
+            timeout_s=min(limit_s, self.upstream.timeout_s),
+            is_safe=True,
+            meanwhile=meanwhile,
         )
         data = response.body = self._data(response)
         if response.status in _PASSED_ON:
@@ -130,12 +136,13 @@ class EngineCalls:
         if not limit_s:
             raise out_of_time()
         headers = end_to_end(self._headers, "content-type", "accept")
-        method, n_bytes = "GET", None
+        method = "GET"
         if body is not None:
             headers.append(("Content-Type", content_type))
-            method, n_bytes = "POST", len(body)
+            method = "POST"
+        limit_s = min(limit_s, self.upstream.timeout_s)
         try:
-            response = self.upstream.send(method, target, headers, body, n_bytes, limit_s, is_safe=True)
+            response = self.upstream.send(method, target, headers, body, timeout_s=limit_s, is_safe=True)
         except (StoreUnavailable, BadInput) as error:
             raise Fallback("look_up_failed", str(error)) from error
         data = self._data(response)

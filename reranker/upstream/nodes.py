@@ -69,7 +69,7 @@ class _Broken(EngineUnreachable):
 
 @dataclass(slots=True)
 class _Request:
-    """The arguments of `Upstream.send` and `Upstream.ask`; `is_read`: whether the answer is to be read to its end."""
+    """The arguments of `Upstream.send`."""
 
     method: str
     target: str
@@ -78,9 +78,9 @@ class _Request:
     n_body_bytes: int | None
     timeout_s: float
     is_safe: bool
-    as_service: bool = False
-    is_read: bool = False
-    meanwhile: Callable[[], None] | None = None
+    meanwhile: Callable[[], None] | None
+    as_service: bool
+    is_read: bool
 
 
 class Upstream:
@@ -126,17 +126,20 @@ class Upstream:
         timeout_s: float | None = None,
         is_safe: bool = False,
         meanwhile: Callable[[], None] | None = None,
+        as_service: bool = False,
+        is_read: bool = False,
     ) -> EngineResponse:
-        """Sends a request with its own credentials or none; the answer's body is still to be read (`Passing`), or the
-        answer to be closed.
+        """Sends a request; the answer's body is still to be read (`Passing`), or the answer to be closed.
 
         Args:
             target: path and query string as they came, percent-encoding and all (`raw_target`).
             headers: end-to-end ones.
-            n_body_bytes: where it is None, an iterable body is sent in chunks.
-            timeout_s: how long to wait for the answer, where that is less than `self.timeout_s`.
+            n_body_bytes: of an iterable body; where it is None, the body is sent in chunks.
+            timeout_s: how long to wait for the answer; None for `self.timeout_s`.
             is_safe: whether it changes nothing at the engine, also where the method does not say so.
             meanwhile: called while the node works on the answer, again if the request has to be sent again.
+            as_service: whether to add the service's own credentials.
+            is_read: whether to read the answer, of any size, to its end: `body` of the answer.
 
         Raises:
             EngineUnreachable, EngineTimeout: with the engine's address.
@@ -145,36 +148,10 @@ class Upstream:
             ClientLeft: nobody waits for the answer, and the request changes nothing.
         """
         is_safe = is_safe or method in _SAFE_METHODS
-        timeout_s = min(self.timeout_s, timeout_s or self.timeout_s)
-        return self._first(
-            _Request(method, target, headers, body, n_body_bytes, timeout_s, is_safe, meanwhile=meanwhile)
-        )
-
-    def ask(
-        self,
-        method: str,
-        target: str,
-        headers: Headers,
-        body: bytes | None = None,
-        timeout_s: float | None = None,
-        is_safe: bool = False,
-        as_service: bool = False,
-    ) -> EngineResponse:
-        """Sends a request and reads its answer, of any size, to the end: `body` of the answer.
-
-        Args:
-            timeout_s: how long to wait for the answer; None for `self.timeout_s`.
-            is_safe: as of `send`.
-            as_service: whether to add the service's own credentials.
-
-        Raises:
-            EngineUnreachable, EngineTimeout, Busy, BadInput, ClientLeft: as `send`.
-        """
-        is_safe = is_safe or method in _SAFE_METHODS
-        n_bytes = None if body is None else len(body)
         timeout_s = timeout_s or self.timeout_s
+        n_bytes = len(body) if isinstance(body, bytes) else n_body_bytes
         return self._first(
-            _Request(method, target, headers, body, n_bytes, timeout_s, is_safe, as_service, is_read=True)
+            _Request(method, target, headers, body, n_bytes, timeout_s, is_safe, meanwhile, as_service, is_read)
         )
 
     def parted(self) -> list[Upstream]:

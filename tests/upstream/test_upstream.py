@@ -85,14 +85,14 @@ def upstream(*urls: str, clock: Callable[[], float] = lambda: 1_000.0) -> Upstre
 
 
 def ask(to: Upstream, method: str = "GET", body: bytes | Iterator[bytes] | None = None) -> bytes:
-    passing = Passing(to.send(method, "/a", [], body, len(body) if isinstance(body, bytes) else None))
+    passing = Passing(to.send(method, "/a", [], body))
     data = b"".join(passing)
     passing.close()
     return data
 
 
 def status_of(to: Upstream, method: str = "GET", body: bytes | None = None) -> int:
-    with closing(to.send(method, "/a", [], body, None if body is None else len(body))) as answer:
+    with closing(to.send(method, "/a", [], body)) as answer:
         return answer.status
 
 
@@ -193,9 +193,9 @@ def test_an_answer_that_breaks_off_is_read_from_the_next_node() -> None:
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok")
 
     with listening(cut) as dying, node() as other:
-        assert upstream(dying, other.url).ask("GET", "/a", []).body == b"ok"
+        assert upstream(dying, other.url).send("GET", "/a", [], is_read=True).body == b"ok"
         with pytest.raises(EngineUnreachable, match=dying):
-            upstream(dying, other.url).ask("POST", "/a", [], b"abc")
+            upstream(dying, other.url).send("POST", "/a", [], b"abc", is_read=True)
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
@@ -209,7 +209,7 @@ def test_an_answer_that_a_server_between_has_compressed_is_read(encoding: str) -
             connection.sendall(head + packed)
 
     with listening(answer) as one:
-        assert upstream(one).ask("GET", "/a", []).body == b"whole"
+        assert upstream(one).send("GET", "/a", [], is_read=True).body == b"whole"
 
 
 def test_a_streamed_body_is_not_touched_before_a_node_takes_it() -> None:

@@ -49,7 +49,7 @@ class UpstreamConnection(opensearchpy.Connection):
         Raises:
             exceptions.TransportError: the answer is an error.
             exceptions.ConnectionError: there is no answer; its `info` is the error of the `Upstream`.
-            Busy, ClientLeft: as `Upstream.ask`.
+            Busy, ClientLeft: as `Upstream.send`.
         """
         target = quote(url, safe=_AS_IT_IS) + (f"?{urlencode(params)}" if params else "")
         request = current_request()
@@ -57,7 +57,16 @@ class UpstreamConnection(opensearchpy.Connection):
         as_service = "authorization" not in given
         is_safe = may_be_sent_twice(method, url, params)
         try:
-            answer = self._upstream.ask(method, target, list(given.items()), body, timeout, is_safe, as_service)
+            answer = self._upstream.send(
+                method,
+                target,
+                list(given.items()),
+                body,
+                timeout_s=timeout,
+                is_safe=is_safe,
+                as_service=as_service,
+                is_read=True,
+            )
         except (EngineUnreachable, EngineTimeout) as error:
             kind = exceptions.SSLError if isinstance(error, NoTls) else exceptions.ConnectionError
             raise kind("N/A", str(error), error) from error
