@@ -43,9 +43,9 @@ class IndexedCollection:
     def run(self, settings: Settings, method: str, queries: Sequence[JudgedQuery], progress: Progress) -> Run:
         """Runs queries by a method in the way of the settings, and measures the results."""
         from papers.judged.indexing import INDEX
-        from sinkrank.evaluation.comparison import Way, run_way
+        from sinkrank.evaluation.comparison import IndexSearches, Way
 
-        return run_way(Way.of(settings, method), self.searcher, INDEX, queries, progress)
+        return IndexSearches(self.searcher, INDEX).run(Way.of(settings, method), queries, progress)
 
     def described(self) -> dict[str, Any]:
         """The collection in a report."""

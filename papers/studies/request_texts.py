@@ -23,7 +23,7 @@ from reranker.ranking.reranker import Reranker
 from reranker.search.searcher import Searcher
 from reranker.stores import open_store
 from reranker.text.bags import BagOfWords
-from sinkrank.evaluation.comparison import Way, measures_of, run_way
+from sinkrank.evaluation.comparison import IndexSearches, Way, measures_of
 from sinkrank.evaluation.judgments import JudgedQuery
 
 _DEPTH = 100
@@ -41,7 +41,7 @@ def rows(collection: Collection, embeddings: Embeddings, language: str) -> Itera
         index_collection(collection, language, store, embeddings)
         searcher = Searcher(store, embeddings)
         queries = [replace(query, language=language) for query in collection.queries]
-        found = run_way(Way("BM25", "none", "bm25", _DEPTH), searcher, INDEX, queries).ranking
+        found = IndexSearches(searcher, INDEX).run(Way("BM25", "none", "bm25", _DEPTH), queries).ranking
         of_collection = searcher.open(INDEX).reranker
     texts = collection.texts({doc_id for doc_ids in found.values() for doc_id in doc_ids}, language)
     bags = {doc_id: (embeddings.bag(text, language), language) for doc_id, text in texts.items()}

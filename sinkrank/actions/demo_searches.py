@@ -17,7 +17,7 @@ from reranker.service.examples import Example
 from reranker.stores.base.filters import Filters
 from sinkrank.console import output, tables
 from sinkrank.demo.everyday import EVERYDAY_QUERIES, answers
-from sinkrank.evaluation.comparison import Way, run_way
+from sinkrank.evaluation.comparison import IndexSearches, Way
 from sinkrank.evaluation.judgments import JudgedQuery
 
 N_SHOWN = 5
@@ -72,7 +72,7 @@ def figures(searcher: Searcher, index: str) -> str:
         JudgedQuery(query, query, "en", ("en",), None, dict.fromkeys(answers(query), 1)) for query in EVERYDAY_QUERIES
     ]
     ways = Way("BM25", "none", "bm25", _DEPTH), Way("Sinkrank", "auto", "auto", _DEPTH)
-    before, after = (run_way(way, searcher, index, queries) for way in ways)
+    before, after = (IndexSearches(searcher, index).run(way, queries) for way in ways)
     gains = [after.values["MRR"][query] - first for query, first in before.values["MRR"].items()]
     n_up, n_down = sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains)
     n_before, n_after = (sum(run.values["P@1"].values()) for run in (before, after))

@@ -100,23 +100,16 @@ class IndexSearches:
     outcomes: ClassVar[Mapping[str, Counter[str]]] = {}
 
     def run(self, way: Way, queries: Sequence[JudgedQuery], progress: Progress = no_progress) -> Run:
-        """As `run_way`."""
-        return run_way(way, self.searcher, self.index, queries, progress)
+        """Runs every query in one way and measures the results.
 
-
-def run_way(
-    way: Way, searcher: Searcher, index: str, queries: Sequence[JudgedQuery], progress: Progress = no_progress
-) -> Run:
-    """Runs every query in one way and measures the results.
-
-    Raises:
-        StoreError: the index cannot be searched.
-    """
-    ranking = {}
-    for done, query in enumerate(queries, start=1):
-        ranking[query.query_id] = _search(way, searcher, index, query)
-        progress(done, len(queries), f"searching by {way.name}")
-    return Run(way, ranking, measures_of(queries, ranking))
+        Raises:
+            StoreUnavailable, NotFound: the index cannot be searched.
+        """
+        ranking = {}
+        for done, query in enumerate(queries, start=1):
+            ranking[query.query_id] = _search(way, self.searcher, self.index, query)
+            progress(done, len(queries), f"searching by {way.name}")
+        return Run(way, ranking, measures_of(queries, ranking))
 
 
 def _search(way: Way, searcher: Searcher, index: str, query: JudgedQuery) -> tuple[str, ...]:

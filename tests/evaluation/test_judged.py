@@ -18,7 +18,7 @@ from reranker.embeddings import Embeddings
 from reranker.search.searcher import Searcher
 from reranker.stores import open_store
 from reranker.text.documents import Document
-from sinkrank.evaluation.comparison import Run, Way, by_gain, differences, query_moves, run_way
+from sinkrank.evaluation.comparison import IndexSearches, Run, Way, by_gain, differences, query_moves
 from sinkrank.evaluation.judgments import JudgedQuery, read_judged_queries
 from sinkrank.evaluation.tuning import halves, tune
 from tests.support.service import fill
@@ -129,7 +129,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_the_measures_are_those_of_the_ranking(searcher: Searcher) -> None:
-    run = run_way(Way("nbow", "nbow"), searcher, "pets", [query("q", "chat", long=1, car=0)])
+    run = IndexSearches(searcher, "pets").run(Way("nbow", "nbow"), [query("q", "chat", long=1, car=0)])
     ranking = run.ranking["q"]
     rank = ranking.index("long") + 1
     assert rank > 1
@@ -140,7 +140,9 @@ def test_the_measures_are_those_of_the_ranking(searcher: Searcher) -> None:
 
 def test_a_query_without_a_known_word_or_without_a_letter_finds_nothing(searcher: Searcher) -> None:
     texts = {"q": "zzz", "r": "12 34", "s": "", "t": "chat"}
-    run = run_way(Way("auto", "auto"), searcher, "pets", [query(name, text, cat=1) for name, text in texts.items()])
+    run = IndexSearches(searcher, "pets").run(
+        Way("auto", "auto"), [query(name, text, cat=1) for name, text in texts.items()]
+    )
     assert [run.ranking[name] for name in "qrs"] == [(), (), ()]
     assert run.mean("MRR") == pytest.approx(1 / 4)
 
@@ -169,7 +171,7 @@ def test_queries_that_lose_more_than_a_tenth_are_counted() -> None:
 
 def test_moves_name_the_rank_of_each_judged_document(searcher: Searcher) -> None:
     queries = [query("q", "chat", long=1, gone=1), query("r", "pain", bread=1)]
-    runs = [run_way(Way(name, name), searcher, "pets", queries) for name in ("none", "relaxed")]
+    runs = [IndexSearches(searcher, "pets").run(Way(name, name), queries) for name in ("none", "relaxed")]
     moves = list(query_moves(runs, queries, "MRR"))
     assert moves[0].ranks["gone"] == {"none": None, "relaxed": None}
     assert moves[0].ranks["long"]["none"] == runs[0].ranking["q"].index("long") + 1
@@ -195,7 +197,7 @@ def test_a_parameter_that_is_better_on_one_half_is_chosen_and_told_by_the_other(
     # "long" holds the cat among other words: with the document's weights as a law it is far, as a wish it is near.
     queries = [query(f"q{i}", f"chat pain eau{' chat' * i}", long=1) for i in range(30)]
     start = Way("relaxed", "relaxed", parameters=Parameters(tau=100.0))
-    tuning = tune(start, lambda way, some: run_way(way, searcher, "pets", some), queries, "MRR")
+    tuning = tune(start, IndexSearches(searcher, "pets").run, queries, "MRR")
     choosing, reporting = halves(queries)
     assert (tuning.n_choosing, len(tuning.after.ranking)) == (len(choosing), len(reporting))
     assert tuning.chosen.parameters.tau is not None
@@ -208,6 +210,6 @@ def test_a_parameter_that_is_better_on_one_half_is_chosen_and_told_by_the_other(
 
 def test_only_parameters_that_act_are_tried(searcher: Searcher) -> None:
     queries = [query(f"q{i}", f"chat{' pain' * i}", cat=1) for i in range(24)]
-    tuning = tune(Way("emd", "emd"), lambda way, some: run_way(way, searcher, "pets", some), queries)
+    tuning = tune(Way("emd", "emd"), IndexSearches(searcher, "pets").run, queries)
     assert {(way.parameters, way.knn_weight) for way, _ in tuning.tried} == {(Parameters(), 0.5)}
     assert {way.depth for way, _ in tuning.tried} == {50, 100, 200, 500}
