@@ -29,10 +29,6 @@ _SMALL_BYTES = 65_536
 _TAKES_NO_MORE = (BrokenPipeError, ConnectionResetError)
 
 
-class NotConnected(Exception):
-    """No connection could be made, so nothing was sent; the cause is the OSError."""
-
-
 class EngineResponse:
     """An answer whose body is still to be read. Its connection is kept once the body was read to its end.
 
@@ -272,8 +268,7 @@ class ConnectionPool:
             timeout_s: how long to wait for a new one at most.
 
         Raises:
-            NotConnected: there is none.
-            OSError: the node takes it, but there is no TLS.
+            OSError: there is none.
         """
         idle = self._idle.take()
         if idle is not None:
@@ -288,10 +283,7 @@ class ConnectionPool:
         connection.auto_open = 0  # a closed one is not opened again behind our back
         try:
             connection.connect()
-        except BaseException as error:
-            is_refused = isinstance(error, OSError) and connection.sock is None
+        except BaseException:
             connection.close()
-            if is_refused:
-                raise NotConnected from error
             raise
         return Connection(connection, self._idle)

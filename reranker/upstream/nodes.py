@@ -26,7 +26,7 @@ from reranker.base.leaving import reading_call
 from reranker.base.request_context import waiting_for
 from reranker.upstream.access import Credentials, EngineAccess
 from reranker.upstream.addresses import EngineAddress, NodeAddress
-from reranker.upstream.connections import Connection, ConnectionPool, EngineResponse, Headers, NotConnected
+from reranker.upstream.connections import Connection, ConnectionPool, EngineResponse, Headers
 from reranker.upstream.node_order import CONNECT_TIMEOUT_S, NodeOrder
 from reranker.upstream.tls import reason, tls_context
 
@@ -230,11 +230,6 @@ class _Node:
                         blocks = iter(partial(answer.read_block, _BLOCK_BYTES), b"")
                         answer.body = uncompressed(b"".join(blocks), answer.encoding)
                 return answer
-        except NotConnected as error:
-            raise _NoConnection(
-                f"nothing answers at {self.redacted} ({_reason(error.__cause__ or error)}); start the engine, or check "
-                f"host, port and http or https of the setting store"
-            ) from error
         except TimeoutError as error:
             raise EngineTimeout(
                 f"{self.redacted} did not answer in {request.timeout_s:g} s; see whether it is overloaded, or raise "
@@ -252,17 +247,20 @@ class _Node:
     def _connection(self, timeout_s: float) -> Connection:
         try:
             return self._pool.connection(timeout_s)
-        except ssl.SSLEOFError:  # the node went away
-            raise
-        except ssl.SSLCertVerificationError as error:
-            raise NoTls(
-                f"the certificate of {self.redacted} is not trusted ({error.verify_message}); give the file of its "
-                f"authority as store_ca_certs"
-            ) from error
-        except ssl.SSLError as error:
-            raise NoTls(
-                f"{self.redacted} does not speak TLS as we do ({reason(error)}); if the engine is without TLS, write "
-                f"http:// or opensearch://"
+        except OSError as error:
+            if isinstance(error, ssl.SSLCertVerificationError):
+                raise NoTls(
+                    f"the certificate of {self.redacted} is not trusted ({error.verify_message}); give the file of its "
+                    f"authority as store_ca_certs"
+                ) from error
+            if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):  # of a node that went away
+                raise NoTls(
+                    f"{self.redacted} does not speak TLS as we do ({reason(error)}); if the engine is without TLS, "
+                    f"write http:// or opensearch://"
+                ) from error
+            raise _NoConnection(
+                f"nothing answers at {self.redacted} ({_reason(error)}); start the engine, or check host, port and "
+                f"http or https of the setting store"
             ) from error
 
 

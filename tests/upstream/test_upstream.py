@@ -248,6 +248,24 @@ def _answer_once(listener: socket.socket) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi")
 
 
+def test_a_node_that_goes_away_before_tls_is_spoken_has_received_nothing() -> None:
+    """So a request that changes something goes to the next node too."""
+    tried: list[str] = []
+
+    def leaving(name: str) -> Callable[[socket.socket], None]:
+        def leave(connection: socket.socket) -> None:
+            tried.append(name)
+            connection.close()
+
+        return leave
+
+    with listening(leaving("first")) as one, listening(leaving("second")) as other:
+        first, second = (url.removeprefix("opensearch://") for url in (one, other))
+        with pytest.raises(EngineUnreachable, match="no node of"):
+            upstream(f"opensearch+https://{first}", second).send("POST", "/a", [], b"abc")
+    assert tried == ["first", "second"]
+
+
 def test_where_all_nodes_are_down_the_last_is_named() -> None:
     first, second = closed(), closed()
     with pytest.raises(EngineUnreachable, match=second.removeprefix("opensearch://")):
