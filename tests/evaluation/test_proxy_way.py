@@ -65,14 +65,6 @@ def sent(fake: FakeEngine) -> dict[str, Any]:
     return body
 
 
-def test_none_is_the_engines_order_and_a_method_the_proxys(searches: ProxySearches) -> None:
-    queries = [query("q", "cat")]
-    before, after = searches.run(NONE, queries), searches.run(RWMD, queries)
-    assert before.ranking == {"q": ("0", "1", "2", "3")}
-    assert after.ranking == {"q": ("3", "2", "1", "0")}  # cosines to "cat": 1, 0.8, 0, -1
-    assert (before.mean("MRR"), after.mean("MRR")) == (1 / 4, 1.0)
-
-
 def test_the_engine_gets_the_callers_query_and_credentials(fake: FakeEngine, searches: ProxySearches) -> None:
     searches.run(NONE, [query("q", 'say "cat"', index="others")])
     assert fake.received[-1].line == "POST /others/_search HTTP/1.1"

@@ -1,4 +1,4 @@
-"""Whether a difference is more than chance: randomisation and bootstrap by scipy, Holm by hand."""
+"""Whether a difference is more than chance: randomisation and bootstrap by scipy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sinkrank.evaluation.statistics import bootstrap_interval, highest_share, holm, randomisation_p
+from sinkrank.evaluation.statistics import bootstrap_interval, highest_share, randomisation_p
 
 
 @pytest.mark.parametrize("differences", [[0.0, 0.0, 0.0], [0.3]], ids=["no difference", "one pair"])
@@ -23,11 +23,6 @@ def test_p_is_that_of_scipy_with_the_same_seed(n: int) -> None:
         (differences,), np.mean, permutation_type="samples", n_resamples=10_000, batch=4_000_000 // n, rng=rng
     )  # fmt: skip
     assert randomisation_p(differences, seed=5) == expected.pvalue
-
-
-def test_holm_multiplies_by_the_tests_that_are_left_and_keeps_the_order() -> None:
-    # Sorted: 0.005 · 4, 0.01 · 3, 0.03 · 2, 0.04 · 1; the last is raised to the one before it.
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
 
 
 def test_the_interval_of_single_observations_is_that_of_scipys_bootstrap() -> None:

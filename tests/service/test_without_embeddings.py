@@ -135,22 +135,6 @@ def test_the_page_says_which_command_makes_them(app: Flask) -> None:
     assert "sinkrank embeddings prepare --store opensearch://" in page.text
 
 
-def test_embeddings_that_are_made_later_are_taken_up_without_a_restart(
-    app: Flask, fake: FakeEngine, tmp_path: Path, look_now: Callable[[], None], caplog: pytest.LogCaptureFixture
-) -> None:
-    client = app.test_client()
-    assert client.post("/i/_search", json=SEARCH).headers["X-Rerank-Status"] == "fallback"
-    made = tiny_embeddings(tmp_path / "embeddings")
-    look_now()
-    response = client.post("/i/_search", json=SEARCH)
-    assert response.headers["X-Rerank-Status"] == "applied"
-    assert [hit["_id"] for hit in response.get_json()["hits"]["hits"]] == ["cat", "car"]
-    ready = client.get("/-/ready").get_json()
-    assert (ready["status"], ready["checks"]["embeddings"]["version"]) == ("ready", made.version)
-    assert client.post("/v1/rerank", json={"query": "cat", "documents": ["dog"]}).status_code == 200
-    assert "found embeddings at" in caplog.text
-
-
 def test_embeddings_that_are_made_later_and_damaged_are_named_and_searches_pass(
     app: Flask, tmp_path: Path, look_now: Callable[[], None], caplog: pytest.LogCaptureFixture
 ) -> None:
