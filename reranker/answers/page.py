@@ -8,18 +8,18 @@ from reranker.answers.answer import Answer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ExampleQuery(Answer):
+class Example(Answer):
     """A query to try."""
 
     query: str
-    language: str
-    """Of the query; empty: it is detected."""
-    target: str
-    """The language of the documents to find; empty for all."""
+    language: str = ""
+    """Of the query; it is detected where there is none."""
+    target: str = ""
+    """The language of the documents to find; all where there is none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExamplesAnswer(Answer):
     """Queries to try on an index, those for which the orders differ most first."""
 
-    examples: list[ExampleQuery]
+    examples: list[Example]

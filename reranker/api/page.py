@@ -11,13 +11,13 @@ from functools import partial
 
 from flask import Blueprint, Response, render_template, request, send_from_directory
 
-from reranker.answers.page import ExampleQuery, ExamplesAnswer
+from reranker.answers.page import Example, ExamplesAnswer
 from reranker.answers.traffic import TrafficAnswer
 from reranker.api.search_routes import search_of
 from reranker.base.errors import BadInput, SinkrankError
 from reranker.search.first_stage import FIRST_STAGES
 from reranker.service.errors import json_response
-from reranker.service.examples import PAGE_SIZE, Example
+from reranker.service.examples import PAGE_SIZE
 from reranker.service.requests import SearchBody, parse
 from reranker.service.rights import has_credentials
 from reranker.service.service import Service, current_service
@@ -80,8 +80,7 @@ def examples() -> Response:
     service, index = current_service(), request.args.get("index", "")
     if service.examples is None or service.store is None or index not in service.store.indices():
         return json_response(ExamplesAnswer([]))
-    found = service.examples.of_index(index, partial(_first_page, service, index))
-    return json_response(ExamplesAnswer([ExampleQuery(each.query, each.language, each.target) for each in found]))
+    return json_response(ExamplesAnswer([*service.examples.of_index(index, partial(_first_page, service, index))]))
 
 
 @blueprint.get("/-/static/<path:name>")

@@ -12,12 +12,12 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import Context
-from dataclasses import asdict, dataclass
 from itertools import islice, zip_longest
 from pathlib import Path
 
 from cachetools import TTLCache
 
+from reranker.answers.page import Example
 from reranker.base.errors import SinkrankError
 from reranker.stores.base.protocol import Store
 from reranker.text.documents import Document
@@ -34,15 +34,6 @@ _MAX_CHARS = 80
 _MAX_INDICES, _MAX_AGE_S = 50, 3600.0
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A query, its language, and the language of the documents to find; empty for none."""
-
-    query: str
-    language: str = ""
-    target: str = ""
 
 
 FirstPage = Callable[[Example], Sequence[int]]
@@ -124,7 +115,7 @@ def write_examples(home: Path, index: str, examples: Sequence[Example]) -> None:
     """Writes the examples of an index to the home folder's file, and keeps those of other indices."""
     path = home / FILE_NAME
     by_index = {**_read_file(path), index: tuple(examples)}
-    rows = {name: [asdict(each) for each in found] for name, found in by_index.items()}
+    rows = {name: [dict(each) for each in found] for name, found in by_index.items()}
     path.write_text(json.dumps(rows, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 

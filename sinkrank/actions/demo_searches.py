@@ -9,11 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from reranker.answers.page import Example
 from reranker.answers.search import Hit
 from reranker.base.errors import UnknownWords
 from reranker.ranking.explanation import telling_pairs
 from reranker.search.searcher import Searcher, SearchRequest
-from reranker.service.examples import Example
 from reranker.stores.base.filters import Filters
 from sinkrank.console import output, tables
 from sinkrank.demo.everyday import EVERYDAY_QUERIES, answers

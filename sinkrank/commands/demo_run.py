@@ -15,10 +15,11 @@ from rich.console import Console
 from ingest.embeddings.sentence_models import MINILM
 from ingest.files import open_sources
 from ingest.pipeline import Options, ingest
+from reranker.answers.page import Example
 from reranker.base.errors import NotFound, StoreUnavailable
 from reranker.embeddings import Embeddings
 from reranker.search.searcher import Searcher
-from reranker.service.examples import Example, write_examples
+from reranker.service.examples import write_examples
 from reranker.service.settings import Settings
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.protocol import WritableStore

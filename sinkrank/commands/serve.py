@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlencode
@@ -17,8 +16,8 @@ from reranker.service.settings_sources import LoadedSettings
 from sinkrank.console import options, output
 
 if TYPE_CHECKING:
+    from reranker.answers.page import Example
     from reranker.embeddings import Embeddings
-    from reranker.service.examples import Example
     from reranker.stores.base.protocol import Store
 
 
@@ -112,11 +111,7 @@ def _run(settings: Settings, store: Store | None, first: Example | None) -> None
 
 def page_path(first: Example | None) -> str:
     """The path of the page, with a search."""
-    return (
-        "/-/ui"
-        if first is None
-        else f"/-/ui?{urlencode({name: value for name, value in asdict(first).items() if value})}"
-    )
+    return "/-/ui" if first is None else f"/-/ui?{urlencode(first)}"
 
 
 def _embeddings(settings: Settings) -> Embeddings | None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from reranker.answers.page import Example
 from reranker.search.searcher import Searcher
-from reranker.service.examples import Example
 from reranker.stores import open_store
 from reranker.text.documents import Document
 from sinkrank.actions.demo_searches import figures, show_across_languages, show_both_orders

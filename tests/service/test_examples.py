@@ -12,10 +12,11 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from reranker.answers.page import Example
 from reranker.api.app import create_app
 from reranker.base.errors import StoreUnavailable
 from reranker.embeddings import Embeddings
-from reranker.service.examples import Example, Examples, write_examples
+from reranker.service.examples import Examples, write_examples
 from reranker.service.settings import Settings
 from reranker.stores import open_store
 from reranker.stores.base.protocol import Store
