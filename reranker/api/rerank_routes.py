@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 from flask import Blueprint, Response
 
-from reranker.answers.rerank import ApiVersion, RankedText, RerankAnswer, RerankMeta, RerankResult, Usage
-from reranker.api.rerank_texts import TextRanking, rank_texts
+from reranker.answers.rerank import RankedText, RerankAnswer, RerankResult, Usage
+from reranker.api.rerank_texts import rank_texts
 from reranker.base.errors import BadInput
 from reranker.service.errors import BadBody, json_response, use_shape
 from reranker.service.request_fields import MAX_DOCUMENTS
@@ -55,26 +55,17 @@ def _rerank_documents(raw: dict[str, Any], api_version: Literal["1", "2"]) -> Re
     body = parse(RerankBody, raw)
     _check_count(len(body.documents))
     texts = [_text(document, place, body.rank_fields) for place, document in enumerate(body.documents)]
-    ranked = rank_texts(service, body, texts, body.top_n)
-    return json_response(_answer(ranked, body, api_version))
-
-
-def _answer(ranked: TextRanking, body: RerankBody, api_version: Literal["1", "2"]) -> RerankAnswer:
-    return RerankAnswer(
-        id=str(uuid.uuid4()),
-        object="rerank",
-        model=body.model or MODEL,
-        results=[_result(text, body) for text in ranked.texts],
-        usage=Usage(ranked.n_words, ranked.n_words),
-        meta=RerankMeta(
-            ApiVersion(api_version),
-            ranked.method,
-            ranked.precision,
-            ranked.n_solved,
-            list(ranked.warnings) or None,
-            ranked.no_good_answer,
-            ranked.n_cut,
-        ),
+    ranked, meta = rank_texts(service, body, texts, body.top_n, api_version)
+    n_words = sum(len(text.split()) for text in (body.query, *texts))
+    return json_response(
+        RerankAnswer(
+            id=str(uuid.uuid4()),
+            object="rerank",
+            model=body.model or MODEL,
+            results=[_result(text, body) for text in ranked],
+            usage=Usage(n_words, n_words),
+            meta=meta,
+        )
     )
 
 
@@ -93,16 +84,15 @@ def _rerank_texts(raw: dict[str, Any]) -> Response:
     for place, text in enumerate(body.texts):
         if not isinstance(text, str):
             raise BadBody(f"text {place} is no string; give one")
-    ranked = rank_texts(service, body, body.texts)
-    answer = ranked.texts
+    ranked, meta = rank_texts(service, body, body.texts)
     if body.return_text:
-        answer = [replace(one, text=body.texts[one.index]) for one in answer]
-    response = json_response(answer)
+        ranked = [replace(one, text=body.texts[one.index]) for one in ranked]
+    response = json_response(ranked)
     # Its answer is a bare list, which has no place for what the others say in their `meta`.
-    response.headers["X-Rerank-Method"] = ranked.method
-    response.headers["X-Rerank-Precision"] = ranked.precision
-    if ranked.no_good_answer is not None:
-        response.headers["X-Rerank-No-Good-Answer"] = "true" if ranked.no_good_answer else "false"
+    response.headers["X-Rerank-Method"] = meta.method
+    response.headers["X-Rerank-Precision"] = meta.precision
+    if meta.no_good_answer is not None:
+        response.headers["X-Rerank-No-Good-Answer"] = "true" if meta.no_good_answer else "false"
     return response
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Literal
 
-from reranker.answers.rerank import RankedText
-from reranker.answers.search import Precision
+from reranker.answers.rerank import ApiVersion, RankedText, RerankMeta
 from reranker.api.callers import check_may_use_statistics
 from reranker.api.rerank_warnings import spelling_warnings
 from reranker.base.errors import BadInput, EmptyQuery, UnknownWords
@@ -20,29 +20,13 @@ from reranker.text.languages import language_code
 from reranker.transport import Parameters
 
 
-@dataclass(frozen=True, slots=True)
-class TextRanking:
-    """Texts, each once, best first: all, or as many of the best as were asked for.
-
-    Attributes:
-        texts: their scores never rise.
-        method, precision: `none` where the order given stays.
-        n_words: of the query and all texts, parted by white space.
-        n_solved, n_cut: as of `Reranking`.
-        no_good_answer: as of `Reranking.has_no_good_answer`; None also where no relevance was asked for.
-    """
-
-    texts: list[RankedText]
-    n_words: int
-    method: str = "none"
-    precision: Precision = "none"
-    n_solved: int = 0
-    warnings: tuple[str, ...] = ()
-    no_good_answer: bool | None = None
-    n_cut: int | None = None
-
-
-def rank_texts(service: Service, options: RerankOptions, texts: Sequence[str], top_n: int | None = None) -> TextRanking:
+def rank_texts(
+    service: Service,
+    options: RerankOptions,
+    texts: Sequence[str],
+    top_n: int | None = None,
+    api_version: Literal["1", "2"] = "1",
+) -> tuple[list[RankedText], RerankMeta]:
     """Re-ranks texts; those without a known word come last, in the order given.
 
     `auto` adds BM25 of the texts in the query's language to transport. With `top_n` the best are the same as without.
@@ -66,28 +50,29 @@ def rank_texts(service: Service, options: RerankOptions, texts: Sequence[str], t
         )
     parameters = service.parameters(options.epsilon, options.n_iterations, options.tau)
     check_min_relevance(options.min_relevance, options.method or service.settings.method)
-    n_words = sum(len(text.split()) for text in (options.query, *texts))
+    version = ApiVersion(api_version)
     try:
         ranking, warnings = _rerank(service, options, texts, parameters, top_n)
     except (EmptyQuery, UnknownWords) as error:
         falling = [RankedText(index=place, score=_low_score(len(texts) - place)) for place in range(len(texts))]
-        return TextRanking(falling[:top_n], n_words, warnings=(f"the documents are in the order given: {error}",))
+        warnings = [f"the documents are in the order given: {error}"]
+        return falling[:top_n], RerankMeta(version, "none", "none", 0, warnings)
     asked = options.min_relevance is not None
-    return TextRanking(
-        [
-            RankedText(
-                index=one.index,
-                score=one.score,
-                without_known_word=one.without_known_word,
-                relevance=one.relevance if asked else None,
-            )
-            for one in ranking.documents
-        ],
-        n_words,
+    ranked = [
+        RankedText(
+            index=one.index,
+            score=one.score,
+            without_known_word=one.without_known_word,
+            relevance=one.relevance if asked else None,
+        )
+        for one in ranking.documents
+    ]
+    return ranked, RerankMeta(
+        version,
         ranking.method,
         ranking.precision,
         ranking.n_solved,
-        warnings,
+        warnings or None,
         ranking.has_no_good_answer if asked else None,
         ranking.n_cut if asked else None,
     )
@@ -95,7 +80,7 @@ def rank_texts(service: Service, options: RerankOptions, texts: Sequence[str], t
 
 def _rerank(
     service: Service, options: RerankOptions, texts: Sequence[str], parameters: Parameters, top_n: int | None
-) -> tuple[Reranking, tuple[str, ...]]:
+) -> tuple[Reranking, list[str]]:
     if options.index is not None:
         check_may_use_statistics(service, options.index)
     method = options.method or service.settings.method

@@ -18,7 +18,7 @@ _LEAST_SHARE = 0.25
 
 def spelling_warnings(
     query: Query, texts: Sequence[str], candidates: Sequence[Bag], embeddings: Embeddings
-) -> tuple[str, ...]:
+) -> list[str]:
     """A sentence for the query, and one for the documents, where they have no words of their own in the embeddings.
 
     Args:
@@ -44,4 +44,4 @@ def spelling_warnings(
             f"hardly a word of the documents has an embedding of its own in their language ({languages}): they were "
             f"ranked by words that are spelled alike; {cure}"
         )
-    return tuple(warnings)
+    return warnings
