@@ -38,7 +38,7 @@ def create_app(
 ) -> Flask:
     """The service as a WSGI application.
 
-    Who made the store closes it, after `stop`.
+    Who made the store closes it, after `Service.integrity.stop`.
 
     Args:
         embeddings: None where there are none yet: it opens those of the settings once they are there.
@@ -70,23 +70,3 @@ def _guard(response: Response) -> Response:
     """Browsers take our answers for what they say they are; the engine's are left as they are (`engine_front`)."""
     response.headers.setdefault("X-Content-Type-Options", "nosniff")
     return response
-
-
-def drain(app: Flask) -> None:
-    """Tells balancers, by `/-/ready`, to send no more; what comes all the same is answered."""
-    service: Service = app.extensions[EXTENSION]
-    service.draining.set()
-
-
-def start(app: Flask) -> None:
-    """Starts what a process that serves does in the background: loading the query encoder and checking the files. Call
-    it after the last fork."""
-    service: Service = app.extensions[EXTENSION]
-    service.load_query_encoders()
-    service.check_files()
-
-
-def stop(app: Flask) -> None:
-    """Ends the checks of the files in the background; call it before the store is closed."""
-    service: Service = app.extensions[EXTENSION]
-    service.integrity.stop()

@@ -41,7 +41,7 @@ def _store(service: Service) -> Check:
 
 
 def _files(service: Service) -> Check:
-    """Whether no damage was found yet by the check in the background, which every request starts (`watching`)."""
+    """Whether no damage was found yet by the check in the background."""
     problems = service.integrity.problems
     return Check(ready=not problems, message="; ".join(problems.values()) or None)
 

@@ -76,7 +76,6 @@ class Watch:
         set_current_request(_context(self.service, environ))
         set_client(environ.get("sinkrank.client"))
         self.service.metrics.requests_in_progress.inc()
-        self.service.check_files()
         return Watched(started, route)
 
     def answered(self, watched: Watched, method: str, status: int) -> None:

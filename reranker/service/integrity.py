@@ -38,18 +38,13 @@ class Integrity:
         self._threads: dict[str, threading.Thread] = {}
         self._problems: dict[str, str] = {}
 
-    def start(self, parts: Mapping[str, Blocks]) -> None:
-        """Starts the checks of parts that this process has not started yet."""
-        if self._is_stopped.is_set() or parts.keys() <= self._threads.keys():
-            return
+    def start(self, part: str, blocks: Blocks) -> None:
+        """Starts the check of a part, unless this process has started it."""
         with self._lock:
-            for part, blocks in parts.items():
-                if part not in self._threads:
-                    thread = threading.Thread(
-                        target=self._check, args=(part, blocks), name=f"sinkrank-check-{part}", daemon=True
-                    )
-                    self._threads[part] = thread
-                    thread.start()
+            if part not in self._threads and not self._is_stopped.is_set():
+                name = f"sinkrank-check-{part}"
+                self._threads[part] = threading.Thread(target=self._check, args=(part, blocks), name=name, daemon=True)
+                self._threads[part].start()
 
     def stop(self) -> None:
         """Ends the checks, which then log nothing; call it before the files are closed or deleted."""

@@ -67,6 +67,7 @@ class Opening:
     Args:
         embeddings: those that are there already; None to look for them.
         build: makes the objects. Its errors are raised, and the next call tries again.
+        on_found: told of the objects of embeddings that were not there at first.
 
     Attributes:
         problem: why the embeddings cannot be opened; empty if there are none.
@@ -77,7 +78,9 @@ class Opening:
         settings: Settings,
         embeddings: Embeddings | None,
         build: Callable[[Embeddings], Opened],
+        on_found: Callable[[Opened], None],
     ) -> None:
+        self._on_found = on_found
         self._settings = settings
         self._build = build
         self._next_look = 0.0
@@ -92,6 +95,7 @@ class Opening:
             with self._lock:
                 if self._opened is None and (embeddings := self._look()) is not None:
                     self._opened = self._build(embeddings)
+                    self._on_found(self._opened)
         return self._opened
 
     def _look(self) -> Embeddings | None:

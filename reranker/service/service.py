@@ -17,7 +17,7 @@ from reranker.ranking.ranked import Reranking
 from reranker.ranking.reranker import Observer, Reranker
 from reranker.search.searcher import Searcher
 from reranker.service.examples import Examples
-from reranker.service.integrity import Blocks, Integrity
+from reranker.service.integrity import Integrity
 from reranker.service.metrics import Metrics
 from reranker.service.missing_embeddings import no_embeddings_message
 from reranker.service.opened import Opened, Opening
@@ -82,8 +82,9 @@ class Service:
         Parameters(settings.epsilon, tau=settings.tau)
         metrics = Metrics()
         build = partial(Opened.build, settings, store, metrics.count_bags, _observer(metrics))
-        opening = Opening(settings, embeddings, build)
-        if opening.get() is None:
+        integrity = Integrity(metrics)
+        opening = Opening(settings, embeddings, build, partial(_begin, integrity))
+        if embeddings is None:
             _log.warning(
                 "%s. Until then searches keep the engine's order; re-ranking starts without a restart once there are "
                 "embeddings",
@@ -91,7 +92,7 @@ class Service:
             )
         examples = None if store is None else Examples(store, settings.home, has_titles=not refuses_strangers(settings))
         slots = Slots(settings.workers, settings.max_engine_calls)
-        return cls(settings, store, examples, metrics, slots, opening, Integrity(metrics))
+        return cls(settings, store, examples, metrics, slots, opening, integrity)
 
     @property
     def opened(self) -> Opened | None:
@@ -133,19 +134,13 @@ class Service:
             raise NoEmbeddings(self.no_embeddings())
         return opened
 
-    def load_query_encoders(self) -> None:
-        """Loads the sentence encoders of the embeddings in the background, so that the first search does not wait."""
-        for encoder in () if self.opened is None else self.opened.embeddings.query_encoders:
-            encoder.begin("", encoder.model.languages[0])
-
-    def check_files(self) -> None:
-        """Starts the checks of the files in the background, each once in a process; call it after the last fork."""
-        parts: dict[str, Blocks] = {}
+    def start(self) -> None:
+        """Starts what a process that serves does in the background: loading the query encoders and checking the files.
+        Call it after the last fork, which threads do not survive."""
         if isinstance(self.store, EmbeddedStore):
-            parts["store"] = self.store.checked_steps
+            self.integrity.start("store", self.store.checked_steps)
         if (opened := self.opened) is not None:
-            parts["embeddings"] = opened.embeddings.checked_blocks
-        self.integrity.start(parts)
+            _begin(self.integrity, opened)
 
     def parameters(
         self, epsilon: float | None = None, n_iterations: int | None = None, tau: float | None = None
@@ -172,6 +167,13 @@ class Service:
         own = self.reranker
         observer = _observer(self.metrics)
         return Reranker(self.embeddings, idf, own.n_threads, observer=observer)
+
+
+def _begin(integrity: Integrity, opened: Opened) -> None:
+    """Checks the files of the embeddings, and loads their encoders, so that the first search does not wait."""
+    integrity.start("embeddings", opened.embeddings.checked_blocks)
+    for encoder in opened.embeddings.query_encoders:
+        encoder.begin("", encoder.model.languages[0])
 
 
 def _observer(metrics: Metrics) -> Observer:

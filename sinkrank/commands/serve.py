@@ -77,9 +77,10 @@ def run_service(settings: Settings, store: Store | None, first: Example | None =
 
 
 def _run(settings: Settings, store: Store | None, first: Example | None) -> None:
-    from reranker.api.app import create_app, drain, start, stop
+    from reranker.api.app import create_app
     from reranker.service.engine import engine_address
     from reranker.service.logs import set_up_logs
+    from reranker.service.service import EXTENSION, Service
     from sinkrank.actions.shadow_process import shadow_process
     from sinkrank.serving.processes import serve_with_processes
     from sinkrank.serving.server import address_of, bind, serve_until_stopped, spare_collector
@@ -89,6 +90,7 @@ def _run(settings: Settings, store: Store | None, first: Example | None) -> None
     in_shadow = shadow_process(settings) if settings.proxy_mode == "shadow" else nullcontext()
     with in_shadow as shadow, bind(settings.host, settings.port) as listener:
         app = create_app(settings, store, _embeddings(settings), shadow)
+        service: Service = app.extensions[EXTENSION]
         address = address_of(listener)
 
         def ready() -> None:
@@ -103,9 +105,9 @@ def _run(settings: Settings, store: Store | None, first: Example | None) -> None
         serve = serve_until_stopped if settings.processes == 1 else serve_with_processes
         spare_collector()
         try:
-            serve(app, settings, listener, lambda: start(app), ready, lambda: drain(app))
+            serve(app, settings, listener, service.start, ready, service.draining.set)
         finally:
-            stop(app)
+            service.integrity.stop()
     console.print("stopped")
 
 

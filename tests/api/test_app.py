@@ -10,8 +10,9 @@ import urllib3
 from flask import Flask
 from flask.testing import FlaskClient
 
-from reranker.api.app import create_app, drain, start
+from reranker.api.app import create_app
 from reranker.base.errors import BadInput, ClientLeft, SinkrankError, StoreUnavailable
+from reranker.service.service import EXTENSION
 from reranker.service.settings import Settings
 from reranker.stores.base.protocol import Store
 from tests.support.query_encoder import encoder_files, encoding_embeddings
@@ -107,7 +108,7 @@ def test_a_store_without_one_of_its_nodes_is_ready_and_names_it(
 def test_a_service_whose_query_encoder_cannot_be_loaded_is_ready_and_says_so(tmp_path: Path) -> None:
     embeddings = encoding_embeddings(tmp_path / "embeddings", encoder_files(onnx=b"no model"))
     app = create_app(Settings(home=tmp_path, threads=1), None, embeddings)
-    start(app)
+    app.extensions[EXTENSION].start()
     embeddings.query_encoders[0].begin("", "en").result()
     response = app.test_client().get("/-/ready")
     told = response.get_json()["checks"]["embeddings"]
@@ -116,7 +117,7 @@ def test_a_service_whose_query_encoder_cannot_be_loaded_is_ready_and_says_so(tmp
 
 
 def test_a_service_that_was_told_to_stop_is_not_ready_but_alive(app: Flask) -> None:
-    drain(app)
+    app.extensions[EXTENSION].draining.set()
     client = app.test_client()
     response = client.get("/-/ready")
     assert (response.status_code, response.get_json()["checks"]["running"]) == (503, {"ready": False})

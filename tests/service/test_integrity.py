@@ -36,10 +36,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def served(home: Path, embeddings: Embeddings) -> tuple[Flask, Service]:
-    """A service that has answered its first request, and ended its checks."""
+    """A service that has been started, and ended its checks."""
     app = create_app(Settings(home=home), open_store(str(home / "store")), embeddings)
-    app.test_client().get("/-/live")
     service: Service = app.extensions[EXTENSION]
+    service.start()
     assert service.integrity.wait(30)
     return app, service
 
@@ -53,7 +53,7 @@ def test_sound_files_are_ready_and_their_blocks_are_counted(home: Path) -> None:
     n_files = len(list((home / "embeddings").glob("*.npy")))  # of a block each
     assert f'sinkrank_checked_blocks_total{{part="embeddings"}} {n_files}.0' in metrics
     assert 'sinkrank_damaged_parts_total{part="store"} 0.0' in metrics
-    service.check_files()  # once is enough
+    service.start()  # once is enough
     assert f'part="embeddings"}} {n_files}.0' in app.test_client().get("/-/metrics").text
 
 

@@ -135,6 +135,18 @@ def test_the_page_says_which_command_makes_them(app: Flask) -> None:
     assert "sinkrank embeddings prepare --store opensearch://" in page.text
 
 
+def test_the_files_of_embeddings_that_are_made_later_are_checked_too(
+    app: Flask, tmp_path: Path, look_now: Callable[[], None]
+) -> None:
+    made = tiny_embeddings(tmp_path / "embeddings")
+    look_now()
+    client = app.test_client()
+    assert client.post("/i/_search", json=SEARCH).headers["X-Rerank-Status"] == "applied"
+    assert app.extensions[EXTENSION].integrity.wait(30)
+    n_files = len(list(made.path.glob("*.npy")))  # of a block each
+    assert f'sinkrank_checked_blocks_total{{part="embeddings"}} {n_files}.0' in client.get("/-/metrics").text
+
+
 def test_embeddings_that_are_made_later_and_damaged_are_named_and_searches_pass(
     app: Flask, tmp_path: Path, look_now: Callable[[], None], caplog: pytest.LogCaptureFixture
 ) -> None:
