@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from http.client import HTTPException, RemoteDisconnected
+from http.client import HTTPException
 from itertools import chain
 from urllib.parse import unquote
 
@@ -237,7 +237,7 @@ class _Node:
             ) from error
         except (OSError, HTTPException, zlib.error) as error:
             raise _Broken(
-                f"the connection to {self.redacted} broke ({_reason(error)}); try again, and if it breaks again look "
+                f"the connection to {self.redacted} broke ({reason(error)}); try again, and if it breaks again look "
                 f"into the engine's log, or check http or https of the setting store"
             ) from error
 
@@ -259,7 +259,7 @@ class _Node:
                     f"write http:// or opensearch://"
                 ) from error
             raise _NoConnection(
-                f"nothing answers at {self.redacted} ({_reason(error)}); start the engine, or check host, port and "
+                f"nothing answers at {self.redacted} ({reason(error)}); start the engine, or check host, port and "
                 f"http or https of the setting store"
             ) from error
 
@@ -309,11 +309,4 @@ class Passing:
             ) from error
         except (OSError, HTTPException) as error:
             self.close()
-            raise EngineUnreachable(f"the engine's answer broke off ({_reason(error)}); try again") from error
-
-
-def _reason(error: BaseException) -> str:
-    """A failed connection in a few words."""
-    if isinstance(error, RemoteDisconnected):
-        return "it was closed without an answer"
-    return getattr(error, "strerror", None) or type(error).__name__
+            raise EngineUnreachable(f"the engine's answer broke off ({reason(error)}); try again") from error

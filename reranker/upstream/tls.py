@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from http.client import RemoteDisconnected
 from pathlib import Path
 
 from reranker.base.errors import BadInput
@@ -55,8 +56,10 @@ def _refuse_passphrase() -> str:
     raise BadInput("the key of store_client_cert is encrypted; give a key without a passphrase")
 
 
-def reason(error: OSError) -> str:
-    """A few words of OpenSSL or the system."""
+def reason(error: BaseException) -> str:
+    """A failed connection or file in a few words, of OpenSSL or the system."""
+    if isinstance(error, RemoteDisconnected):
+        return "it was closed without an answer"
     if isinstance(error, ssl.SSLError):
         return (error.reason or "no PEM in it").lower().replace("_", " ")
-    return error.strerror or type(error).__name__
+    return getattr(error, "strerror", None) or type(error).__name__
