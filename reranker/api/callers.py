@@ -18,11 +18,10 @@ from reranker.service.settings import Settings
 from reranker.stores.base.names import index_of_version
 from reranker.stores.base.protocol import Store
 from reranker.upstream.addresses import is_engine
+from reranker.upstream.incoming import IMPERSONATION
 from reranker.upstream.rights import SERVICE, Rights
 
 _SCHEMES = frozenset(["basic", "bearer", "apikey"])
-# With them a caller takes the rights of another user; left out, he would read with his own.
-_IMPERSONATION = ("opendistro_security_impersonate_as", "es-security-runas-user")
 _NO_CREDENTIALS = (
     "the engine is read with your own rights, and no credentials came; send its user and password, API key or token as "
     "Authorization (the service's own rights are lent where the setting callers_without_credentials is "
@@ -52,7 +51,7 @@ def caller_rights(service: Service) -> Rights:
         return SERVICE
     if given.split(None, 1)[0].lower() not in _SCHEMES:
         raise Unauthenticated("Authorization is of a scheme that is not passed on; send Basic, Bearer or ApiKey")
-    others = {name: request.headers[name] for name in _IMPERSONATION if name in request.headers}
+    others = {name: request.headers[name] for name in IMPERSONATION if name in request.headers}
     return Rights({"authorization": given, **others})
 
 

@@ -30,17 +30,12 @@ _WITHOUT_PREFIX = frozenset(["HTTP_CONTENT_TYPE", "HTTP_CONTENT_LENGTH"])
 _AUTHORITY = regex.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[^/?#]*")
 # http.client refuses controls, blanks and what is not ASCII; an engine reads them from their escapes.
 _TO_ESCAPE = regex.compile(r"[^\x21-\x7e]")
+IMPERSONATION = ("opendistro_security_impersonate_as", "es-security-runas-user")
+"""Headers by which a caller takes the rights of another user."""
+
 # What gateways and engines know callers by; `X-Opaque-Id`, which is another in each request, is not among them.
 _CREDENTIALS = frozenset(
-    [
-        "authorization",
-        "cookie",
-        "es-security-runas-user",
-        "opendistro_security_impersonate_as",
-        "x-proxy-user",
-        "x-proxy-roles",
-        "x-forwarded-for",
-    ]
+    ["authorization", "cookie", *IMPERSONATION, "x-proxy-user", "x-proxy-roles", "x-forwarded-for"]
 )
 _DIGEST_BYTES = 16
 _salt = os.urandom(_DIGEST_BYTES)

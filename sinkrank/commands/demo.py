@@ -23,4 +23,4 @@ def demo(
     """
     from sinkrank.commands.demo_run import run_demo
 
-    raise typer.Exit(run_demo(settings, output.talk(), serve))
+    run_demo(settings, output.talk(), serve)

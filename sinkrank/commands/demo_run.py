@@ -51,15 +51,12 @@ TEXT_SEARCHES: tuple[Example, ...] = (
 )
 
 
-def run_demo(settings: Settings, console: Console, serve: bool) -> int:
+def run_demo(settings: Settings, console: Console, serve: bool) -> None:
     """Prepares what is missing, prints the searches on standard output, and serves until Ctrl-C.
 
     Args:
         settings: the demo has its own embeddings, store and index in `home`.
         console: where messages are printed (standard error).
-
-    Returns:
-        The exit code: 0.
 
     Raises:
         BadInput: there are embeddings in its place that the demo did not make.
@@ -84,7 +81,6 @@ def run_demo(settings: Settings, console: Console, serve: bool) -> int:
         _say_what_next(settings.home, output.results(), serve)
         if serve:
             run_service(settings, store, searches[0])
-    return 0
 
 
 def _fetch_help(home: Path, steps: Steps, console: Console) -> bool:

@@ -28,7 +28,7 @@ from reranker.base.temporary import temporary_folder
 from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.embeddings.query_encoder import QueryEncoderFiles
 from sinkrank.demo.pages import Corpus, as_documents, write_jsonl
-from sinkrank.demo.trained import check_replaceable, open_made, source_of, train_on
+from sinkrank.demo.trained import open_made, source_of, train_on
 
 N_PASSAGES = 3_000
 """As many fit into the demo's time on two cores. They gain nearly as much as 6,000 (papers/results/order.md)."""
@@ -44,16 +44,15 @@ def open_prepared(path: Path, corpus: Corpus) -> Embeddings | None:
 def prepare_on(
     corpus: Corpus, path: Path, home: Path, n_threads: int = 1, progress: Progress = no_progress
 ) -> Embeddings:
-    """Makes the store at the path anew.
+    """Makes the store at the path anew, if `check_replaceable` allows it.
 
     Args:
         home: folder of fetched models.
 
     Raises:
-        BadInput: the path has something other than such a store, or there are too few pages.
+        BadInput: there are too few pages.
         FetchFailed, NotFound: the sentence encoder cannot be fetched, or a package for it is not installed.
     """
-    check_replaceable(path)
     with temporary_folder(f".{path.name}.preparing-", path.parent) as folder:
         texts = _texts(corpus, folder)
         plan = PreparationPlan(

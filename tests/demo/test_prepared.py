@@ -18,7 +18,7 @@ from rich.console import Console
 from ingest.embeddings import sentence_models
 from ingest.embeddings.preparing import passages
 from ingest.embeddings.word_encoder import Encoder
-from reranker.base.errors import BadInput, FetchFailed
+from reranker.base.errors import FetchFailed
 from reranker.embeddings import Embeddings
 from reranker.embeddings.query_encoder import QueryEncoderFiles
 from reranker.service.settings import Settings
@@ -27,7 +27,6 @@ from sinkrank.console.steps import Steps
 from sinkrank.demo import load_parallel_texts
 from sinkrank.demo.prepared import open_prepared, prepare_on
 from sinkrank.demo.trained import open_trained, train_on
-from tests.support.tiny import tiny_embeddings
 
 pytestmark = pytest.mark.slow
 
@@ -89,13 +88,6 @@ def test_they_are_found_again_until_the_pages_change(made: Embeddings) -> None:
     assert open_prepared(path, CORPUS) is not None
     assert open_prepared(path, fewer) is None
     assert open_trained(path, CORPUS) is None  # which the papers' systems are given: trained, and nothing else
-
-
-def test_embeddings_of_others_are_left_alone(tmp_path: Path) -> None:
-    theirs = tiny_embeddings(tmp_path / "embeddings")
-    with pytest.raises(BadInput, match="not replaced"):
-        prepare_on(CORPUS, theirs.path, tmp_path)
-    assert Embeddings.open(theirs.path).version == theirs.version
 
 
 @pytest.fixture
