@@ -30,13 +30,16 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_print_settings_shows_each_value_and_where_it_came_from(
     empty_home: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (empty_home / "sinkrank.toml").write_text("depth = 50\ngrace_s = 3\n")
+    (empty_home / "sinkrank.toml").write_text("depth = 50\ngrace_s = 3\nport = 1\nindex = 'pages'\n")
     monkeypatch.setenv("SINKRANK_GRACE_S", "7")
+    monkeypatch.setenv("SINKRANK_PORT", "8")
+    monkeypatch.setenv("SINKRANK_INDEX", "")  # as compose files write a variable that is not set
 
     settings = json.loads(run("serve", "--print-settings", "--json", "--port", "0").stdout)
     assert settings["depth"] == {"value": 50, "from": "sinkrank.toml"}
     assert settings["grace_s"] == {"value": 7, "from": "environment"}
     assert settings["port"] == {"value": 0, "from": "flag"}
+    assert settings["index"] == {"value": "pages", "from": "sinkrank.toml"}
     assert settings["method"] == {"value": "auto", "from": "default"}
     assert set(settings) == set(Settings.model_fields)
 

@@ -26,23 +26,6 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_flag_beats_the_environment_then_the_file_then_the_default(folder, monkeypatch):
-    write(folder, "index = 'a'\nport = 1\ndepth = 2\nworkers = 4\n")
-    monkeypatch.setenv("SINKRANK_PORT", "8")
-    monkeypatch.setenv("SINKRANK_INDEX", "")
-    monkeypatch.setenv("SINKRANK_DEPTH", "9")
-    loaded = load_settings({"port": 10, "depth": None})
-    expected = {
-        "port": (10, "flag"),
-        "depth": (9, "environment"),
-        "workers": (4, "sinkrank.toml"),
-        "index": ("a", "sinkrank.toml"),  # an empty variable is not set
-        "host": ("127.0.0.1", "default"),
-    }
-    assert {name: (getattr(loaded.settings, name), loaded.origins[name]) for name in expected} == expected
-    assert [loaded.option(name) for name in ("port", "depth")] == [10, None]
-
-
 def test_an_unknown_key_is_an_error_that_names_where_it_stands_and_the_nearest(folder, monkeypatch):
     file = write(folder, "epsilom = 0.1\n")
     with pytest.raises(BadInput, match=r"epsilom \(from sinkrank.toml\) .* did you mean 'epsilon'"):
