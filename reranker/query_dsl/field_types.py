@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote, unquote
 
-from cachetools import TTLCache
+from cachetools import TLRUCache, TTLCache
 
 from reranker.query_dsl.scoring import FieldType, FieldTypes
 from reranker.upstream.calls import EngineCalls, Fallback
@@ -36,32 +36,38 @@ _TEXT_TYPES = frozenset(
 _LENIENT = "ignore_unavailable=true&allow_no_indices=true"
 
 _Key = tuple[bytes, str, str]
-# Stands for a name where the call for it failed; no field has it.
-_CALL = ""
 
 
 class FieldTypeCache:
     """Remembers the types of fields; safe to share between threads."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._known: TTLCache[_Key, FieldType] = TTLCache(_MAX_KNOWN_FIELDS, TRUST_S, clock)
-        self._missing: TTLCache[_Key, None] = TTLCache(_MAX_KNOWN_FIELDS, RETRY_S, clock)
+        self._known: TLRUCache[_Key, FieldType | None] = TLRUCache(_MAX_KNOWN_FIELDS, _due_at, clock)
+        self._failed: TTLCache[tuple[bytes, str], None] = TTLCache(_MAX_KNOWN_FIELDS, RETRY_S, clock)
         self._lock = threading.Lock()
 
     def get(self, caller: bytes, place: str, names: Collection[str]) -> dict[str, FieldType | None]:
         """The types of those fields that are known, None for one that is in no mapping."""
         keys = {name: (caller, place, name) for name in names}
-        with self._lock:
-            missing = {name: None for name, key in keys.items() if key in self._missing}
-            return missing | {name: kind for name, key in keys.items() if (kind := self._known.get(key)) is not None}
+        with self._lock, self._known.timer:  # at one moment
+            return {name: self._known[key] for name, key in keys.items() if key in self._known}
 
     def put(self, caller: bytes, place: str, types: Mapping[str, FieldType | None]) -> None:
         with self._lock:
-            for name, kind in types.items():
-                if kind is None:
-                    self._missing[caller, place, name] = None
-                else:
-                    self._known[caller, place, name] = kind
+            self._known.update({(caller, place, name): kind for name, kind in types.items()})
+
+    def has_failed(self, caller: bytes, place: str) -> bool:
+        """Whether a call failed a moment ago."""
+        with self._lock:
+            return (caller, place) in self._failed
+
+    def failed(self, caller: bytes, place: str) -> None:
+        with self._lock:
+            self._failed[caller, place] = None
+
+
+def _due_at(key: _Key, kind: FieldType | None, now: float) -> float:
+    return now + (RETRY_S if kind is None else TRUST_S)
 
 
 @dataclass
@@ -104,15 +110,16 @@ class CallerMappings:
         if expanded := incoming.parameters.get("expand_wildcards"):
             options += f"&expand_wildcards={quote(expanded, safe=',')}"
         place = f"{indices}?{options}"
-        known = self.cache.get(caller, place, [*names, _CALL])
-        has_failed = _CALL in known
-        known.pop(_CALL, None)
+        known = self.cache.get(caller, place, names)
         missing = [name for name in names if name not in known]
-        may_ask = missing and self.n_calls < _MAX_CALLS and not has_failed
-        if may_ask and _can_be_named(indices) and _is_short(indices, missing):
+        may_ask = missing and self.n_calls < _MAX_CALLS and not self.cache.has_failed(caller, place)
+        if may_ask and _is_short(indices, missing):
             asked = self._ask(indices, missing, options)
-            self.cache.put(caller, place, {_CALL: None} if asked is None else asked)
-            known |= asked or {}
+            if asked is None:
+                self.cache.failed(caller, place)
+            else:
+                self.cache.put(caller, place, asked)
+                known |= asked
         # What no mapping has (a runtime field) holds no text.
         return {name: kind or FieldType(is_text=False, source=name) for name, kind in known.items()}
 
@@ -160,12 +167,6 @@ def _is_short(indices: str, names: Collection[str]) -> bool:
     if len(names) > _MAX_NAMES or n_chars > _MAX_PATH_CHARS:
         return False
     return 0 < len(_path(names)) <= _MAX_PATH_CHARS - len(indices)
-
-
-def _can_be_named(indices: str) -> bool:
-    """Whether a path of its own can hold the name; those of other clusters have no mapping here."""
-    names = unquote(indices)
-    return ":" not in names and all(name not in (".", "..") for name in names.split(","))
 
 
 def _leaves(index: Any) -> dict[str, dict[str, Any]]:
