@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from reranker.base.raw_json import Reader, read_array
 from reranker.proxy.guard import Slot
-from reranker.proxy.read import written_lines
-from reranker.proxy.search import Outcome, Search, SearchRequest, Skipped, TranslatedQuery
+from reranker.proxy.search import Outcome, Search, SearchRequest, Skipped, TranslatedQuery, written_lines
 from reranker.proxy.translation import SearchTranslator
 from reranker.proxy.window import AsItCame, Misfit, Window
 from reranker.proxy.window_kinds import (
@@ -68,7 +68,7 @@ class FetchedWindows:
 def fetch(
     request: SearchRequest,
     kinds: Sequence[str | None],
-    send: Send,
+    prepare: Callable[[], None],
     translator: SearchTranslator,
     slot: Slot,
 ) -> FetchedWindows:
@@ -76,6 +76,7 @@ def fetch(
 
     Args:
         kinds: of window, one for each search.
+        prepare: called while the engine works.
 
     Raises:
         Misfit: the engine refuses an ids-only window.
@@ -94,6 +95,7 @@ def fetch(
             kind, translation = asked[line]
             bodies.append((line.header, line.window_body(translation, kind)))
     try:
+        send = partial(request.calls.search, meanwhile=prepare)
         fetched = ask(request, bodies, send, _replaced(kinds[0], translations[0]))
     except Refused:
         raise
@@ -111,55 +113,43 @@ def fetch(
     refused = [window.search for window in windows if window.is_refused and window.kind is not None]
     if refused:
         raise Misfit(refused)
-    if not any(window.is_empty for window in windows):
-        return FetchedWindows(fetched, windows, skipped, fetched.took_s)
-    windows, again = _fetch_translated(request, windows, translator, slot)
-    if again is None:
-        return FetchedWindows(fetched, windows, skipped, fetched.took_s)
-    # Of a multi-search the first answer stays, with other pieces.
-    base = fetched if request.is_multi else again
-    return FetchedWindows(base, windows, skipped, fetched.took_s + again.took_s)
+    found = FetchedWindows(fetched, windows, skipped, fetched.took_s)
+    # Without time left nothing is asked again, and the ranking says why.
+    may_translate = request.calls.deadline.left_s and any(window.is_empty for window in windows)
+    return _fetch_translated(request, found, translator, slot) if may_translate else found
 
 
 def _fetch_translated(
-    request: SearchRequest, windows: list[Window], translator: SearchTranslator, slot: Slot
-) -> tuple[list[Window], Fetched | None]:
-    """Asks for the empty windows in translation. Returns all windows, and the engine's answer; None where there is
-    none: no translation, or a failure. Then windows keep the answer that they have."""
-    empty = [window for window in windows if window.is_empty]
-    try:
-        translations = slot.run(lambda: list(map(translator.when_nothing_is_found, empty)), request.calls.deadline)
-    except Fallback as failed:
-        slot.succeeded = None  # re-ranking itself did not fail
-        return _with_failure(windows, empty, failed), None
+    request: SearchRequest, found: FetchedWindows, translator: SearchTranslator, slot: Slot
+) -> FetchedWindows:
+    """The windows, of which the empty ones were asked for again in translation.
+
+    Raises:
+        Fallback: that fails.
+    """
+    empty = [window for window in found.windows if window.is_empty]
+    translations = slot.run(lambda: list(map(translator.when_nothing_is_found, empty)), request.calls.deadline)
     asked = [(window, one) for window, one in zip(empty, translations, strict=True) if one is not None]
     if not asked:
-        return windows, None
+        return found
     bodies = [(window.search.header, window.search.window_body(one, window.kind)) for window, one in asked]
     window, translation = asked[0]
-    replaced = _replaced(window.kind, translation)
-    try:
-        fetched = ask(request, bodies, request.calls.search_again, replaced)
-    except Fallback as failed:
-        return _with_failure(windows, [window for window, _ in asked], failed), None
-    refused = Outcome("fallback", "engine_refused", "the engine refused the translated search")
-    found = {
-        window: replace(window, failure=refused)
-        if answer.hits is None
-        else replace(window, translation=translation, answer=answer)
+    fetched = ask(request, bodies, request.calls.search_again, _replaced(window.kind, translation))
+    if any(answer.hits is None for answer in fetched.answers):
+        raise Fallback("engine_refused", "the engine refused the translated search")
+    again = {
+        window: replace(window, translation=translation, answer=answer)
         for (window, translation), answer in zip(asked, fetched.answers, strict=True)
     }
-    return [found.get(window, window) for window in windows], fetched
+    windows = [again.get(window, window) for window in found.windows]
+    # Of a multi-search the first answer stays, with other pieces.
+    base = found.fetched if request.is_multi else fetched
+    return FetchedWindows(base, windows, found.skipped, found.engine_s + fetched.took_s)
 
 
 def _replaced(kind: str | None, translation: TranslatedQuery | None) -> Sequence[str]:
     """The parameters that the body of a window stands for."""
     return (*_OF_WHOLE, *(PAGE_ONLY_PARAMETERS if kind else ()), *(URL_QUERY if translation else ()))
-
-
-def _with_failure(windows: Sequence[Window], failed: Sequence[Window], why: Fallback) -> list[Window]:
-    outcome = Outcome("fallback", why.reason, str(why))
-    return [replace(window, failure=outcome) if window in failed else window for window in windows]
 
 
 def compare_kinds(

@@ -12,13 +12,7 @@ from reranker.proxy.rank import RankedWindow
 from reranker.proxy.read import Skip
 from reranker.proxy.search import Outcome, Search, SearchRequest
 from reranker.proxy.window import AsItCame, Misfit
-from reranker.proxy.window_kinds import (
-    SEQUENCE_NUMBERS,
-    STORED_BAGS,
-    WINDOW_ONLY,
-    place_of,
-    stored_value,
-)
+from reranker.proxy.window_kinds import STORED_BAGS, WINDOW_ONLY, place_of, stored_value
 from reranker.query_dsl.answer_filters import ID_FIELD, URL_PARAMETERS
 from reranker.ranking.ranked import RankedDocument
 from reranker.ranking.scores import scores_behind
@@ -82,7 +76,7 @@ def fetch_pages(request: SearchRequest, ranked: Sequence[RankedWindow]) -> tuple
     as_it_came = [one for one in ranked if one.is_for_engine]
     if as_it_came and not request.is_multi:
         status, reason, message = as_it_came[0].outcome
-        raise Fallback(reason, message) if status == "fallback" else Skip(reason, request.body_without_ours)
+        raise Fallback(reason, message) if status == "fallback" else Skip(reason, request.without_ours)
     places = {one: places_of(one) for one in ranked if not one.is_for_engine}
     to_fetch = [(one, own) for one, own in places.items() if one.window.kind is not None and own]
     fetched = _fetch_hits(request, to_fetch) if to_fetch else None
@@ -170,29 +164,23 @@ def _hits_of_pages(
     """
     found: dict[RankedWindow, list[tuple[Place, str, RawObject]]] = {}
     misfits: list[Search] = []
-    was_misread = False
     for (ranked, places), answer in zip(pages, answers, strict=True):
         elements = [element.parsed for element in ([] if answer.hits is None else answer.hits.elements)]
-        is_of_one = ranked.window.kind == SEQUENCE_NUMBERS  # where a place is that of one document
-        by_name = {(place_of(one.parsed), None if is_of_one else one.parsed.get("_id")): one for one in elements}
-        own: list[tuple[Place, str, RawObject]] = []
-        for place in places:
-            doc_id, hit = _doc_id(ranked, place), ranked.window.answer.found[place.index]
-            document = by_name.get((place_of(hit), None if is_of_one else doc_id))
-            is_misread = document is not None and doc_id not in (None, document.parsed.get("_id"))
-            if document is None or is_misread:
-                misfits.append(ranked.window.search)
-                was_misread |= is_misread
-                break
-            own.append((place, answer.text, document))
-        found[ranked] = own
+        documents = {(place_of(one.parsed), name): one for one in elements for name in (one.parsed.get("_id"), None)}
+        found_by = [(place_of(ranked.window.answer.found[one.index]), _doc_id(ranked, one)) for one in places]
+        if documents.keys() >= set(found_by):
+            own = zip(places, map(documents.__getitem__, found_by), strict=True)
+            found[ranked] = [(place, answer.text, document) for place, document in own]
+        else:
+            misfits.append(ranked.window.search)
     if misfits:
-        raise Misfit(misfits, was_misread)
+        raise Misfit(misfits)
     return found
 
 
 def _doc_id(ranked: RankedWindow, place: Place) -> str | None:
-    """The id of a hit of an ids-only window; None where it is not known, of a hit behind the window."""
+    """The id of a hit of an ids-only window; None where it is not known, of a hit behind the window, whose place names
+    it in an index of one shard."""
     if ranked.window.kind == STORED_BAGS:
         return str(stored_value(ranked.window.answer.found[place.index], ID_FIELD))
     ids = () if ranked.found is None else ranked.found.doc_ids

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -138,14 +138,13 @@ class Proxy:
         """The answer to `_search` or `_msearch`."""
         metrics = self._service.metrics
         rest = incoming.read_search(self._service.settings.max_body_bytes)
-        new_body: bytes | None = None
+        request: SearchRequest | None = None
         try:
             if rest is not None:
                 raise Skip("body_too_large")
             if self._shadow is not None:
                 return self._in_shadow(incoming, is_multi, self._shadow)
             request = self._read(incoming, is_multi)
-            new_body = request.body_without_ours
             with self._guard.slot() as slot:
                 started = time.perf_counter()
                 answered = self._rerank(request, slot)
@@ -163,7 +162,7 @@ class Proxy:
         except Skip as skip:
             return self._unranked(incoming, skip.status, skip.reason, skip.body, rest)
         except NotNow as not_now:
-            return self._unranked(incoming, "fallback", not_now.reason, new_body)
+            return self._failed_open(incoming, not_now.reason, request)
         except Refused as refused:
             metrics.searches.labels("fallback", refused.reason).inc()
             answer = refused.response
@@ -171,12 +170,12 @@ class Proxy:
             return _marked(reply, "fallback", refused.reason)
         except Fallback as failed:
             _log_fallback(incoming, failed.reason, str(failed))
-            return self._unranked(incoming, "fallback", failed.reason, new_body)
+            return self._failed_open(incoming, failed.reason, request)
         except SinkrankError:
             raise  # a broken `ext.rerank`, or no engine
         except Exception as error:  # whatever it is, a search is worth more than its re-ranking
             _log_fallback(incoming, "rerank_failed", f"{type(error).__name__}: {error}")
-            return self._unranked(incoming, "fallback", "rerank_failed", new_body)
+            return self._failed_open(incoming, "rerank_failed", request)
 
     def rank(self, incoming: Incoming, is_multi: bool) -> Answered:
         """What `search` would write its answer from, of a search whose body is read.
@@ -224,7 +223,7 @@ class Proxy:
         new_body = None
         if "HTTP_CONTENT_ENCODING" in incoming.environ or b"rerank" in incoming.body:
             # An engine refuses a section that it does not know. Other searches are read by the process that ranks them.
-            new_body = self._read(incoming, is_multi).body_without_ours
+            new_body = self._read(incoming, is_multi).without_ours
         reply = self._unranked(incoming, "skipped", "shadow", new_body)
         shadow(incoming)
         return reply
@@ -245,14 +244,11 @@ class Proxy:
         except Misfit as misfit:
             for search in misfit.searches:
                 self._kinds.failed(caller, search.indices)
-            if misfit.was_misread:
-                self.ranking.ranker.texts.forget()
-        return self._pages(request, [None] * len(kinds), slot, is_again=True)
+            self.ranking.ranker.texts.forget()  # an index that was made anew has other documents by the same numbers
+        return self._pages(request, [None] * len(kinds), slot)
 
-    def _pages(
-        self, request: SearchRequest, kinds: Sequence[str | None], slot: Slot, is_again: bool = False
-    ) -> Answered:
-        windows, ranked = self._rank(request, kinds, slot, is_again)
+    def _pages(self, request: SearchRequest, kinds: Sequence[str | None], slot: Slot) -> Answered:
+        windows, ranked = self._rank(request, kinds, slot)
         if self._interleaver is not None:
             ranked = self._interleaver.interleave(request, ranked)
         fetched, engine_s = fetch_pages(request, ranked)
@@ -262,18 +258,17 @@ class Proxy:
         return Answered(windows.fetched, lines, windows.engine_s + engine_s)
 
     def _rank(
-        self, request: SearchRequest, kinds: Sequence[str | None], slot: Slot, is_again: bool = False
+        self, request: SearchRequest, kinds: Sequence[str | None], slot: Slot
     ) -> tuple[FetchedWindows, list[RankedWindow]]:
         """The windows of a request's searches, and the same in their new order. Queries are weighed while the engine
         works on the windows."""
-        ranking, calls = self.ranking, request.calls
+        ranking = self.ranking
         prepared: dict[Search, Weighed] = {}
 
         def prepare() -> None:
             prepared.update(ranking.indices.prepare(request.searches))
 
-        send = calls.search_again if is_again else partial(calls.search, meanwhile=prepare)
-        windows = fetch(request, kinds, send, ranking.translator, slot)
+        windows = fetch(request, kinds, prepare, ranking.translator, slot)
         return windows, ranking.ranker.rank(request, windows.windows, prepared, slot)
 
     def _learn_kinds(self, request: SearchRequest, ranked: Sequence[RankedWindow]) -> None:
@@ -301,6 +296,10 @@ class Proxy:
         mixed = ", ".join(f"{reason}={n}" for reason, n in sorted(reasons.items()))
         status = next(status for status in ("applied", "fallback", "skipped") if status in statuses)
         return status, mixed if set(reasons) != {"applied"} else ""
+
+    def _failed_open(self, incoming: Incoming, reason: str, request: SearchRequest | None) -> Reply:
+        """The engine's own answer to a search that could not be re-ranked; `request` is None where it is not read."""
+        return self._unranked(incoming, "fallback", reason, None if request is None else request.without_ours)
 
     def _unranked(
         self,

@@ -71,7 +71,8 @@ class WindowRanker:
     def rank(
         self, request: SearchRequest, windows: Sequence[Window], prepared: Mapping[Search, Weighed], slot: Slot
     ) -> list[RankedWindow]:
-        """Each window with its ranking, or the reason why it has none. Those that are done when the time is over count.
+        """Each window with its ranking, or the reason why it has none: the same for all where they are not all ranked
+        in time.
 
         Args:
             prepared: queries that are weighed already, perhaps by other document frequencies (`Indices.prepare`).
@@ -80,48 +81,37 @@ class WindowRanker:
             Misfit: an ids-only window lacks bags.
         """
         calls = request.calls
-        to_rank = [window for window in windows if window.failure is None and not window.is_refused]
-        done: list[RankedWindow | None] = []
 
-        def work() -> None:
-            bags = self.texts.collect(to_rank, calls.incoming.caller, lambda bodies: look_up(request, bodies))
-            for window, found in zip(to_rank, bags, strict=True):
+        def work() -> list[RankedWindow | None]:
+            bags = self.texts.collect(windows, calls.incoming.caller, lambda bodies: look_up(request, bodies))
+            ranked: list[RankedWindow | None] = []
+            for window, found in zip(windows, bags, strict=True):
                 if not calls.deadline.left_s:
-                    return  # nobody waits any more
-                weighed = prepared.get(window.search)
-                done.append(None if found is None else self.order(window, found, weighed))
+                    raise out_of_time()  # nobody waits any more
+                ranked.append(None if found is None else self.order(window, found, prepared.get(window.search)))
+            return ranked
 
-        failure = out_of_time()  # if the work ends without an order
         try:
-            slot.run(work, calls.deadline)
+            ranked = slot.run(work, calls.deadline)
         except Fallback as fallback:
-            failure = fallback
+            failed = Outcome("fallback", fallback.reason, str(fallback))
         except Exception as error:  # whatever it is, a search is worth more than its re-ranking
-            failure = Fallback("rerank_failed", f"{type(error).__name__}: {error}")
-        failed = Outcome("fallback", failure.reason, str(failure))
-        finished = list(done)  # what outlasts its time goes on in its thread, and adds to `done`
-        misfits = [window.search for window, ranked in zip(to_rank, finished, strict=False) if ranked is None]
-        if misfits:
-            raise Misfit(misfits)
-        by_window = {ranked.window: ranked for ranked in finished if ranked is not None}
-        return [
-            by_window.get(window) or RankedWindow(window, self._why_not(window, failed), window.search.page.offset)
-            for window in windows
-        ]
-
-    @staticmethod
-    def _why_not(window: Window, failed: Outcome) -> Outcome:
-        if window.is_refused:
-            return Outcome("fallback", "engine_refused", "the engine refused the search for the window")
-        return window.failure or failed
+            failed = Outcome("fallback", "rerank_failed", f"{type(error).__name__}: {error}")
+        else:
+            if None in ranked:
+                raise Misfit([window.search for window, one in zip(windows, ranked, strict=True) if one is None])
+            return [one for one in ranked if one is not None]  # all of them
+        return [RankedWindow(window, failed, window.search.page.offset) for window in windows]
 
     def order(self, window: Window, found: WindowBags, prepared: Weighed | None) -> RankedWindow:
         """The hits of the window in their new order, or the reason why they keep the engine's."""
         search, hits = window.search, window.hits
 
-        def unranked(status: str, reason: str) -> RankedWindow:
-            return RankedWindow(window, Outcome(status, reason), search.page.offset, found)
+        def unranked(status: str, reason: str, message: str = "") -> RankedWindow:
+            return RankedWindow(window, Outcome(status, reason, message), search.page.offset, found)
 
+        if window.is_refused:
+            return unranked("fallback", "engine_refused", "the engine refused the search for the window")
         if search.page.is_behind:
             return unranked("skipped", "beyond_window")
         if not hits:

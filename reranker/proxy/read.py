@@ -25,6 +25,7 @@ from reranker.proxy.search import (
     SearchRequest,
     Skipped,
     fields_to_read,
+    written_lines,
 )
 from reranker.proxy.window_kinds import WindowPlan, read_window_plan
 from reranker.query_dsl.answer_filters import read_source_filter, reads_filter_path
@@ -153,16 +154,10 @@ def read_request(service: Service, calls: EngineCalls, known_types: FieldTypeCac
     if "source" in parameters or "source_content_type" in parameters:
         raise Skip("source")
     mappings = CallerMappings(known_types, calls)
-    passed: bytes | None
     if is_multi:
-        lines, passed = _read_lines(service, parameters, data, mappings, incoming.path)
-    else:
-        types, indices = mappings.searched(incoming.path)
-        search = read_search(service, parameters, data, types, indices)
-        lines, passed = [search], search.body.without_ours
-    filter_path = parameters.get("filter_path") or None
-    is_pretty = "pretty" in parameters and is_true(parameters["pretty"])
-    return SearchRequest(calls, is_multi, lines, filter_path, is_pretty, passed)
+        return SearchRequest(calls, is_multi, _read_lines(service, parameters, data, mappings, incoming.path))
+    types, indices = mappings.searched(incoming.path)
+    return SearchRequest(calls, is_multi, [read_search(service, parameters, data, types, indices)])
 
 
 def _speaks_json(content_type: str | None, accept: str | None) -> bool:
@@ -196,8 +191,8 @@ def _decoded(body: bytes, encoding: str, limit: int) -> bytes:
 
 def _read_lines(
     service: Service, parameters: Mapping[str, str], data: bytes, mappings: CallerMappings, raw_path: str
-) -> tuple[list[Search | Skipped], bytes]:
-    """The searches of a multi-search, and its body without our sections.
+) -> list[Search | Skipped]:
+    """The searches of a multi-search.
 
     Raises:
         Skip: none of its searches is to be re-ranked, or the lines are not in pairs of JSON objects.
@@ -206,9 +201,8 @@ def _read_lines(
     check_not_off(parameters)
     check_form({}, parameters)
     own = {name: parameters[name] for name in ("rerank",) if name in parameters}
-    pairs = _pairs(data)
     lines: list[Search | Skipped] = []
-    for number, (header, body) in enumerate(pairs, start=1):
+    for number, (header, body) in enumerate(_pairs(data), start=1):
         named = json.loads(header).get("index") if header.strip() else None
         types, indices = mappings.searched(raw_path, named)
         try:
@@ -217,13 +211,11 @@ def _read_lines(
             lines.append(Skipped(header, body if skip.body is None else skip.body, skip.reason))
         except BadInput as error:
             raise BadInput(f"search {number}: {error}") from None
-    passed = written_lines((line.header, line.as_it_came) for line in lines)
     reasons = {line.reason for line in lines if isinstance(line, Skipped)}
     if not any(isinstance(line, Search) for line in lines):
-        changed = any(line.as_it_came != body for line, (_, body) in zip(lines, pairs, strict=True))
         reason = NO_EMBEDDINGS if NO_EMBEDDINGS in reasons else reasons.pop() if len(reasons) == 1 else "none_of_them"
-        raise Skip(reason, passed if changed else None)
-    return lines, passed
+        raise Skip(reason, written_lines((line.header, line.as_it_came) for line in lines))
+    return lines
 
 
 def _pairs(data: bytes) -> list[tuple[bytes, bytes]]:
@@ -245,11 +237,6 @@ def _pairs(data: bytes) -> list[tuple[bytes, bytes]]:
     if not all(isinstance(header, dict) for header in headers):
         raise Skip("body_not_ndjson")
     return pairs
-
-
-def written_lines(pairs: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """The body of a multi-search of such pairs."""
-    return b"".join(header + b"\n" + body.rstrip(b"\r") + b"\n" for header, body in pairs)
 
 
 def read_search(
@@ -439,7 +426,6 @@ def _read(
         types=types,
         translate=translate,
         languages=languages,
-        is_translated_at_once=translate != "never" and (bool(languages) or translate == "always"),
         window_plan=plan,
         highlight=_highlight(values["highlight"], ext.highlight) if "highlight" in values else None,
     )

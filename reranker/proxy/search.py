@@ -8,7 +8,7 @@ Each step of the proxy makes values of its own from those of the step before:
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -149,7 +149,6 @@ class Search:
         types: of the fields of the searched indices.
         translate: when it is asked in translation: `no_hits`, `always`, `never`.
         languages: of the documents, where the caller names them.
-        is_translated_at_once: whether the engine may be asked in translation before it was asked as the caller wrote.
         window_plan: how it can be asked for an ids-only window.
         highlight: what is to be marked besides what the engine marks; None for nothing.
     """
@@ -175,9 +174,13 @@ class Search:
     types: FieldTypes
     translate: str
     languages: tuple[str, ...]
-    is_translated_at_once: bool
     window_plan: WindowPlan
     highlight: Highlight | None = None
+
+    @property
+    def is_translated_at_once(self) -> bool:
+        """Whether the engine may be asked in translation before it was asked as the caller wrote."""
+        return self.translate == "always" or (self.translate != "never" and bool(self.languages))
 
     def window_body(self, translation: TranslatedQuery | None, kind: str | None) -> bytes:
         """The caller's body with the window in place of the page, and the translated query in place of his.
@@ -242,18 +245,25 @@ class SearchRequest:
     Attributes:
         calls: those that it makes of the engine, within its time.
         lines: of a multi-search; a `_search` has one.
-        filter_path: the caller's; the engine is not given it.
-        body_without_ours: what to pass on where re-ranking fails; None for the body that came.
     """
 
     calls: EngineCalls
     is_multi: bool
     lines: Sequence[Search | Skipped]
-    filter_path: str | None
-    is_pretty: bool
-    body_without_ours: bytes | None
 
     @property
     def searches(self) -> list[Search]:
         """Those of the lines that are to be re-ranked."""
         return [line for line in self.lines if isinstance(line, Search)]
+
+    @property
+    def without_ours(self) -> bytes | None:
+        """What to pass on where re-ranking fails; None for the body that came, which has no section of ours."""
+        if not self.is_multi:
+            return self.searches[0].body.without_ours
+        return written_lines((line.header, line.as_it_came) for line in self.lines)
+
+
+def written_lines(pairs: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """The body of a multi-search of such headers and bodies."""
+    return b"".join(header + b"\n" + body + b"\n" for header, body in pairs)

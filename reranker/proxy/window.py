@@ -16,13 +16,11 @@ class Misfit(Exception):
 
     Attributes:
         searches: whose windows these are.
-        was_misread: cached bags were those of other documents, as of an index that was deleted and made anew.
     """
 
-    def __init__(self, searches: Sequence[Search], was_misread: bool = False) -> None:
+    def __init__(self, searches: Sequence[Search]) -> None:
         super().__init__("an ids-only window does not fit")
         self.searches = searches
-        self.was_misread = was_misread
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,14 +30,12 @@ class Window:
     Attributes:
         kind: of the window; None for a whole one.
         translation: that it was asked in; None where it was asked as the caller wrote it.
-        failure: why a search that found nothing was not asked in translation, where that failed.
     """
 
     search: Search
     kind: str | None
     translation: TranslatedQuery | None
     answer: EngineAnswer
-    failure: Outcome | None = None
 
     @property
     def is_refused(self) -> bool:

@@ -24,6 +24,7 @@ from reranker.query_dsl.answer_filters import filtered_answer
 from reranker.ranking.ranked import Reranking
 from reranker.service.json_text import float_text, json_bytes
 from reranker.upstream.answers import EngineAnswer, Fetched
+from reranker.upstream.incoming import is_true
 
 DETAILS_KEY = "_rerank"
 _WEIGHT_DECIMALS = 3
@@ -48,8 +49,9 @@ def write_answer(request: SearchRequest, fetched: Fetched, lines: Sequence[Page 
         written = write_object(fetched.text, fetched.raw, replace=changes)
     # With what stands around the object, the last line end for example.
     text = fetched.text[: fetched.raw.start] + written + fetched.text[fetched.raw.end :]
-    if request.filter_path is not None:
-        text = filtered_answer(text, request.filter_path, request.is_pretty)
+    parameters = request.calls.incoming.parameters
+    if filter_path := parameters.get("filter_path"):
+        text = filtered_answer(text, filter_path, is_true(parameters.get("pretty")))
     return json_bytes(text)
 
 
