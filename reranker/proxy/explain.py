@@ -123,7 +123,7 @@ def explain_hit(found: _Found) -> ExplainAnswer:
     search, ranking = window.search, found.ranked.ranking
     if ranking is None or weighed is None or bags is None:
         raise not_reranked(found.ranked.outcome.reason)
-    hit, (_, language), (reranker, _, query) = window.hits[found.place], bags.bags[found.place], weighed
+    hit, (_, language), (reranker, query) = window.hits[found.place], bags.bags[found.place], weighed
     ranked = next(each for each in ranking.documents if each.index == found.place)
     source = hit.get("_source")
     text = source_text(source, search.read_fields) or source_text(source, ())

@@ -35,7 +35,6 @@ _RETRY_S = 300.0
 _MAX_KNOWN = 200
 # A search through an alias meets hits of a few indices; joining their statistics takes some milliseconds.
 _MAX_JOINED = 10
-_MAX_JOINTS = 50
 # Each takes a second or so; what does not fit in is asked for again by the next search.
 _MAX_WAITING = 50
 
@@ -141,31 +140,21 @@ class IndexStatistics:
         self._clock = clock
         self._start = start or _in_background
         self._known: LRUCache[_Key, _Known] = LRUCache(_MAX_KNOWN)
-        self._joined: LRUCache[tuple[SampleStatistics, ...], IdfTable] = LRUCache(_MAX_JOINTS)
         self._waiting: set[_Key] = set()
         self._changed = threading.Condition()
         self._one_at_a_time = threading.Lock()
 
-    def joined_idf(self, indices: Collection[str], fields: Sequence[str] = ()) -> IdfTable | None:
-        """The document frequencies of the indices together, and those of the embeddings' training texts for other
-        languages; None where too little is known of one, or there are more than ten.
+    def of_all(self, indices: Collection[str], fields: Sequence[str] = ()) -> tuple[SampleStatistics, ...]:
+        """What is known of each of these indices; nothing where too little is known of one, or there are more than ten.
 
         Args:
             fields: of `_source`, that are read; every string where there are none.
         """
         if len(indices) > _MAX_JOINED:
-            return None
+            return ()
         found = [self.statistics(index, fields) for index in sorted(indices)]
-        parts = tuple(statistics for statistics in found if statistics is not None)
-        if not parts or len(parts) < len(found):
-            return None
-        with self._changed:
-            joined = self._joined.get(parts)
-        if joined is None:
-            joined = joined_idf(parts)
-            with self._changed:
-                self._joined[parts] = joined
-        return IdfTable({**self._embeddings.idf.languages, **joined.languages}) if joined.languages else None
+        known = tuple(statistics for statistics in found if statistics is not None)
+        return known if len(known) == len(found) else ()
 
     def languages(self, index: str, fields: Sequence[str] = ()) -> Mapping[str, float]:
         """The share of the index's documents by language, the largest first; empty where nothing is known."""

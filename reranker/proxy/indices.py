@@ -12,15 +12,13 @@ from typing import NamedTuple
 from cachetools import LRUCache, TTLCache
 
 from reranker.base.errors import BadInput, NotFound, NotOurIndex, SinkrankError, VersionMismatch
-from reranker.embeddings.detection import preferred_languages
-from reranker.proxy.index_statistics import IndexStatistics
+from reranker.proxy.index_statistics import IndexStatistics, SampleStatistics, joined_idf
 from reranker.proxy.search import Search
 from reranker.ranking.corrections import start_encoding
 from reranker.ranking.query import Query
 from reranker.ranking.reranker import Reranker
 from reranker.search.opened_indices import INDEX_CACHE_SECONDS
 from reranker.service.service import Service
-from reranker.text.idf import IdfTable
 
 # Of an index's documents. Fewer may have been taken for that language by chance.
 LEAST_SHARE = 0.05
@@ -32,15 +30,14 @@ _log = logging.getLogger(__name__)
 
 
 class Weighed(NamedTuple):
-    """A query that a re-ranker has weighed.
-
-    Attributes:
-        languages: that its own is guessed among first; None for those that the re-ranker prefers.
-    """
+    """A query that a re-ranker has weighed."""
 
     reranker: Reranker
-    languages: tuple[str, ...] | None
     query: Query
+
+    @classmethod
+    def of_search(cls, reranker: Reranker, search: Search) -> Weighed:
+        return cls(reranker, reranker.weigh_again(search.query, search.language))
 
 
 class Indices:
@@ -56,8 +53,8 @@ class Indices:
         self._service = service
         self._statistics = statistics
         self._foreign: TTLCache[str, None] = TTLCache(_MAX_KNOWN_INDICES, INDEX_CACHE_SECONDS, clock)
-        self._learned: LRUCache[tuple[frozenset[str], tuple[str, ...]], Reranker] = LRUCache(_MAX_KEPT)
-        self._last: LRUCache[tuple[str, ...], tuple[Reranker, tuple[str, ...] | None]] = LRUCache(_MAX_KEPT)
+        self._learned: LRUCache[tuple[SampleStatistics, ...], Reranker] = LRUCache(_MAX_KEPT)
+        self._last: LRUCache[tuple[str, ...], Reranker] = LRUCache(_MAX_KEPT)
         self._lock = threading.Lock()
 
     def is_ours(self, index: str) -> bool:
@@ -79,7 +76,7 @@ class Indices:
             with self._lock:
                 last = self._last.get(search.indices)
             with suppress(Exception):  # whatever it is, the ranking meets it again
-                weighed = None if last is None else self._weighed_by(*last, search)
+                weighed = None if last is None else Weighed.of_search(last, search)
                 query = search.query if weighed is None else weighed.query
                 if not search.page.is_behind:
                     start_encoding(query, search.method)  # once the request is sent: its thread takes the interpreter
@@ -97,34 +94,29 @@ class Indices:
         Args:
             prepared: taken if it is weighed so.
         """
-        service, languages = self._service, None
         ours = [reranker for index in indices if (reranker := self._own_reranker(index)) is not None]
         if ours:
-            reranker = ours[0] if len(indices) == 1 else service.reranker
-        elif (idf := self._statistics.joined_idf(indices, search.read_fields)) is None:
-            reranker = service.reranker
+            reranker = ours[0] if len(indices) == 1 else self._service.reranker
         else:
-            reranker = self._learned_reranker(idf, frozenset(indices), search.read_fields)
-            if len(indices) == 1:
-                shares = self._statistics.languages(next(iter(indices)), search.read_fields)
-                languages = preferred_languages(service.embeddings, service.settings.query_language, shares)
-        if prepared is not None and prepared.reranker is reranker and prepared.languages == languages:
+            reranker = self._foreign_reranker(indices, search.read_fields)
+        if prepared is not None and prepared.reranker is reranker:
             return prepared
         with self._lock:
-            self._last[search.indices] = reranker, languages
-        return self._weighed_by(reranker, languages, search)
+            self._last[search.indices] = reranker
+        return Weighed.of_search(reranker, search)
 
-    @staticmethod
-    def _weighed_by(reranker: Reranker, languages: tuple[str, ...] | None, search: Search) -> Weighed:
-        return Weighed(reranker, languages, reranker.weigh_again(search.query, search.language, languages))
-
-    def _learned_reranker(self, idf: IdfTable, indices: frozenset[str], fields: tuple[str, ...]) -> Reranker:
-        """The re-ranker with the idf that was learned of indices. It is the same one until that changes: what hits keep
-        of their weights is only good for the re-ranker that has weighed them."""
+    def _foreign_reranker(self, indices: Collection[str], fields: tuple[str, ...]) -> Reranker:
+        """The re-ranker with the idf that was learned of indices that are not ours; as far as nothing was, with that of
+        the embeddings' training texts. It is the same one until more is learned: what hits keep of their weights is
+        only good for the re-ranker that has weighed them."""
+        parts = self._statistics.of_all(indices, fields)
+        if not parts:
+            return self._service.reranker
         with self._lock:
-            reranker = self._learned.get((indices, fields))
-            if reranker is None or reranker.idf != idf:
-                reranker = self._learned[indices, fields] = self._service.reranker_with(idf)
+            if (reranker := self._learned.get(parts)) is None:
+                idf = joined_idf(parts)
+                reranker = self._service.reranker_of(idf, parts[0].languages if len(parts) == 1 else {})
+                self._learned[parts] = reranker
         return reranker
 
     def _own_reranker(self, index: str) -> Reranker | None:

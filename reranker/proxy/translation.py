@@ -57,7 +57,7 @@ class SearchTranslator:
             languages: of the documents; those of the searched indices where there are none, and where these are not
                 known and it `may_guess`, all of the embeddings.
         """
-        reranker, _, query = self._indices.weighed(search, search.indices)
+        reranker, query = self._indices.weighed(search, search.indices)
         if not languages:
             of_each = [self._indices.languages(index, search.read_fields) for index in search.indices]
             languages = list(dict.fromkeys(one for each in of_each for one in each)) if all(of_each) else []

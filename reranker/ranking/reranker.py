@@ -86,33 +86,23 @@ class Reranker:
         check_known_words(query, self.embeddings, has_language=language is not None)
         return query
 
-    def query_with_unknown_words(
-        self, text: str, language: str | None = None, preferred_languages: Sequence[str] | None = None
-    ) -> Query:
-        """The same, but a query of unknown words alone is read too: it weighs nothing.
+    def query_with_unknown_words(self, text: str, language: str | None = None) -> Query:
+        """The same, but a query of unknown words alone is read too: it weighs nothing."""
+        return read_query(text, language, self.embeddings, self.idf, self.preferred_languages)
 
-        Args:
-            preferred_languages: in place of the re-ranker's own.
-        """
-        preferred = self.preferred_languages if preferred_languages is None else preferred_languages
-        return read_query(text, language, self.embeddings, self.idf, preferred)
-
-    def weigh_again(
-        self, query: Query, language: str | None = None, preferred_languages: Sequence[str] | None = None
-    ) -> Query:
+    def weigh_again(self, query: Query, language: str | None = None) -> Query:
         """A query as `query` reads its text, where another re-ranker of the same embeddings has read it: its words are
         weighed by these document frequencies. It stays in its language if that of the other reading knows no word of
         it.
 
         Args:
-            language, preferred_languages: as `query_with_unknown_words` takes them.
+            language: as `query_with_unknown_words` takes it.
         """
-        if language is None and query.is_tie:
-            preferred = self.preferred_languages if preferred_languages is None else preferred_languages
-            if guess_language(query.text, self.embeddings, preferred) != query.language:
-                other = self.query_with_unknown_words(query.text, None, preferred)
-                if len(other.unknown_words) < len(other.tokens):
-                    return other
+        may_differ = language is None and query.is_tie
+        if may_differ and guess_language(query.text, self.embeddings, self.preferred_languages) != query.language:
+            other = self.query_with_unknown_words(query.text)
+            if len(other.unknown_words) < len(other.tokens):
+                return other
         return replace(query, idf=self.idf)
 
     def rerank_bags(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Event
@@ -12,6 +13,7 @@ from flask import current_app
 from reranker.base.errors import BadInput, NoEmbeddings, StoreUnavailable, WrongParameter
 from reranker.base.request_context import note
 from reranker.embeddings import Embeddings
+from reranker.embeddings.detection import preferred_languages
 from reranker.ranking.query import Query
 from reranker.ranking.ranked import Reranking
 from reranker.ranking.reranker import Observer, Reranker
@@ -162,11 +164,20 @@ class Service:
         )
         return chosen if n_iterations is None else replace(chosen, n_iterations=n_iterations)
 
-    def reranker_with(self, idf: IdfTable) -> Reranker:
-        """As `reranker`, with other document frequencies."""
-        own = self.reranker
+    def reranker_of(self, idf: IdfTable, languages: Mapping[str, float]) -> Reranker:
+        """As `reranker`, of an index that is not ours.
+
+        Args:
+            idf: that was learned of it; the same one where there is none of any language.
+            languages: the share of its documents by language.
+        """
+        if not idf.languages:
+            return self.reranker
+        idf = IdfTable({**self.embeddings.idf.languages, **idf.languages})
+        preferred = preferred_languages(self.embeddings, self.settings.query_language, languages)
         observer = _observer(self.metrics)
-        return Reranker(self.embeddings, idf, own.n_threads, observer=observer)
+        n_threads = self.reranker.n_threads
+        return Reranker(self.embeddings, idf, n_threads, observer=observer, preferred_languages=preferred)
 
 
 def _begin(integrity: Integrity, opened: Opened) -> None:

@@ -84,14 +84,12 @@ def test_samples_are_joined_by_summing_their_counts(embeddings: Embeddings) -> N
 def test_hits_of_several_indices_take_the_statistics_of_all_once_all_are_known(
     statistics: IndexStatistics, store: FakeStore
 ) -> None:
-    assert statistics.joined_idf(["b", "a"]) is None
-    table = statistics.joined_idf({"a", "b"})
-    assert table is not None
-    assert table.languages["en"].n_documents == 100
+    assert not statistics.of_all(["b", "a"])
+    assert joined_idf(statistics.of_all({"a", "b"})).languages["en"].n_documents == 100
     store.error = StoreUnavailable("forbidden")
-    assert statistics.joined_idf(["a", "c"]) is None
-    assert statistics.joined_idf(["a", "c"]) is None
-    assert statistics.joined_idf([f"index-{number}" for number in range(11)]) is None
+    assert not statistics.of_all(["a", "c"])
+    assert not statistics.of_all(["a", "c"])
+    assert not statistics.of_all([f"index-{number}" for number in range(11)])
 
 
 def test_a_search_takes_what_is_known_and_the_rest_is_learned_after_it(
@@ -99,26 +97,24 @@ def test_a_search_takes_what_is_known_and_the_rest_is_learned_after_it(
 ) -> None:
     started: list[Callable[[], None]] = []
     statistics = IndexStatistics(store, embeddings, start=started.append)
-    assert statistics.joined_idf(["pages"]) is None
+    assert not statistics.of_all(["pages"])
     assert statistics.languages("pages") == {}
     assert len(started) == 1
     assert not store.asked
     started[0]()
-    table = statistics.joined_idf(["pages"])
-    assert table is not None
-    assert table.languages["en"].n_documents == 50
+    assert joined_idf(statistics.of_all(["pages"])).languages["en"].n_documents == 50
     assert statistics.languages("pages") == {"en": 50 / 60, "fr": 10 / 60}
     assert store.asked == [("pages", ())]
 
 
 def test_statistics_are_kept_by_index_and_fields(statistics: IndexStatistics, store: FakeStore) -> None:
     for _ in range(2):
-        statistics.joined_idf(["pages"])
-        statistics.joined_idf(["pages"], ("text",))
-        statistics.joined_idf(["pages"], ("title",))
-        statistics.joined_idf(["others"])
+        statistics.of_all(["pages"])
+        statistics.of_all(["pages"], ("text",))
+        statistics.of_all(["pages"], ("title",))
+        statistics.of_all(["others"])
     assert store.asked == [("pages", ()), ("pages", ("text",)), ("pages", ("title",)), ("others", ())]
-    assert statistics.joined_idf(["pages"], ("title",)) is None  # no document has a title
+    assert not joined_idf(statistics.of_all(["pages"], ("title",))).languages  # no document has a title
 
 
 def test_statistics_are_learned_anew_after_an_hour_and_used_meanwhile(
@@ -145,7 +141,7 @@ def test_after_a_failure_it_waits_five_minutes(
     tried_at = []
     for _ in range(100):
         n_before = len(store.asked)
-        assert statistics.joined_idf(["pages"]) is None
+        assert not statistics.of_all(["pages"])
         if len(store.asked) > n_before:
             tried_at.append(clock.now - 1_000)
         clock.now += 10
@@ -156,20 +152,20 @@ def test_after_a_failure_it_waits_five_minutes(
 def test_a_failure_leaves_what_was_learned_and_a_deleted_index_does_not(
     statistics: IndexStatistics, store: FakeStore, clock: Clock
 ) -> None:
-    assert statistics.joined_idf(["pages"]) is None  # a search takes what was known when it came
-    assert statistics.joined_idf(["pages"]) is not None
+    assert not statistics.of_all(["pages"])  # a search takes what was known when it came
+    assert statistics.of_all(["pages"])
     store.error = StoreUnavailable("down")
     clock.now += 3_600
-    statistics.joined_idf(["pages"])
-    assert statistics.joined_idf(["pages"]) is not None
+    statistics.of_all(["pages"])
+    assert statistics.of_all(["pages"])
     store.error = KeyError("hits")  # a mistake of ours is a failure too
     clock.now += 3_600
-    statistics.joined_idf(["pages"])
-    assert statistics.joined_idf(["pages"]) is not None
+    statistics.of_all(["pages"])
+    assert statistics.of_all(["pages"])
     store.error = NotFound("no such index")
     clock.now += 3_600
-    statistics.joined_idf(["pages"])
-    assert statistics.joined_idf(["pages"]) is None
+    statistics.of_all(["pages"])
+    assert not statistics.of_all(["pages"])
 
 
 def test_the_least_recently_used_indices_are_forgotten(statistics: IndexStatistics, store: FakeStore) -> None:
@@ -212,11 +208,11 @@ def test_a_search_does_not_wait_for_a_slow_engine(embeddings: Embeddings) -> Non
             return super().sample(index, fields, n_documents)
 
     statistics = IndexStatistics(Slow(), embeddings)
-    assert statistics.joined_idf(["pages"]) is None
+    assert not statistics.of_all(["pages"])
     assert not statistics.wait(0)
     go_on.set()
     assert statistics.wait(30)
-    assert statistics.joined_idf(["pages"]) is not None
+    assert statistics.of_all(["pages"])
 
 
 def test_where_no_thread_can_be_started_a_search_goes_on(store: FakeStore, embeddings: Embeddings) -> None:
@@ -224,7 +220,7 @@ def test_where_no_thread_can_be_started_a_search_goes_on(store: FakeStore, embed
         raise RuntimeError("can't start new thread")
 
     statistics = IndexStatistics(store, embeddings, start=refuse)
-    assert statistics.joined_idf(["pages"]) is None
+    assert not statistics.of_all(["pages"])
     assert statistics.wait(0)
 
 
@@ -234,7 +230,7 @@ def test_it_can_be_switched_off(embeddings: Embeddings, tmp_path: Path, learns: 
     settings = Settings(home=tmp_path, store="opensearch://127.0.0.1:1", proxy_learn_weights=learns)
     app = create_app(settings, store, embeddings)  # type: ignore[arg-type]
     statistics = app.extensions[PROXY_EXTENSION].ranking.statistics
-    statistics.joined_idf(["pages"])
+    statistics.of_all(["pages"])
     assert statistics.wait(30)
     assert len(store.asked) == n_asked
 

@@ -296,14 +296,13 @@ def test_a_share_of_the_first_stage_that_is_none_is_refused(reranker, share):
 @pytest.mark.parametrize(
     ("text", "language"), [("cat dog dog", None), ("chat 42 eau", "fr"), ("cat chat", None), ("cat2", None)]
 )
-@pytest.mark.parametrize("preferred", [None, ("en",), ("fr",)])
+@pytest.mark.parametrize("preferred", [("en",), ("fr",)])
 def test_a_query_that_is_weighed_again_is_as_the_other_reranker_reads_it(reranker, text, language, preferred):
     bags = [reranker.embeddings.bag(words, "en") for words in ("cat", "cat dog", "cat water")]
-    other = Reranker(
-        reranker.embeddings, IdfTable({"en": DocumentFrequencies.count(bags)}), preferred_languages=("fr",)
-    )
-    again = other.weigh_again(reranker.query(text, language), language, preferred)
-    read = other.query_with_unknown_words(text, language, preferred)
+    idf = IdfTable({"en": DocumentFrequencies.count(bags)})
+    other = Reranker(reranker.embeddings, idf, preferred_languages=preferred)
+    again = other.weigh_again(reranker.query(text, language), language)
+    read = other.query_with_unknown_words(text, language)
     assert (again.text, again.language, again.tokens) == (read.text, read.language, read.tokens)
     assert (again.unknown_words, again.unknown_share) == (read.unknown_words, read.unknown_share)
     assert again.weighted.term_ids.tolist() == read.weighted.term_ids.tolist()
@@ -312,8 +311,9 @@ def test_a_query_that_is_weighed_again_is_as_the_other_reranker_reads_it(reranke
 
 def test_a_query_keeps_its_language_if_the_preferred_one_knows_no_word_of_it(reranker):
     # Both languages have a stop word in it, so that they tie; `waters` is near `water` alone.
-    query = reranker.query_with_unknown_words("the est waters", None, ("en",))
+    english, french = (Reranker(reranker.embeddings, preferred_languages=(code,)) for code in ("en", "fr"))
+    query = english.query_with_unknown_words("the est waters")
     assert (query.language, query.is_tie) == ("en", True)
-    assert reranker.query_with_unknown_words(query.text, None, ("fr",)).language == "fr"
-    again = reranker.weigh_again(query, None, ("fr",))
+    assert french.query_with_unknown_words(query.text).language == "fr"
+    again = french.weigh_again(query)
     assert (again.language, len(again.weighted)) == ("en", 1)
