@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from reranker.answers.explanation import ExplainAnswer
 from reranker.base.errors import BadInput, Busy, NotAllowed, NotFound, SinkrankError, StoreUnavailable, Unauthenticated
 from reranker.proxy.fetch import look_up
-from reranker.proxy.hit_texts import hits_in, look_up_body
+from reranker.proxy.hit_texts import look_up_body
 from reranker.proxy.rank import RankedWindow, WindowRanker
 from reranker.proxy.search import SearchRequest
 from reranker.proxy.window import Window
@@ -100,15 +100,13 @@ def _looked_up(request: SearchRequest, window: Window, doc_id: str) -> tuple[Map
     filters = [named, *([] if own_filter is None else [own_filter])]
     asked = search.changed_body(changed | {"post_filter": {"bool": {"filter": filters}}}, _NOT_OF_ONE)
     with suppress(Fallback):  # such as a hit of `collapse`, which is not found by a filter
-        for hit in hits_in(*look_up(request, [(search, asked)])):
-            score = hit.get("_score")
-            counted = {"min_score": score, "size": 0, "track_total_hits": True}
-            (answer,) = look_up(request, [(search, search.changed_body(changed | counted, _NOT_OF_ONE))])
-            total = answer["hits"]["total"]
-            better = total["value"] if isinstance(total, Mapping) else total
-            return hit, max(better, len(window.hits) + 1)
-    bodies = [(search, look_up_body(search, [{"_id": doc_id}], ()))]
-    for hit in hits_in(*look_up(request, bodies)):
+        (found,) = look_up(request, [(search, asked)])
+        for hit in found.found:
+            counted = {"min_score": hit.get("_score"), "size": 0, "track_total_hits": True}
+            (better,) = look_up(request, [(search, search.changed_body(changed | counted, _NOT_OF_ONE))])
+            return hit, max(better.total, len(window.hits) + 1)
+    (found,) = look_up(request, [(search, look_up_body(search, [{"_id": doc_id}], ()))])
+    for hit in found.found:
         return hit, None
     raise NotFound(f"the searched indices hold no document {doc_id!r}, or you may not read it; check its id")
 

@@ -42,7 +42,6 @@ _OF_WHOLE = (
 REPLACED_FOR_PAGE = tuple({*_OF_WHOLE, *WINDOW_ONLY_PARAMETERS} - set(URL_PARAMETERS))
 _REPLACED_OF_SEVERAL = ("rerank", "filter_path")
 _LOOK_UP_PARAMETERS = ("routing", "preference", "ignore_unavailable", "allow_no_indices", "expand_wildcards")
-_NDJSON = "application/x-ndjson"
 
 Send = Callable[[str, bytes], tuple[Headers, bytes]]
 """From a query string and a body to the headers and the body of the engine's answer."""
@@ -96,7 +95,7 @@ def fetch(
             bodies.append((line.header, line.window_body(translation, kind)))
     try:
         send = partial(request.calls.search, meanwhile=prepare)
-        fetched = ask(request, bodies, send, _replaced(kinds[0], translations[0]))
+        fetched = ask(request, bodies, send, _query_string(request, kinds[0], translations[0]))
     except Refused:
         raise
     except Fallback as failed:
@@ -134,7 +133,7 @@ def _fetch_translated(
         return found
     bodies = [(window.search.header, window.search.window_body(one, window.kind)) for window, one in asked]
     window, translation = asked[0]
-    fetched = ask(request, bodies, request.calls.search_again, _replaced(window.kind, translation))
+    fetched = ask(request, bodies, request.calls.search_again, _query_string(request, window.kind, translation))
     if any(answer.hits is None for answer in fetched.answers):
         raise Fallback("engine_refused", "the engine refused the translated search")
     again = {
@@ -147,9 +146,10 @@ def _fetch_translated(
     return FetchedWindows(base, windows, found.skipped, found.engine_s + fetched.took_s)
 
 
-def _replaced(kind: str | None, translation: TranslatedQuery | None) -> Sequence[str]:
-    """The parameters that the body of a window stands for."""
-    return (*_OF_WHOLE, *(PAGE_ONLY_PARAMETERS if kind else ()), *(URL_QUERY if translation else ()))
+def _query_string(request: SearchRequest, kind: str | None, translation: TranslatedQuery | None) -> str:
+    """The caller's without the parameters that the body of a window stands for."""
+    replaced = (*_OF_WHOLE, *(PAGE_ONLY_PARAMETERS if kind else ()), *(URL_QUERY if translation else ()))
+    return without_parameters(request.calls.incoming.query_string, replaced)
 
 
 def compare_kinds(
@@ -174,10 +174,10 @@ def compare_kinds(
     if not compared:
         return
     bodies = [(window.search.header, window.search.window_body(window.translation, kind)) for window in compared]
-    replaced = _replaced(kind, compared[0].translation)
+    query_string = _query_string(request, kind, compared[0].translation)
     answers: Sequence[EngineAnswer] = ()
     with suppress(Fallback):
-        answers = ask(request, bodies, request.calls.search_again, replaced).answers
+        answers = ask(request, bodies, request.calls.search_again, query_string).answers
     for number, window in enumerate(compared):
         if number < len(answers) and is_same_window(kind, _parsed(window.answer), _parsed(answers[number])):
             kinds.is_same(window.search.indices, kind)
@@ -189,22 +189,15 @@ def _parsed(answer: EngineAnswer) -> tuple[Mapping[str, Any], Sequence[dict[str,
     return answer.raw.parsed, answer.found
 
 
-def look_up(request: SearchRequest, bodies: Sequence[tuple[Search, bytes]]) -> list[Any]:
-    """What the engine finds by other bodies, each in the indices of a search of the request; as JSON.
+def look_up(request: SearchRequest, bodies: Sequence[tuple[Search, bytes]]) -> Sequence[EngineAnswer]:
+    """What the engine finds by other bodies, each in the indices of a search of the request.
 
     Raises:
         Fallback: it answers an error, too late, or not in JSON.
     """
-    calls, incoming = request.calls, request.calls.incoming
-    if not request.is_multi:
-        target = f"{incoming.path}?{only_parameters(incoming.query_string, _LOOK_UP_PARAMETERS)}"
-        return [calls.ask(target, body) for _, body in bodies]
-    target = f"{incoming.path}?{without_parameters(incoming.query_string, _REPLACED_OF_SEVERAL)}"
-    answer = calls.ask(target, written_lines((search.header, body) for search, body in bodies), _NDJSON)
-    found = answer.get("responses") if isinstance(answer, dict) else None
-    if not isinstance(found, list) or len(found) != len(bodies):
-        raise Fallback("answer_not_json", "the engine's answer holds no responses")
-    return found
+    calls = request.calls
+    query_string = only_parameters(calls.incoming.query_string, _LOOK_UP_PARAMETERS)
+    return ask(request, [(search.header, body) for search, body in bodies], calls.search_again, query_string).answers
 
 
 def fetch_as_it_came(request: SearchRequest, searches: Sequence[Search]) -> Sequence[EngineAnswer]:
@@ -216,28 +209,29 @@ def fetch_as_it_came(request: SearchRequest, searches: Sequence[Search]) -> Sequ
     if not searches:
         return ()
     bodies = [(search.header, search.as_it_came) for search in searches]
-    return ask(request, bodies, request.calls.search, ()).answers
+    return ask(request, bodies, request.calls.search, request.calls.incoming.query_string).answers
 
 
 def ask(
     request: SearchRequest,
     bodies: Sequence[tuple[bytes, bytes]],
     send: Send,
-    replaced: Sequence[str],
+    query_string: str,
     read: Reader | None = None,
 ) -> Fetched:
     """The engine's answer to searches with these headers and bodies.
 
     Args:
-        replaced: the parameters that the body of a `_search` stands for.
+        query_string: of a `_search`, without what its body says in its place; that of a multi-search says nothing of
+            single searches.
         read: as of `read_answer`.
     """
-    query_string = request.calls.incoming.query_string
     started = time.perf_counter()
     if request.is_multi:
-        headers, data = send(without_parameters(query_string, _REPLACED_OF_SEVERAL), written_lines(bodies))
+        query_string = without_parameters(request.calls.incoming.query_string, _REPLACED_OF_SEVERAL)
+        headers, data = send(query_string, written_lines(bodies))
         return read_answers(headers, data, len(bodies), time.perf_counter() - started, read or read_array)
-    headers, data = send(without_parameters(query_string, replaced), bodies[0][1])
+    headers, data = send(query_string, bodies[0][1])
     took_s = time.perf_counter() - started
     answer = read_answer(data, read)
     return Fetched(headers, answer.text, answer.raw, None, [answer], took_s)

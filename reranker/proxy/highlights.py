@@ -13,7 +13,7 @@ import orjson
 
 from reranker.proxy.fetch import look_up
 from reranker.proxy.guard import Slot
-from reranker.proxy.hit_texts import hits_in, identity, look_up_body
+from reranker.proxy.hit_texts import identity, look_up_body
 from reranker.proxy.page import Page
 from reranker.proxy.search import Search, SearchRequest
 from reranker.proxy.window import AsItCame
@@ -153,7 +153,7 @@ def _with_sources(request: SearchRequest, hits: Mapping[Page, Sequence[_Hit]]) -
     sources = {
         (page, *identity(hit)): hit.get("_source")
         for (page, _), answer in zip(asked, look_up(request, bodies), strict=True)
-        for hit in hits_in(answer)
+        for hit in answer.found
     }
     return {
         page: [replace(hit, source=sources.get((page, *identity(hit.document)), hit.source)) for hit in own]

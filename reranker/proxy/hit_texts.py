@@ -13,7 +13,6 @@ import json
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
 from typing import Any, NamedTuple
 
 from reranker.base.aged_cache import AgedCache
@@ -28,9 +27,9 @@ from reranker.proxy.window_kinds import (
     place_of,
 )
 from reranker.query_dsl.answer_filters import BAG_FIELD, ID_FIELD, KEY_FIELDS, LANGUAGE_FIELD, is_match
-from reranker.query_dsl.source_texts import field_texts, source_text, texts_and_keys
+from reranker.query_dsl.source_texts import source_text, texts_and_keys
 from reranker.service.text_bags import MAX_AGE_S, Bag, TextBags, checked_bag
-from reranker.text.exact_text import exact_keys
+from reranker.upstream.answers import EngineAnswer
 
 # The engine's own limit on a page.
 _MAX_LOOKED_UP = 10_000
@@ -44,7 +43,7 @@ _WITHOUT_VECTOR = {"excludes": ["nbow"]}
 Hit = Mapping[str, Any]
 KnownBag = tuple[Bag, str]
 """The bag of a hit, and its id."""
-LookUp = Callable[[Sequence[tuple[Search, bytes]]], Sequence[Any]]
+LookUp = Callable[[Sequence[tuple[Search, bytes]]], Sequence[EngineAnswer]]
 """From searches and other bodies for them to the engine's answers, in the same order."""
 
 
@@ -138,7 +137,7 @@ class HitTexts:
         lacking = {place: one for place, one in enumerate(found) if one is not None and None in one.known}
         answers = look_up([(one.window.search, one.look_up_body()) for one in lacking.values()]) if lacking else ()
         for (place, one), answer in zip(lacking.items(), answers, strict=True):
-            found[place] = self._with_looked_up(one, hits_in(answer))
+            found[place] = self._with_looked_up(one, answer.found)
         return [None if one is None else _window_bags(one) for one in found]
 
     def forget(self) -> None:
@@ -214,7 +213,7 @@ class HitTexts:
         found: list[Bag | None] = [None] * len(sources)
         for place, (hit, source) in enumerate(zip(hits, sources, strict=True)) if ours else ():
             if isinstance(source, dict) and str(hit.get("_index")) in ours:
-                found[place] = self._packed_bag(source, key_names, search.read_fields if has_text else ())
+                found[place] = self._packed_bag(source, key_names)
         to_read = {
             place: source
             for place, (source, bag) in enumerate(zip(sources, found, strict=True))
@@ -244,22 +243,16 @@ class HitTexts:
             found.append((bag, str(doc_id)))
         return found
 
-    def _packed_bag(
-        self, source: Mapping[str, Any], key_names: Sequence[str] = (), fields: Sequence[str] = ()
-    ) -> Bag | None:
+    def _packed_bag(self, source: Mapping[str, Any], key_names: Sequence[str]) -> Bag | None:
         """The bag in a `_source` of an index of ours; None where there is none.
 
         Args:
             key_names: the fields with the keys of its title and text, as far as these count.
-            fields: those whose short texts are known of it where their keys were not stored.
         """
         packed, language = source.get(BAG_FIELD), source.get(LANGUAGE_FIELD)
         if not isinstance(packed, str) or not isinstance(language, str):
             return None
-        if ID_FIELD in source:
-            keys = [key for name in key_names if isinstance(key := source.get(name), int)]
-        else:  # without an id of ours the keys are not known to be ours either
-            keys = sorted(exact_keys(list(chain.from_iterable(field_texts(source, fields).values()))))
+        keys = [key for name in key_names if isinstance(key := source.get(name), int)]
         return self._unpacked(packed, language, *keys)
 
     def _unpack(self, packed: str, language: str, *keys: int) -> Bag | None:
@@ -308,13 +301,6 @@ def look_up_body(search: Search, hits: Sequence[Hit], fields: Sequence[str]) -> 
     if "pit" in search.body.raw.parsed:  # which names the indices
         body["pit"] = search.body.raw.parsed["pit"]
     return json.dumps(body).encode()
-
-
-def hits_in(answer: Any) -> list[Any]:
-    """The hits of an answer of the engine."""
-    outer = answer.get("hits") if isinstance(answer, dict) else None
-    hits = outer.get("hits") if isinstance(outer, dict) else None
-    return [hit for hit in hits if isinstance(hit, dict)] if isinstance(hits, list) else []
 
 
 @lru_cache(maxsize=100)

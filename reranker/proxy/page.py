@@ -19,6 +19,7 @@ from reranker.ranking.scores import scores_behind
 from reranker.traffic.interleaving import BOTH
 from reranker.upstream.answers import EngineAnswer, Fetched, page_reader
 from reranker.upstream.calls import Fallback
+from reranker.upstream.incoming import without_parameters
 
 
 @dataclass(slots=True)
@@ -129,7 +130,8 @@ def _fetch_hits(request: SearchRequest, pages: Sequence[tuple[RankedWindow, Sequ
     bodies = [(ranked.window.search.header, _page_body(ranked, places, plain is not None)) for ranked, places in pages]
     replaced = REPLACED_FOR_PAGE if plain is None else (*REPLACED_FOR_PAGE, *URL_PARAMETERS)
     try:
-        return ask(request, bodies, request.calls.search_again, replaced, page_reader(*(plain or ((), ()))))
+        query_string = without_parameters(request.calls.incoming.query_string, replaced)
+        return ask(request, bodies, request.calls.search_again, query_string, page_reader(*(plain or ((), ()))))
     except Fallback as failed:
         raise Misfit([ranked.window.search for ranked, _ in pages]) from failed
 

@@ -403,7 +403,6 @@ def _read(
     is_plain = not page.is_behind and (section is not None or "ext" not in values) and body.other_ext is None
     plan = read_window_plan(own, parameters, header, page.size, page.n_fetch) if is_plain else WindowPlan()
     text_fields = tuple(ext.text_fields or settings.proxy_text_fields)
-    read_fields, weighted_fields = fields_to_read(text_fields, reading.fields)
     return Search(
         header=header,
         body=body,
@@ -417,8 +416,7 @@ def _read(
         page=page,
         source_filter=read_source_filter(values, parameters),
         text_fields=text_fields,
-        read_fields=read_fields,
-        weighted_fields=weighted_fields,
+        weighted_fields=fields_to_read(text_fields, reading.fields),
         added_keys=() if wants_seq_no else _SEQ_NO_KEYS,
         with_details=ext.details,
         min_relevance=ext.min_relevance,

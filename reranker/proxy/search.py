@@ -139,9 +139,9 @@ class Search:
         query: the text to re-rank by, read by the service's re-ranker and not weighed yet.
         language: of the query, where the caller names one.
         text_fields: of `_source`, that the caller or the settings name.
-        read_fields: of `_source`, to read first: these, or else those that the query names; every string where there
-            are none. Where no `text_fields` are named, every string of a hit is read that has none of them.
-        weighted_fields: the same, the highest boost first, each as often as its boost says.
+        weighted_fields: of `_source`, to read first: these, or else those that the query names, the highest boost
+            first, each as often as its boost says; every string where there are none. Where no `text_fields` are named,
+            every string of a hit is read that has no known word in them.
         added_keys: of a hit, which the caller did not ask for.
         with_details: whether each hit is to say how it came to its place.
         min_relevance: leaves out hits with less; None asks for no relevance.
@@ -165,7 +165,6 @@ class Search:
     page: PagePlan
     source_filter: SourceFilter
     text_fields: tuple[str, ...]
-    read_fields: tuple[str, ...]
     weighted_fields: tuple[str, ...]
     added_keys: tuple[str, ...]
     with_details: bool
@@ -176,6 +175,11 @@ class Search:
     languages: tuple[str, ...]
     window_plan: WindowPlan
     highlight: Highlight | None = None
+
+    @property
+    def read_fields(self) -> tuple[str, ...]:
+        """The `weighted_fields`, each once."""
+        return tuple(dict.fromkeys(self.weighted_fields))
 
     @property
     def is_translated_at_once(self) -> bool:
@@ -221,21 +225,21 @@ class Search:
         return self.body.text.encode("utf-8") if without_ours is None else without_ours
 
 
-def fields_to_read(text_fields: tuple[str, ...], query_fields: Sequence[Field]) -> tuple[tuple[str, ...], ...]:
-    """`read_fields` and `weighted_fields` of a search.
+def fields_to_read(text_fields: tuple[str, ...], query_fields: Sequence[Field]) -> tuple[str, ...]:
+    """`weighted_fields` of a search.
 
     Args:
         query_fields: that the query names, with their boosts; `*` stands for every string.
     """
     names = text_fields or tuple(one.name for one in query_fields)
     if ALL_FIELDS in names or len(names) > MAX_TEXT_FIELDS:
-        return (), ()
+        return ()
     # Next to `text`, `title^5` is read five times, so that its words weigh five times as much.
     boosted = sorted(() if text_fields else query_fields, key=attrgetter("boost"), reverse=True)
     if not boosted or boosted[-1].boost <= 0:
-        return names, names
+        return names
     times = [(one.name, min(_MAX_FIELD_WEIGHT, round(one.boost / boosted[-1].boost))) for one in boosted]
-    return names, tuple(name for name, n in times for _ in range(n))
+    return tuple(name for name, n in times for _ in range(n))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,8 @@ then a search that finds nothing is tried in all languages of the embeddings.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from itertools import chain
-
-from cachetools import LRUCache
 
 from reranker.base.errors import EmptyQuery
 from reranker.proxy.indices import Indices
@@ -19,13 +16,11 @@ from reranker.proxy.window import Window
 from reranker.query_dsl.translated_query import TranslatedText, translated_query
 from reranker.ranking.reranker import Reranker
 from reranker.service.service import Service
-from reranker.text.idf import IdfTable
 from reranker.translation import Translator, WordGroup
 from reranker.translation.engine_query import WordRarity
 
 # Each has clauses of its own, and the engines take 1,024 in all.
 _MAX_LANGUAGES = 8
-_MAX_TRANSLATORS = 20
 
 
 class SearchTranslator:
@@ -34,8 +29,7 @@ class SearchTranslator:
     def __init__(self, service: Service, indices: Indices) -> None:
         self._service = service
         self._indices = indices
-        self._translators: LRUCache[str, Translator] = LRUCache(_MAX_TRANSLATORS)
-        self._lock = threading.Lock()
+        self._of_others = Translator(service.embeddings)
 
     def at_once(self, search: Search) -> TranslatedQuery | None:
         """The search in translation, where it asks for that; None also where the indices' languages are not known
@@ -69,7 +63,7 @@ class SearchTranslator:
             return None
         targets = [one for one in languages if one in held][:_MAX_LANGUAGES]
         is_ours = len(search.indices) == 1 and self._indices.is_ours(search.indices[0])
-        translator = self._translator(reranker.idf if is_ours else None)
+        translator = self._service.searcher.open(search.indices[0]).translator if is_ours else self._of_others
         texts: dict[str, list[TranslatedText]] = {}
 
         def translate(text: str) -> Sequence[TranslatedText]:
@@ -84,14 +78,6 @@ class SearchTranslator:
         for text in chain.from_iterable(texts.values()):
             found.setdefault(text.language, {}).update({group.token: group for group in text.groups})
         return TranslatedQuery(translated, {one: tuple(groups.values()) for one, groups in found.items()})
-
-    def _translator(self, vocabulary: IdfTable | None) -> Translator:
-        key = "" if vocabulary is None else vocabulary.version
-        with self._lock:
-            found = self._translators.get(key)
-            if found is None:
-                found = self._translators[key] = Translator(self._service.embeddings, vocabulary)
-        return found
 
 
 def _translations(

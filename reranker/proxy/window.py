@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -58,8 +58,7 @@ class Window:
         """Whether it found nothing, on any page; without a total a later page cannot tell."""
         if self.is_refused or self.answer.found:
             return False
-        total = self.answer.raw.parsed["hits"].parsed.get("total")
-        return self.search.page.fetched_from == 0 or (total.get("value") if isinstance(total, Mapping) else total) == 0
+        return self.search.page.fetched_from == 0 or self.answer.total == 0
 
 
 @dataclass(frozen=True, slots=True)

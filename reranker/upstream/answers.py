@@ -46,6 +46,13 @@ class EngineAnswer:
         """As the engine wrote it."""
         return self.text[self.raw.start : self.raw.end]
 
+    @property
+    def total(self) -> Any:
+        """The number of all hits; None where it does not say."""
+        outer = self.raw.parsed.get("hits")
+        total = outer.parsed.get("total") if isinstance(outer, RawObject) else None
+        return total.get("value") if isinstance(total, dict) else total
+
     def hit(self, index: int) -> RawObject:
         """A hit with its members as they stand in the text."""
         assert self.hits is not None  # noqa: S101 - there is no hit without a list of them

@@ -118,31 +118,24 @@ class EngineCalls:
         try:
             return self.search(query_string, body, self.deadline.left_s)
         except Refused as refused:
-            raise Fallback("engine_refused", f"{refused} to the translated search") from refused
+            raise Fallback("engine_refused", f"{refused} to a further search") from refused
         except EngineTimeout as error:
             raise out_of_time() from error
         except StoreUnavailable as error:
             raise Fallback("look_up_failed", str(error)) from error
 
-    def ask(
-        self, target: str, body: bytes | None = None, content_type: str = "application/json", limit_s: float = inf
-    ) -> Any:
-        """What the engine answers to a POST, or without a body to a GET, read as JSON, within the time that is left.
+    def ask(self, target: str, limit_s: float) -> Any:
+        """What the engine answers to a GET, read as JSON, within the time that is left.
 
         Raises:
             Fallback: it answers an error, too late, or not in JSON.
         """
-        limit_s = min(limit_s, self.deadline.left_s)
+        limit_s = min(limit_s, self.deadline.left_s, self.upstream.timeout_s)
         if not limit_s:
             raise out_of_time()
         headers = end_to_end(self._headers, "content-type", "accept")
-        method = "GET"
-        if body is not None:
-            headers.append(("Content-Type", content_type))
-            method = "POST"
-        limit_s = min(limit_s, self.upstream.timeout_s)
         try:
-            response = self.upstream.send(method, target, headers, body, timeout_s=limit_s, is_safe=True)
+            response = self.upstream.send("GET", target, headers, timeout_s=limit_s, is_safe=True)
         except (StoreUnavailable, BadInput) as error:
             raise Fallback("look_up_failed", str(error)) from error
         data = self._data(response)
