@@ -44,13 +44,6 @@ def test_a_node_with_mutual_tls_is_shown_the_client_certificate(
         assert (search.status_code, search.get_json()) == (200, HITS)
 
 
-def test_a_node_with_mutual_tls_refuses_a_proxy_without_certificate(certificates: Path, embeddings: Embeddings) -> None:
-    with serve(lambda *request: (200, HITS), demanding_client(certificates)) as node:
-        client = create_app(_settings(node, certificates), None, embeddings).test_client()
-        assert client.get("/_cat/indices").status_code == 502
-        assert node.headers == []
-
-
 def test_a_certificate_that_cannot_be_used_is_told_at_the_start(
     certificates: Path, embeddings: Embeddings, tmp_path: Path
 ) -> None:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
-from math import sqrt
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -51,47 +50,6 @@ def details(client: FlaskClient, size: int = 100, **section: Any) -> list[dict[s
     return [hit["_rerank"] for hit in answer.get_json()["hits"]["hits"]]
 
 
-def test_hits_without_a_known_word_are_marked_and_keep_the_share_of_the_engines_score(client: FlaskClient) -> None:
-    """Engine's score and rank, scaled, and nearness: zzz 1, 1 and 0, dog 3/4, 1/2 and 0.9, qqq 1/2, 1/4 and 0, cat 1/4,
-    1/10 and 1, bread 0, 0 and 0. One of five hits holds the query: the first stage has .6 + .2² · .05, of which
-    .3 is for holding it, as the cat alone does, and half of the rest is by rank."""
-    found = {hit["first_stage_rank"]: hit for hit in details(client, size=7, window_size=5)}
-    zzz, dog, qqq, cat, bread = (found[rank] for rank in range(1, 6))
-    assert [hit["without_known_word"] for hit in (zzz, dog, qqq, cat, bread)] == [True, False, True, False, False]
-    found_by, held, near = 0.7 * 0.602, 0.3 * 0.602, 0.398
-    assert dog["score_parts"]["first_stage"] == pytest.approx(0.98 * found_by * (0.75 + 0.5) / 2)
-    assert dog["score_parts"]["words"] == pytest.approx(0.98 * near * 0.9)
-    assert cat["score_parts"]["coverage"] == pytest.approx(0.98 * held)
-    expected = {
-        1: found_by,
-        2: found_by * 0.625 + near * 0.9,
-        3: found_by * 0.375,
-        4: found_by * 0.175 + near + held,
-        5: 0.0,
-    }
-    assert {rank: sum(found[rank]["score_parts"].values()) for rank in expected} == pytest.approx(
-        {rank: 0.02 + 0.98 * value for rank, value in expected.items()}
-    )
-    assert list(found)[:4] == [4, 2, 1, 3]
-    assert list(found)[4:] == [5, 6, 7]
-    assert found[6]["score_parts"] is None  # behind the window
-
-
-def test_the_sentence_encoder_counts_nearly_half_for_a_short_query(
-    make_client: Callable[..., FlaskClient], tmp_path: Path
-) -> None:
-    """`cat` points to (0.2, 0.6), which is likest to the dog and least to the bread. The hit that is the query word for
-    word is as like as any. The first stage has .33 + .2² · .32, of which .3 is for holding the query."""
-    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
-    client = make_client(encoding_embeddings(tmp_path / "embeddings"))
-    found = {hit["first_stage_rank"]: hit["score_parts"] for hit in details(client, size=5, window_size=5)}
-    encoder = [found[rank]["encoder"] for rank in range(1, 6)]
-    share = 0.98 * 0.45 * (1 - 0.3428) / (1 - 0.33)
-    assert encoder == pytest.approx([0.0, share, 0.0, share, 0.0], abs=1e-6)
-    assert found[1]["first_stage"] == pytest.approx(0.98 * 0.7 * 0.3428)
-    assert [hit["score_parts"]["encoder"] for hit in details(client, size=5, language="fr")] == [0.0] * 5
-
-
 def test_the_query_is_encoded_while_the_engine_searches(
     fake: FakeEngine, make_client: Callable[..., FlaskClient], tmp_path: Path
 ) -> None:
@@ -113,30 +71,6 @@ def test_the_query_is_encoded_while_the_engine_searches(
     assert len(details(client, size=5, window_size=5)) == 5
 
 
-def test_the_words_that_carry_the_encoders_part_sum_to_it(
-    make_client: Callable[..., FlaskClient], tmp_path: Path
-) -> None:
-    """The encoded query is (0.2, 0.6) / sqrt(0.4). The products are 0.949 with the dog, and -0.316 with the bread, the
-    least of the window; the cat's, 0.316, is half the way between, and the match of its whole text adds the other."""
-    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
-    client = make_client(encoding_embeddings(tmp_path / "embeddings"))
-    found = {hit["first_stage_rank"]: hit["score_sources"] for hit in details(client, size=7, window_size=5)}
-    share = 0.98 * 0.45 * (1 - 0.3428) / (1 - 0.33)
-    least, cat, dog = -0.2 / sqrt(0.4), 0.2 / sqrt(0.4), 0.52 / sqrt(0.4)
-    slope = share / (dog - least)
-    assert found[2]["encoder"]["words"] == [{"word": "dog", "language": "en", "part": pytest.approx(slope * dog)}]
-    assert found[4]["encoder"] == {
-        "cosine": pytest.approx(cat),
-        "words": [{"word": "cat", "language": "en", "part": pytest.approx(slope * cat)}],
-        "other_words": pytest.approx(0, abs=1e-9),
-        "window_offset": pytest.approx(-slope * least, abs=1e-6),
-        "exact_match": pytest.approx(share - slope * (cat - least), abs=1e-6),
-    }
-    assert found[1] == {"encoder": None, "feedback": None, "neighbours": None}  # it has no known word
-    assert found[6] is None  # behind the window
-    assert [hit["score_sources"] for hit in details(client, size=5, window_size=5, method="nbow")] == [None] * 5
-
-
 def test_details_name_the_documents_by_their_ids(client: FlaskClient) -> None:
     """Of a query of four words over 100 hits: every fifth hit has the same word, so each copy resembles the others."""
     query = {"match": {"body": "cat dog water bread"}}
@@ -149,17 +83,6 @@ def test_details_name_the_documents_by_their_ids(client: FlaskClient) -> None:
         assert {int(each["id"]) % 5 for each in neighbours} <= {kind}
         assert hit["_id"] not in [each["id"] for each in neighbours]
         assert sources["feedback"] == {"words": [], "documents": []}  # the best hits have the query's own words alone
-
-
-def test_a_search_may_say_how_much_the_engines_score_counts(client: FlaskClient) -> None:
-    """The engine's score and rank, as above, have a half, half of it by rank; nearness and what the cat holds share the
-    rest as .4 and .18."""
-    found = {hit["first_stage_rank"]: hit for hit in details(client, size=5, window_size=5, first_stage_share=0.5)}
-    expected = {1: 0.5, 2: 0.5 * 0.625 + 0.9 * 0.5 * 0.4 / 0.58, 3: 0.5 * 0.375, 4: 0.5 * 0.175 + 0.5, 5: 0.0}
-    assert {rank: sum(found[rank]["score_parts"].values()) for rank in expected} == pytest.approx(
-        {rank: 0.02 + 0.98 * value for rank, value in expected.items()}
-    )
-    assert list(found) == [2, 4, 1, 3, 5]
 
 
 def cat_search(size: int, **more: Any) -> dict[str, Any]:

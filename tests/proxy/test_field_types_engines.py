@@ -9,7 +9,7 @@ import pytest
 import urllib3
 
 from tests.proxy.conftest import named_index
-from tests.support.calls import WORDS, hits, make_index, multi_search, post
+from tests.support.calls import WORDS, hits, make_index, post
 from tests.support.engines.sources import Engine
 
 pytestmark = [pytest.mark.any_engine, pytest.mark.engine]
@@ -102,22 +102,3 @@ def test_an_alias_or_several_indices_are_read_like_one(
     target = f"{url}/{names[where]}/_search?ignore_unavailable=true"
     assert status(post(http, target, {"query": {"match": {"kind": "chat"}}})) == ("skipped", "filter_only")
     assert status(post(http, target, {"query": {"match": {"title": "chat any"}}})) == ("applied", None)
-
-
-def test_each_line_of_a_multi_search_is_read_by_its_own_index(http: urllib3.PoolManager, url: str, index: str) -> None:
-    lines = [{"index": index}, {"query": {"match": {"kind": "chat"}}}, {}, {"query": {"match": {"title": "chat any"}}}]
-    answer = multi_search(http, f"{url}/{index}/_msearch", *lines)
-    assert status(answer) == ("applied", "applied=1, filter_only=1")
-
-
-def test_the_fields_that_the_query_names_are_read_before_all_others(
-    http: urllib3.PoolManager, url: str, index: str
-) -> None:
-    """`note` alone is the same in all hits; read with the title it would bring them nearer to each other."""
-    section = {"rerank": {"query_context": {"query_text": "chat"}, "language": "fr", "method": "emd"}}
-    query = {"match": {"title": "any chat"}}
-    scores = []
-    for fields in ({}, {"text_fields": ["title"]}, {"text_fields": ["title", "note"]}):
-        body = {"query": query, "size": 20, "ext": {"rerank": {**section["rerank"], **fields}}}
-        scores.append([(hit["_id"], hit["_score"]) for hit in hits(post(http, f"{url}/{index}/_search", body))])
-    assert scores[0] == scores[1] != scores[2]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import log
 from pathlib import Path
@@ -168,18 +167,6 @@ def test_a_failure_leaves_what_was_learned_and_a_deleted_index_does_not(
     assert not statistics.of_all(["pages"])
 
 
-def test_the_least_recently_used_indices_are_forgotten(statistics: IndexStatistics, store: FakeStore) -> None:
-    store.texts = ["cat"]
-    for number in range(250):
-        statistics.languages(f"index-{number}")
-        statistics.languages("index-0")
-    assert len(statistics._known) == 200
-    n_asked = len(store.asked)
-    assert statistics.languages("index-0") == {"en": 1.0}
-    assert len(store.asked) == n_asked
-    assert statistics.languages("index-1") == {}
-
-
 @pytest.mark.parametrize("name", ["", "_all", "a,b", "logs-*", "../pages", "-pages"])
 def test_lists_and_patterns_of_indices_are_not_learned(
     statistics: IndexStatistics, store: FakeStore, name: str
@@ -197,22 +184,6 @@ def test_no_more_than_fifty_indices_wait(store: FakeStore, embeddings: Embedding
     for learn in started:
         learn()
     assert [index for index, _ in store.asked] == [f"index-{number}" for number in range(50)]
-
-
-def test_a_search_does_not_wait_for_a_slow_engine(embeddings: Embeddings) -> None:
-    go_on = threading.Event()
-
-    class Slow(FakeStore):
-        def sample(self, index: str, fields: Sequence[str], n_documents: int) -> Iterable[Mapping[str, Any]]:
-            go_on.wait(30)
-            return super().sample(index, fields, n_documents)
-
-    statistics = IndexStatistics(Slow(), embeddings)
-    assert not statistics.of_all(["pages"])
-    assert not statistics.wait(0)
-    go_on.set()
-    assert statistics.wait(30)
-    assert statistics.of_all(["pages"])
 
 
 def test_where_no_thread_can_be_started_a_search_goes_on(store: FakeStore, embeddings: Embeddings) -> None:

@@ -23,9 +23,9 @@ TEXTS = [*POSITIONS["en"], *POSITIONS["fr"], "zzz", "", "cat bread", "chien", "c
 sizes = st.lists(st.integers(1, 20), min_size=1, max_size=6)
 
 
-def walk(ask: Any, window: int, page_sizes: Sequence[int], n_hits: int) -> list[str]:
-    """The ids of page after page, each as long as the next of the sizes, until all hits have been seen."""
-    seen: list[str] = []
+def walk(ask: Any, window: int, page_sizes: Sequence[int], n_hits: int) -> list[tuple[str, float]]:
+    """The hits of page after page, each as long as the next of the sizes, until all have been seen."""
+    seen: list[tuple[str, float]] = []
     offset = 0
     while offset <= n_hits:
         size = page_sizes[len(seen) % len(page_sizes)]
@@ -66,13 +66,21 @@ def test_pages_hold_each_hit_once_and_agree(
 ) -> None:
     found[:] = texts
 
-    def ask(offset: int, size: int, window: int) -> list[str]:
+    def ask(offset: int, size: int, window: int) -> list[tuple[str, float]]:
         body = {"query": {"match_all": {}}, "from": offset, "size": size, "ext": chat(window_size=window)}
         response = client.post("/pages/_search", json=body)
         assert response.status_code == 200
-        return [hit["_id"] for hit in response.get_json()["hits"]["hits"]]
+        if offset >= window:
+            assert response.headers["X-Rerank-Reason"] == "beyond_window"
+        return [(hit["_id"], hit["_score"]) for hit in response.get_json()["hits"]["hits"]]
 
     whole = ask(0, max(1, len(texts)), window)
-    assert sorted(whole) == sorted(str(n) for n in range(len(texts)))
-    assert whole[window:] == [str(n) for n in range(len(texts))][window:]
-    assert walk(ask, window, page_sizes, len(texts)) == whole
+    ids, scores = [doc_id for doc_id, _ in whole], [score for _, score in whole]
+    assert sorted(ids) == sorted(str(n) for n in range(len(texts)))
+    assert ids[window:] == [str(n) for n in range(len(texts))][window:]
+    seen = walk(ask, window, page_sizes, len(texts))
+    assert [doc_id for doc_id, _ in seen] == ids
+    if scores and scores[0] <= 1:  # the engine's are larger, and stay where no hit has a known word
+        assert seen == whole
+        assert scores == sorted(scores, reverse=True)
+        assert all(score < 0.02 for score in scores[window:])

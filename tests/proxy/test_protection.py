@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-import urllib3
 from flask import Flask
 from werkzeug.test import TestResponse
 
@@ -27,7 +26,7 @@ from reranker.text.bags import WeightedBags
 from reranker.upstream.calls import MAX_ANSWER_BYTES
 from tests.support.calls import outcomes
 from tests.support.fake_engine import FakeEngine, Received, ok
-from tests.support.service import MakeProxy, serving
+from tests.support.service import MakeProxy
 from tests.support.waiting import PATIENCE_S, wait_until
 
 TEXTS = ["bread", "car", "dog", "cat"]
@@ -274,35 +273,3 @@ def test_a_look_up_that_fails_gives_the_engines_order(make_app: MakeProxy, fake:
     response = make_app().test_client().post("/pages/_search", json={**SEARCH, "_source": ["title"]})
     assert response.headers["X-Rerank-Status"] == "fallback"
     assert [hit["_id"] for hit in response.get_json()["hits"]["hits"]] == ["0", "1"]
-
-
-@pytest.mark.parametrize("accepts", [True, False])
-def test_an_answer_is_compressed_for_who_takes_it(make_app: MakeProxy, fake: FakeEngine, accepts: bool) -> None:
-    fake.answer = lambda received: ok(
-        json.dumps(
-            {"hits": {"hits": [{"_index": "a", "_id": "1", "_score": 1.0, "_source": {"t": "cat " * 1_000}}]}}
-        ).encode()
-    )
-    headers = {"Accept-Encoding": "gzip" if accepts else "identity"}
-    app = make_app()
-    with serving(app) as url:
-        answer = urllib3.request("POST", f"{url}/pages/_search", json=SEARCH, headers=headers)
-    assert answer.headers["X-Rerank-Status"] == "applied"
-    assert answer.headers.get("Content-Encoding") == ("gzip" if accepts else None)
-    assert answer.json()["hits"]["hits"][0]["_source"]["t"] == "cat " * 1_000
-    assert fake.received[0].header("Accept-Encoding") is None
-
-
-@pytest.mark.parametrize("accepts", [True, False])
-def test_an_error_of_the_engine_is_compressed_for_who_takes_it(
-    make_app: MakeProxy, fake: FakeEngine, accepts: bool
-) -> None:
-    error = b'{"error": {"type": "index_not_found_exception"}, "status": 404}'
-    fake.answer = lambda received: ok(error).replace(b"200 OK", b"404 Not Found", 1)
-    headers = {"Accept-Encoding": "gzip" if accepts else "identity"}
-    with serving(make_app()) as url:
-        answer = urllib3.request("POST", f"{url}/pages/_search", json=SEARCH, headers=headers)
-    assert (answer.status, answer.headers["X-Rerank-Reason"]) == (404, "engine_error")
-    assert answer.headers.get("Content-Encoding") == ("gzip" if accepts else None)
-    assert answer.data == error
-    assert len(fake.received) == 1

@@ -135,6 +135,7 @@ def test_a_source_filter_is_widened_and_our_section_out_in_both_bodies(service: 
         ({"query": QUERY, "pit": {"id": "x"}, "sort": ["year"]}, "", "point_in_time"),
         ({"query": QUERY, "pit": {"id": "x"}, "slice": {"id": 0, "max": 2}}, "", "point_in_time"),
         ({"query": QUERY}, "format=yaml", "not_json"),
+        ({"query": QUERY, "suggest": {"s": {"prefix": "c", "completion": {"field": "t"}}}}, "", "autocomplete"),
         ({"query": QUERY, "stored_fields": "_none_"}, "", "no_ids"),
         ({"query": QUERY}, f"filter_path={'a,' * 100}b", "filter_path"),
         ({"query": BOOSTED}, "", "caller_scoring"),

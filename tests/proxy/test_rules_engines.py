@@ -25,7 +25,6 @@ PROPERTIES = {
     "typed": {"type": "completion"},
 }
 EVERY = {"query": {"match": {"all": "qqq"}}}
-COMPLETION = {"suggest": {"s": {"prefix": "c", "completion": {"field": "typed", "size": 20}}}}
 NESTED = {"nested": {"path": "parts", "query": {"match_all": {}}, "inner_hits": {}}}
 
 
@@ -137,19 +136,6 @@ def test_what_a_search_asks_for_keeps_its_meaning(
     assert answer.json()["hits"]["max_score"] == scores[0] == 1.0
 
 
-def test_script_fields_keep_their_meaning(http: urllib3.PoolManager, engine: Engine, url: str, index: str) -> None:
-    """A script needs a language that Elasticsearch's server alone has not."""
-    body = {**EVERY, "size": len(WORDS), "script_fields": {"double": {"script": "doc['n'].value * 2"}}}
-    direct = post(http, f"{engine.url}/{index}/_search", body)
-    answer = post(http, f"{url}/{index}/_search", {**body, "ext": chat(text_fields=["body"])})
-    assert answer.status == direct.status
-    if direct.status == 200:
-        assert apart(answer.json()) == apart(direct.json())
-        assert words(answer) == BY_CHAT
-    else:
-        assert answer.data == direct.data
-
-
 @pytest.mark.parametrize(
     "paths",
     [
@@ -178,52 +164,6 @@ def test_a_filter_path_filters_the_re_ranked_answer(
     assert answer.data.count(b"\n") == direct.data.count(b"\n")
 
 
-@pytest.mark.parametrize(
-    ("more", "parameters", "reason"),
-    [
-        ({"sort": ["n"]}, "", "sorted"),
-        ({}, "scroll=1m", "scroll"),
-        ({"size": 0}, "", "no_hits_wanted"),
-        ({"stored_fields": "_none_"}, "", "no_ids"),
-        ({"query": {"match": {"kind": "k1"}}}, "", "filter_only"),
-        ({"rescore": {"query": {"rescore_query": {"match": {"body": "dog"}}}}}, "", "caller_scoring"),
-        ({**COMPLETION, "_source": ["n"]}, "", "autocomplete"),
-        ({"query": {"match": {"body": "qqq zzz"}}}, "", "unknown_words"),
-        ({}, "rerank=false", "disabled"),
-        ({}, "format=yaml", "not_json"),
-        ({}, "filter_path=-took", "filter_path"),
-    ],
-)
-def test_what_has_to_keep_the_engines_order_is_passed_on(
-    http: urllib3.PoolManager, engine: Engine, url: str, index: str, more: Any, parameters: str, reason: str
-) -> None:
-    body = {"query": {"match": {"body": "cat dog"}}, **more}
-    direct = post(http, f"{engine.url}/{index}/_search?{parameters.replace('rerank=false', '')}", body)
-    answer = post(http, f"{url}/{index}/_search?{parameters}", body)
-    assert (answer.headers["X-Rerank-Status"], answer.headers["X-Rerank-Reason"]) == ("skipped", reason)
-    assert (answer.status, answer.headers["Content-Type"]) == (direct.status, direct.headers["Content-Type"])
-    if "json" in answer.headers["Content-Type"]:
-        left_out = ("took", "_scroll_id")
-        assert {name: value for name, value in answer.json().items() if name not in left_out} == {
-            name: value for name, value in direct.json().items() if name not in left_out
-        }
-
-
-def test_a_body_in_the_url_is_the_engines(http: urllib3.PoolManager, engine: Engine, url: str, index: str) -> None:
-    parameters = {"source": json.dumps({**EVERY, "size": 3}), "source_content_type": "application/json"}
-    direct = http.request("GET", f"{engine.url}/{index}/_search?{urlencode(parameters)}")
-    answer = http.request("GET", f"{url}/{index}/_search?{urlencode(parameters)}")
-    assert answer.headers["X-Rerank-Reason"] == "source"
-    assert answer.json()["hits"] == direct.json()["hits"]
-
-
-def test_a_search_by_the_url_alone_is_re_ranked(http: urllib3.PoolManager, url: str, index: str) -> None:
-    answer = http.request("GET", f"{url}/{index}/_search?q=body:(cat%20dog)&size=4&_source=n&df=body")
-    assert answer.headers["X-Rerank-Status"] == "applied", answer.data
-    assert set(words(answer)) == {"cat", "dog", "cat cat", "dog dog"}
-    assert all(set(hit["_source"]) == {"n"} for hit in hits(answer))
-
-
 def test_compatible_with_is_answered_as_it_is_asked(
     http: urllib3.PoolManager, engine: Engine, url: str, index: str
 ) -> None:
@@ -240,23 +180,6 @@ def test_compatible_with_is_answered_as_it_is_asked(
         assert answer.headers["X-Rerank-Status"] == "applied"
         by_url = http.request("GET", f"{url}/{index}/_search?q=body:cat", headers={"Accept": kind})
         assert (by_url.headers["X-Rerank-Status"], by_url.headers["Content-Type"]) == ("applied", kind)
-
-
-def test_details_are_given_where_they_are_asked_for(
-    http: urllib3.PoolManager, engine: Engine, url: str, index: str
-) -> None:
-    body = {**EVERY, "from": 2, "size": 3}
-    direct = hits(post(http, f"{engine.url}/{index}/_search", {**EVERY, "size": len(WORDS)}))
-    first = {hit["_id"]: (rank, hit["_score"]) for rank, hit in enumerate(direct, start=1)}
-    section = chat(window_size=4, text_fields=["body"], details=True)
-    answer = hits(post(http, f"{url}/{index}/_search", {**body, "ext": section}))
-    assert [hit["_rerank"]["rank"] for hit in answer] == [3, 4, 5]
-    assert [hit["_rerank"]["method"] for hit in answer] == ["emd", "emd", "none"]
-    for hit in answer:
-        rank, score = first[hit["_id"]]
-        assert (hit["_rerank"]["first_stage_rank"], hit["_rerank"]["first_stage_score"]) == (rank, score)
-    plain = hits(post(http, f"{url}/{index}/_search", {**body, "ext": chat(text_fields=["body"])}))
-    assert all("_rerank" not in hit for hit in plain)
 
 
 def test_what_is_written_as_it_came_is_not_written_anew(

@@ -44,25 +44,6 @@ def test_the_proxy_and_our_search_agree(http: urllib3.PoolManager, url: str, our
     assert len(expected) == 4
 
 
-def test_scores_fall_over_all_pages_in_the_window_and_behind_it(
-    http: urllib3.PoolManager, url: str, foreign: str
-) -> None:
-    scores, statuses, seen = [], [], []
-    for offset in range(0, 8, 2):
-        body = {"query": {"match_all": {}}, "from": offset, "size": 2, "ext": chat(window_size=3)}
-        answer = post(http, f"{url}/{foreign}/_search", body)
-        found = answer.json()["hits"]
-        scores += [hit["_score"] for hit in found["hits"]]
-        seen += [hit["_id"] for hit in found["hits"]]
-        statuses.append((answer.headers["X-Rerank-Status"], answer.headers.get("X-Rerank-Reason")))
-    assert scores == sorted(scores, reverse=True)
-    assert len(seen) == len(set(seen)) > 4
-    assert all(score < 0.02 for score in scores[3:])
-    assert statuses[0] == ("applied", None)
-    assert statuses[2] == ("skipped", "beyond_window")
-    assert found["max_score"] is None  # of the first hit of all pages, which is not at hand
-
-
 def test_a_search_with_a_large_body_is_passed_on(http: urllib3.PoolManager, url: str, foreign: str) -> None:
     body = {"query": {"bool": {"must": {"match": {"parts.body": "dog"}}, "filter": {"terms": {"n": [2] * 60_000}}}}}
     answer = post(http, f"{url}/{foreign}/_search", body)

@@ -84,12 +84,6 @@ def test_a_field_is_text_where_a_mapping_says_so(answer: Any, kind: FieldType) -
     assert mappings(Calls(answer)).searched("/i/_search")[0](["title"]) == {"title": kind}
 
 
-@pytest.mark.parametrize("kind", ["text", "match_only_text", "search_as_you_type", "annotated_text", "semantic_text"])
-def test_each_type_for_text_is_known(kind: str) -> None:
-    answer = {"i": index({"f": {"mapping": {"f": {"type": kind}}}})}
-    assert mappings(Calls(answer)).searched("/i/_search")[0](["f"])["f"].is_text
-
-
 def test_what_is_known_is_asked_for_again_after_some_minutes_and_by_another_caller_at_once() -> None:
     clock = Clock()
     cache = FieldTypeCache(clock)

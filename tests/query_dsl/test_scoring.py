@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from reranker.query_dsl.clauses import REASONS
 from reranker.query_dsl.scoring import FieldType, QueryReading, no_field_types, read_query
@@ -364,74 +362,6 @@ def test_the_mapping_is_asked_only_for_what_it_can_decide(query: Any, asked: lis
     types = Mapped()
     read_query({"query": query}, {}, types)
     assert types.asked == asked
-
-
-NAMES = [
-    "query",
-    "bool",
-    "must",
-    "should",
-    "filter",
-    "match",
-    "term",
-    "prefix",
-    "text",
-    "knn",
-    "retriever",
-    "retrievers",
-    "hybrid",
-    "queries",
-    "rrf",
-    "linear",
-    "standard",
-    "fields",
-    "boost",
-    "function_score",
-    "functions",
-    "query_string",
-    "simple_query_string",
-    "flags",
-    "nested",
-    "intervals",
-    "all_of",
-    "more_like_this",
-    "like",
-    "span_near",
-    "clauses",
-    "multi_match",
-    "constant_score",
-    "dis_max",
-    "value",
-    "suggest",
-    "neural",
-    "query_text",
-    "has_child",
-    "script_score",
-    "boosting",
-    "positive",
-    "rescore",
-    "default_field",
-    "type",
-]
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(NAMES),
-            inner,
-            max_size=4,
-        )
-    ),
-    max_leaves=30,
-)
-
-
-@given(st.dictionaries(st.sampled_from(["query", "knn", "retriever", "suggest", "rescore"]), json_values))
-def test_no_body_breaks_it(body: dict[str, Any]) -> None:
-    for is_asked in (False, True):
-        reading = read_query(body, {}, Mapped(), is_asked)
-        assert reading.text or reading.reason
 
 
 @pytest.mark.parametrize("inner", [1.0, True, "wool", {"match": {}}])
