@@ -56,8 +56,8 @@ _fill_cost_table = _by_size("fill_cost_table", "ppqpqpppqppqdipp")
 _nearest_words = _by_size("nearest_words", "pqpppqpqppp")
 _scale_documents = _by_size("scale_documents", "ppipqdpppqpqppppqiddppp")
 _dual_bounds = _double("dual_bounds", "pqpppqpqpdqp")
-_fill_bag_means = _single("fill_bag_means", "ppqppppqpp")
-_one_less_cosines = _single("one_less_cosines", "pqppqpppqp")
+_fill_bag_means = _single("fill_bag_means", "ppqpppqpp")
+_one_less_cosines = _single("one_less_cosines", "pqppqppqp")
 _mean_nearest_products = _single("mean_nearest_products", "pqqpqqqp")
 _solve_whole = _single("solve_whole", "pqppqqpqppqpppqpqidididdppp", "q")
 
@@ -223,23 +223,23 @@ def dual_bounds(
 
 
 def fill_bag_means(
-    counter: Ints, embeddings: Single, term_ids: ShortInts, weights: Double, offsets: Ints, bags: Ints, means: Single,
+    counter: Ints, embeddings: Single, term_ids: ShortInts, weights: Double, offsets: Ints, means: Single,
     unsound: Ints,
 ) -> None:  # fmt: skip
     """Writes weighted mean embeddings; threads that call it with the same counter share the work."""
     _check(_fill_bag_means(
         address(counter), address(embeddings), embeddings.shape[1], address(term_ids), address(weights),
-        address(offsets), address(bags), len(bags), address(means), address(unsound),
+        address(offsets), len(means), address(means), address(unsound),
     ))  # fmt: skip
 
 
 def one_less_cosines(
-    embeddings: Single, term_ids: ShortInts, weights: Double, means: Single, offsets: Ints, bags: Ints, values: Double
+    embeddings: Single, term_ids: ShortInts, weights: Double, means: Single, offsets: Ints, values: Double
 ) -> None:
     """Writes 1 - cosine of the mean embedding of a query and of those of bags that have words."""
     _check(_one_less_cosines(
         address(embeddings), embeddings.shape[1], address(term_ids), address(weights), len(weights), address(means),
-        address(offsets), address(bags), len(bags), address(values),
+        address(offsets), len(means), address(values),
     ))  # fmt: skip
 
 

@@ -43,7 +43,6 @@ def mean_embeddings(bags: WeightedBags, embeddings: NDArray[np.float32], n_threa
         bags.term_ids.astype(np.int32, copy=False),
         bags.weights,
         offsets,
-        np.arange(len(bags)),
         means,
         unsound,
     )
@@ -66,5 +65,4 @@ def fill(problem: Problem, n_threads: int, values: NDArray[np.float64]) -> None:
     """Writes 1 - cosine of the mean embeddings of the query and of all candidates; nothing for a candidate without a
     word."""
     candidates, query, means = problem.candidates, problem.query, candidate_means(problem, n_threads)
-    places = np.arange(len(candidates))
-    loops.one_less_cosines(problem.embeddings, query.term_ids, query.weights, means, candidates.offsets, places, values)
+    loops.one_less_cosines(problem.embeddings, query.term_ids, query.weights, means, candidates.offsets, values)

@@ -44,35 +44,35 @@ static int fill_mean(const float *embeddings, int64_t dim, const int32_t *term_i
     return isfinite(squared);
 }
 
-/* Writes the mean embeddings of some bags.
+/* Writes the mean embeddings of bags.
  *
  *   counter (1,): where the next thread is to begin
  *   embeddings (n_rows, dim); term_ids, weights (n_words,): each word's row and weight; offsets (n_bags + 1,)
- *   bags (k,): those to compute; means (k, dim)
+ *   means (n_bags, dim)
  *   unsound (1,): set to a place among the bags whose mean is not finite */
 EXPORT int OF_KIND(fill_bag_means)(int64_t *counter, const float *embeddings, int64_t dim, const int32_t *term_ids,
-                                   const double *weights, const int64_t *offsets, const int64_t *bags, int64_t n_bags,
-                                   float *means, int64_t *unsound) {
+                                   const double *weights, const int64_t *offsets, int64_t n_bags, float *means,
+                                   int64_t *unsound) {
     struct memory memory = {0};
     double *sums = take(&memory, dim * (int64_t)sizeof *sums);
     if (!sums) return NO_MEMORY;
     for (int64_t first; (first = claim(counter, BAGS_AT_ONCE)) < n_bags;)
         for (int64_t k = first; k < smaller_of(first + BAGS_AT_ONCE, n_bags); k++) {
-            int64_t start = offsets[bags[k]], n = offsets[bags[k] + 1] - start;
+            int64_t start = offsets[k], n = offsets[k + 1] - start;
             if (!fill_mean(embeddings, dim, term_ids + start, weights + start, n, sums, means + k * dim)) *unsound = k;
         }
     release(&memory);
     return 0;
 }
 
-/* Writes 1 - <mean, query mean>, 0 or more, of those of some bags that have words.
+/* Writes 1 - <mean, query mean>, 0 or more, of those bags that have words.
  *
  *   embeddings, term_ids, weights (n,): of the query's words
- *   means (n_bags, dim): of the bags; offsets; bags (n_bags,)
+ *   means (n_bags, dim): of the bags; offsets (n_bags + 1,)
  *   values (n_bags,): left as they are where a bag has no word */
 EXPORT int OF_KIND(one_less_cosines)(const float *embeddings, int64_t dim, const int32_t *term_ids,
                                      const double *weights, int64_t n, const float *means, const int64_t *offsets,
-                                     const int64_t *bags, int64_t n_bags, double *values) {
+                                     int64_t n_bags, double *values) {
     struct memory memory = {0};
     double *sums = take(&memory, dim * (int64_t)sizeof *sums);
     float *query_mean = take(&memory, dim * (int64_t)sizeof *query_mean);
@@ -82,7 +82,7 @@ EXPORT int OF_KIND(one_less_cosines)(const float *embeddings, int64_t dim, const
     }
     fill_mean(embeddings, dim, term_ids, weights, n, sums, query_mean);
     for (int64_t k = 0; k < n_bags; k++) {
-        if (offsets[bags[k]] == offsets[bags[k] + 1]) continue;
+        if (offsets[k] == offsets[k + 1]) continue;
         double product = 0;
 #pragma omp simd reduction(+ : product)
         for (int64_t i = 0; i < dim; i++) product += (double)means[k * dim + i] * query_mean[i];

@@ -74,8 +74,8 @@ EXPORT int64_t OF_KIND(solve_whole)(const float *embeddings, int64_t dim, const 
     counter = 0;
     int has_failed = 0;
     if (n_before)
-        has_failed |= OF_KIND(one_less_cosines)(embeddings, dim, word_ids, word_weights, n, means, offsets, bags,
-                                                n_bags, all_values);
+        has_failed |= OF_KIND(one_less_cosines)(embeddings, dim, word_ids, word_weights, n, means, offsets, n_bags,
+                                                all_values);
     has_failed |= OF_KIND(scale_documents)(&counter, bags, is_short, cost, width, factor, index, offsets, bags, n_bags,
                                            a, n, b, starts, powers, n_most, n_solves, over_relaxed, stop_below,
                                            smallest, all_values + n_before * n_bags, all_errors + n_before * n_bags,
