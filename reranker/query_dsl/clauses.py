@@ -9,72 +9,18 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
-from reranker.query_dsl.syntax import SyntaxKind, SyntaxTerm, is_plain_simple, read_lucene_syntax, read_simple_syntax
+from reranker.query_dsl.nodes import Field, Group, Kind, Leaf, Node
+from reranker.query_dsl.syntax import is_plain_simple, read_lucene_syntax, read_simple_syntax
 
 # Why a search keeps the engine's order: the words of `X-Rerank-Reason`, the strongest first.
 CALLER_SCORING = "caller_scoring"
 AUTOCOMPLETE = "autocomplete"
 UNKNOWN_QUERY = "unknown_query"
 REASONS = (CALLER_SCORING, AUTOCOMPLETE, UNKNOWN_QUERY)
-
-
-class Kind(Enum):
-    TEXT = "text"  # text, unless the mapping says that none of its fields holds text
-    BEGUN = "begun"  # text whose last word may be half typed: autocomplete, unless its whole words are matched too
-    TERM = "term"  # an exact value, unless the mapping says that its field holds text
-    PREFIX = "prefix"  # autocomplete, unless the mapping says that its field holds no text
-    MEANING = "meaning"  # compares embeddings, of a text or of a vector
-    FILTER = "filter"  # gives each hit that it finds the same score
-
-
-class Field(NamedTuple):
-    """A field as a query names it (`title`, `title.*`, `*`), and its boost."""
-
-    name: str
-    boost: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """A clause of one kind.
-
-    Attributes:
-        fields: none for the default fields, or where the clause has no field of text.
-        reason: why a search with this clause keeps the engine's order; "" where there is no reason.
-    """
-
-    kind: Kind
-    text: str = ""
-    fields: tuple[Field, ...] = ()
-    boost: float = 1.0
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Clauses that score together.
-
-    Attributes:
-        must: those that each hit fits.
-        should: those that a hit may fit.
-        is_optional: whether a hit may fit none of `should`.
-        has_filter: whether there are clauses that only filter or forbid besides.
-    """
-
-    must: Sequence[Node] = ()
-    should: Sequence[Node] = ()
-    is_optional: bool = False
-    has_filter: bool = False
-    boost: float = 1.0
-    reason: str = ""
-
-
-Node = Leaf | Group
 
 
 def read_fields(value: Any) -> tuple[Field, ...]:
@@ -265,16 +211,12 @@ def _simple_query_string(content: Content, boost: float) -> Node:
 
 
 def syntax_group(
-    terms: list[SyntaxTerm] | None, default_fields: tuple[Field, ...], boost: float = 1.0, reason: str = ""
+    terms: list[Leaf] | None, default_fields: tuple[Field, ...], boost: float = 1.0, reason: str = ""
 ) -> Node:
     """The terms of a query in one of the two syntaxes; None for one that could not be read."""
     if terms is None:
         return Leaf(Kind.FILTER, reason=UNKNOWN_QUERY)
-    kinds = {SyntaxKind.WORDS: Kind.TEXT, SyntaxKind.PREFIX: Kind.PREFIX, SyntaxKind.FILTER: Kind.FILTER}
-    leaves = [
-        Leaf(kinds[term.kind], term.text, default_fields if term.field is None else (Field(term.field),), term.boost)
-        for term in terms
-    ]
+    leaves = [term if term.fields else replace(term, fields=default_fields) for term in terms]
     return Group(must=leaves, boost=boost, reason=reason)
 
 

@@ -13,17 +13,13 @@ from reranker.query_dsl.clauses import (
     REASONS,
     UNKNOWN_QUERY,
     Content,
-    Field,
-    Group,
-    Kind,
-    Leaf,
-    Node,
     read_clause,
     read_clauses,
     read_fields,
     read_knn,
     syntax_group,
 )
+from reranker.query_dsl.nodes import Field, Group, Kind, Leaf, Node
 from reranker.query_dsl.sort import further_keys
 from reranker.query_dsl.syntax import read_lucene_syntax
 

@@ -1,16 +1,18 @@
-"""Reads the two query syntaxes: Lucene's (`q=`, `query_string`) and that of `simple_query_string`.
+"""Reads the two query syntaxes into leaves: Lucene's (`q=`, `query_string`) and that of `simple_query_string`.
 
-Both give the parts of a query that count for its score, in time proportional to the query's length. The readers accept
-what the engine would refuse, because the engine's own error is passed on.
+Both give the parts of a query that count for its score (words, beginnings of words, filters), without operators, quotes
+and escapes, in time proportional to the query's length. A part without fields is for the default ones. The readers
+accept what the engine would refuse, because the engine's own error is passed on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from enum import Enum
+from dataclasses import replace
 
 import regex
+
+from reranker.query_dsl.nodes import Field, Kind, Leaf
 
 # As many as our own search takes.
 MAX_SYNTAX_CHARS = 100_000
@@ -18,39 +20,18 @@ MAX_SYNTAX_CHARS = 100_000
 MAX_SYNTAX_DEPTH = 32
 
 
-class SyntaxKind(Enum):
-    WORDS = "words"
-    PREFIX = "prefix"  # the beginning of a word: `wo*`
-    FILTER = "filter"  # gives the same score to each hit: a range, a pattern, `_exists_`
-
-
-@dataclass(frozen=True, slots=True)
-class SyntaxTerm:
-    """A part of a query that is not forbidden.
-
-    Attributes:
-        text: without operators, quotes and escapes; "" for a filter.
-        field: that it names; None for the default fields.
-    """
-
-    kind: SyntaxKind
-    text: str
-    field: str | None = None
-    boost: float = 1.0
-
-
-def boosted(terms: Iterable[SyntaxTerm], boost: float) -> list[SyntaxTerm]:
+def boosted(terms: Iterable[Leaf], boost: float) -> list[Leaf]:
     """The terms of a group that has a boost of its own."""
     return list(terms) if boost == 1.0 else [replace(term, boost=term.boost * boost) for term in terms]
 
 
-def joined(terms: Sequence[SyntaxTerm]) -> list[SyntaxTerm]:
+def joined(terms: Sequence[Leaf]) -> list[Leaf]:
     """The terms with all words of the same field and boost in one, in the order in which they first appear."""
-    texts: dict[SyntaxTerm, list[str]] = {}
+    texts: dict[Leaf, list[str]] = {}
     for term in terms:
-        key = replace(term, text="") if term.kind is SyntaxKind.WORDS else term
+        key = replace(term, text="") if term.kind is Kind.TEXT else term
         texts.setdefault(key, []).append(term.text)
-    return [replace(key, text=" ".join(words)) if key.kind is SyntaxKind.WORDS else key for key, words in texts.items()]
+    return [replace(key, text=" ".join(words)) if key.kind is Kind.TEXT else key for key, words in texts.items()]
 
 
 # No two places can begin to match over the same letters, or whoever sends a query would choose how long it takes.
@@ -93,16 +74,16 @@ _EXISTS = "_exists_"
 _COMPARISONS = ("<", ">")
 
 
-def read_lucene_syntax(query: str) -> list[SyntaxTerm] | None:
+def read_lucene_syntax(query: str) -> list[Leaf] | None:
     """The terms of a query that count for its score; None where it is too long or too deep to read.
 
-    >>> [(term.field, term.text) for term in read_lucene_syntax('title:"black cat"~2 AND animal -dog NOT text:fish')]
-    [('title', 'black cat'), (None, 'animal')]
+    >>> [(term.fields, term.text) for term in read_lucene_syntax('title:"black cat"~2 AND animal -dog NOT text:fish')]
+    [((Field(name='title', boost=1.0),), 'black cat'), ((), 'animal')]
     """
     return _read(query, _TOKEN, _terms)
 
 
-def read_simple_syntax(query: str) -> list[SyntaxTerm] | None:
+def read_simple_syntax(query: str) -> list[Leaf] | None:
     """The same of the syntax of `simple_query_string`.
 
     >>> [term.text for term in read_simple_syntax('"black cat" + animal | -dog')]
@@ -120,7 +101,7 @@ def is_plain_lucene(query: str) -> bool:
     if len(query) > MAX_SYNTAX_CHARS or any(match.lastgroup not in _PLAIN for match in _TOKEN.finditer(query)):
         return False
     terms = read_lucene_syntax(query)
-    return terms is not None and all(term.kind is SyntaxKind.WORDS for term in terms)
+    return terms is not None and all(term.kind is Kind.TEXT for term in terms)
 
 
 def is_plain_simple(query: str) -> bool:
@@ -132,11 +113,11 @@ def is_plain_simple(query: str) -> bool:
     return _OPERATOR.search(query) is None
 
 
-ReadTerms = Callable[[str, str, str | None], list[SyntaxTerm]]
+ReadTerms = Callable[[str, str, str | None], list[Leaf]]
 """From the kind of a token, its text, and the field that it is for, to terms."""
 
 
-def _read(query: str, token: regex.Pattern[str], read_terms: ReadTerms) -> list[SyntaxTerm] | None:
+def _read(query: str, token: regex.Pattern[str], read_terms: ReadTerms) -> list[Leaf] | None:
     if len(query) > MAX_SYNTAX_CHARS:
         return None
     try:
@@ -157,11 +138,11 @@ class _Reader:
         self._read_terms = read_terms
         self._place = 0
 
-    def group(self, field: str | None, depth: int) -> list[SyntaxTerm]:
+    def group(self, field: str | None, depth: int) -> list[Leaf]:
         """The terms up to the end, or to the parenthesis that closes the group."""
         if depth > MAX_SYNTAX_DEPTH:
             raise _TooDeepError
-        found: list[SyntaxTerm] = []
+        found: list[Leaf] = []
         while (kind := self._next()) is not None:
             if kind == "close" and depth:
                 break
@@ -182,7 +163,7 @@ class _Reader:
         self._place += 1
         return str(self._tokens[self._place - 1][1])
 
-    def _clause(self, field: str | None, depth: int) -> list[SyntaxTerm]:
+    def _clause(self, field: str | None, depth: int) -> list[Leaf]:
         if self._next() == "term" and self._next(1) == "colon":
             field = _plain(self._take())
             self._place += 1
@@ -210,23 +191,24 @@ class _Reader:
         return boost
 
 
-def _terms(kind: str, raw: str, field: str | None) -> list[SyntaxTerm]:
+def _terms(kind: str, raw: str, field: str | None) -> list[Leaf]:
     if kind == "lone":
         return []
+    fields = () if field is None else (Field(field),)
     if kind in ("range", "regexp") or field == _EXISTS:
-        return [SyntaxTerm(SyntaxKind.FILTER, "", field)]
+        return [Leaf(Kind.FILTER, "", fields)]
     if kind == "quoted":
-        return [SyntaxTerm(SyntaxKind.WORDS, _plain(raw[1:-1]), field)]
+        return [Leaf(Kind.TEXT, _plain(raw[1:-1]), fields)]
     unescaped = _ESCAPE.sub("", raw)
     if unescaped == raw == "*":
-        return [] if field in (None, "*") else [SyntaxTerm(SyntaxKind.FILTER, "", field)]
+        return [] if field in (None, "*") else [Leaf(Kind.FILTER, "", fields)]
     if raw.startswith(_COMPARISONS) and len(raw) > 1:
-        return [SyntaxTerm(SyntaxKind.FILTER, "", field)]
+        return [Leaf(Kind.FILTER, "", fields)]
     if unescaped.endswith("*") and unescaped.count("*") == 1 and "?" not in unescaped:
-        return [SyntaxTerm(SyntaxKind.PREFIX, _plain(raw[:-1]), field)]
+        return [Leaf(Kind.PREFIX, _plain(raw[:-1]), fields)]
     if "*" in unescaped or "?" in unescaped:
-        return [SyntaxTerm(SyntaxKind.FILTER, "", field)]
-    return [SyntaxTerm(SyntaxKind.WORDS, _plain(raw), field)]
+        return [Leaf(Kind.FILTER, "", fields)]
+    return [Leaf(Kind.TEXT, _plain(raw), fields)]
 
 
 def _plain(text: str) -> str:
@@ -234,12 +216,12 @@ def _plain(text: str) -> str:
     return str(_ESCAPE.sub(lambda match: chr(int(match[1], 16)) if match[1] else match[2], text))
 
 
-def _simple_terms(kind: str, raw: str, field: str | None) -> list[SyntaxTerm]:
+def _simple_terms(kind: str, raw: str, field: str | None) -> list[Leaf]:
     if kind == "lone":
         return []
     if kind == "quoted":
-        return [SyntaxTerm(SyntaxKind.WORDS, _SIMPLE_ESCAPE.sub(r"\1", raw[1:-1]))]
+        return [Leaf(Kind.TEXT, _SIMPLE_ESCAPE.sub(r"\1", raw[1:-1]))]
     raw = _FUZZY.sub("", raw)
     is_prefix = raw.endswith("*") and _SIMPLE_ESCAPE.sub("", raw).endswith("*")
     text = _SIMPLE_ESCAPE.sub(r"\1", raw[:-1] if is_prefix else raw)
-    return [SyntaxTerm(SyntaxKind.PREFIX if is_prefix else SyntaxKind.WORDS, text)] if text else []
+    return [Leaf(Kind.PREFIX if is_prefix else Kind.TEXT, text)] if text else []

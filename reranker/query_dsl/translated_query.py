@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reranker.query_dsl.clauses import Content, Field, Group, Kind, Leaf, Node, has_functions, read_clause
+from reranker.query_dsl.clauses import Content, has_functions, read_clause
+from reranker.query_dsl.nodes import Field, Group, Kind, Leaf, Node
 from reranker.query_dsl.scoring import FieldTypes, no_field_types
 from reranker.query_dsl.syntax import is_plain_lucene, is_plain_simple
 from reranker.translation import WordGroup

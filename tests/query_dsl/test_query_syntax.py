@@ -11,16 +11,17 @@ import urllib3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reranker.query_dsl.syntax import MAX_SYNTAX_CHARS, SyntaxKind, SyntaxTerm, read_lucene_syntax, read_simple_syntax
+from reranker.query_dsl.nodes import Kind, Leaf
+from reranker.query_dsl.syntax import MAX_SYNTAX_CHARS, read_lucene_syntax, read_simple_syntax
 from tests.support.engines.sources import Engine
 
-READERS: list[Callable[[str], list[SyntaxTerm] | None]] = [read_lucene_syntax, read_simple_syntax]
+READERS: list[Callable[[str], list[Leaf] | None]] = [read_lucene_syntax, read_simple_syntax]
 
 
-def words(terms: list[SyntaxTerm] | None) -> str:
+def words(terms: list[Leaf] | None) -> str:
     assert terms is not None
     return " | ".join(
-        (f"{term.field}:" if term.field else "") + term.text for term in terms if term.kind is SyntaxKind.WORDS
+        "".join(f"{one.name}:" for one in term.fields) + term.text for term in terms if term.kind is Kind.TEXT
     )
 
 
@@ -98,7 +99,7 @@ def test_the_simple_syntax_gives_the_words_that_count(query: str, read: str) -> 
 def test_boosts_of_words_and_groups_are_read() -> None:
     terms = read_lucene_syntax("title:(wool cap^2)^3 OR text:hat~1^0.5")
     assert terms is not None
-    assert [(term.field, term.text, term.boost) for term in terms] == [
+    assert [(term.fields[0].name, term.text, term.boost) for term in terms] == [
         ("title", "wool", 3.0),
         ("title", "cap", 6.0),
         ("text", "hat", 0.5),
@@ -106,14 +107,14 @@ def test_boosts_of_words_and_groups_are_read() -> None:
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_the_beginning_of_a_word_is_told_from_a_word(reader: Callable[[str], list[SyntaxTerm] | None]) -> None:
+def test_the_beginning_of_a_word_is_told_from_a_word(reader: Callable[[str], list[Leaf] | None]) -> None:
     terms = reader("wool ca*")
     assert terms is not None
-    assert [(term.kind, term.text) for term in terms] == [(SyntaxKind.WORDS, "wool"), (SyntaxKind.PREFIX, "ca")]
+    assert [(term.kind, term.text) for term in terms] == [(Kind.TEXT, "wool"), (Kind.PREFIX, "ca")]
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_what_is_too_long_or_too_deep_is_not_read(reader: Callable[[str], list[SyntaxTerm] | None]) -> None:
+def test_what_is_too_long_or_too_deep_is_not_read(reader: Callable[[str], list[Leaf] | None]) -> None:
     assert reader("a" * (MAX_SYNTAX_CHARS + 1)) is None
     assert reader("(" * 40 + "wool" + ")" * 40) is None
     assert reader("(" * 20 + "wool" + ")" * 20) is not None
