@@ -17,7 +17,7 @@ from reranker.query_dsl.translated_query import TranslatedText, translated_query
 from reranker.ranking.reranker import Reranker
 from reranker.service.service import Service
 from reranker.translation import Translator, WordGroup
-from reranker.translation.engine_query import WordRarity
+from reranker.translation.engine_query import counted
 
 # Each has clauses of its own, and the engines take 1,024 in all.
 _MAX_LANGUAGES = 8
@@ -90,5 +90,6 @@ def _translations(
     for target in targets:
         groups = translator.groups(query, target)
         if any(len(group.translations) > 1 for group in groups):  # each has its own word among them
-            rarity = WordRarity(reranker.embeddings, target, reranker.idf.languages.get(target))
-            yield TranslatedText(target, groups, rarity)
+            frequencies = reranker.idf.languages.get(target)
+            found = groups if frequencies is None else counted(groups, reranker.embeddings, target, frequencies)
+            yield TranslatedText(target, found, None if frequencies is None else frequencies.n_documents)

@@ -11,7 +11,7 @@ from reranker.query_dsl.nodes import Field, Group, Kind, Leaf, Node
 from reranker.query_dsl.scoring import FieldTypes, no_field_types
 from reranker.query_dsl.syntax import is_plain_lucene, is_plain_simple
 from reranker.translation import WordGroup
-from reranker.translation.engine_query import MAX_CLAUSES, Clause, WordRarity, group_clauses
+from reranker.translation.engine_query import MAX_CLAUSES, Clause, group_clauses
 
 # Of a clause that names no fields, or a pattern of names: how many it may be.
 _GUESSED_FIELDS = 10
@@ -25,11 +25,11 @@ _OPERATORS = ("operator", "default_operator")
 
 @dataclass(frozen=True, slots=True)
 class TranslatedText:
-    """A text in one language of the documents."""
+    """A text in one language of the documents, of which there are `n_documents`; None where that is not known."""
 
     language: str
     groups: Sequence[WordGroup]
-    rarity: WordRarity
+    n_documents: int | None
 
 
 Translate = Callable[[str], Sequence[TranslatedText]]
@@ -141,7 +141,7 @@ class _Writer:
         own_boost = leaf.boost if kind in _SYNTAXES else 1.0
         found = []
         for text in self._translate(leaf.text):
-            clauses = group_clauses(text.groups, word_clause, text.rarity, self._max_words)
+            clauses = group_clauses(text.groups, word_clause, text.n_documents, self._max_words)
             if clauses:
                 least = _least(kind, options, len(clauses))
                 found.append(

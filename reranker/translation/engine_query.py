@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from reranker.embeddings import Embeddings
 from reranker.text.idf import DocumentFrequencies
-from reranker.translation.groups import Translation, WordGroup
+from reranker.translation.groups import WordGroup
 
 Clause = dict[str, Any]
 
@@ -24,64 +24,24 @@ _LARGEST_RATIO = 3.0
 _LEAST_IDF = 1e-6
 
 
-@dataclass(frozen=True, slots=True)
-class CountedRarity:
-    """Rarity by the document frequencies that came with the translations.
+def counted(
+    groups: Iterable[WordGroup], embeddings: Embeddings, language: str, frequencies: DocumentFrequencies
+) -> list[WordGroup]:
+    """The groups with how many documents contain each translation, by the frequencies of their language."""
 
-    Attributes:
-        n_documents: number of documents of the index in the language of the translations.
-    """
+    def of_group(group: WordGroup) -> WordGroup:
+        term_ids = [embeddings.term_id(language, each.term) for each in group.translations]
+        counts = frequencies.of(np.array([-1 if one is None else one for one in term_ids], dtype=np.int32))
+        pairs = zip(group.translations, counts.tolist(), strict=True)
+        return replace(group, translations=tuple(replace(each, n_documents=int(count)) for each, count in pairs))
 
-    n_documents: int
-
-    def counts(self, translations: Sequence[Translation]) -> list[float]:
-        """Returns how many documents contain each term. Unknown, as for a name, counts as rarest."""
-        return [float(each.n_documents or 0) for each in translations]
-
-    def idf(self, n_with: float) -> float:
-        """Returns BM25's idf of a term that this many documents contain."""
-        return _bm25_idf(self.n_documents, n_with)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WordRarity:
-    """Rarity by the document frequencies of an index, for one language.
-
-    Attributes:
-        frequencies: document frequencies of that language; None: not known, all words have the same idf.
-    """
-
-    embeddings: Embeddings
-    language: str
-    frequencies: DocumentFrequencies | None
-
-    def counts(self, translations: Sequence[Translation]) -> list[float]:
-        """Returns how many documents contain each term."""
-        if self.frequencies is None:
-            return [0.0] * len(translations)
-        term_ids = [self.embeddings.term_id(self.language, each.term) for each in translations]
-        found = self.frequencies.of(np.array([-1 if one is None else one for one in term_ids], dtype=np.int32))
-        return [float(count) for count in found]
-
-    def idf(self, n_with: float) -> float:
-        """Returns BM25's idf of a term that this many documents contain, ln(1 + (N - df + 0.5) / (df + 0.5)); 1 if the
-        frequencies are unknown."""
-        if self.frequencies is None:
-            return 1.0
-        return _bm25_idf(self.frequencies.n_documents, n_with)
-
-
-Rarity = CountedRarity | WordRarity
-
-
-def _bm25_idf(n_documents: int, n_with: float) -> float:
-    return max(_LEAST_IDF, math.log(1 + (n_documents - min(n_with, n_documents) + 0.5) / (n_with + 0.5)))
+    return list(map(of_group, groups))
 
 
 def group_clauses(
     groups: Sequence[WordGroup],
     clause: Callable[[str, float], Clause],
-    rarity: Rarity,
+    n_documents: int | None,
     max_words: int = MAX_CLAUSES,
 ) -> list[Clause]:
     """One clause for each group, for the `should` of a `bool` query.
@@ -91,8 +51,10 @@ def group_clauses(
 
     Args:
         clause: makes the engine's clause for a word and its boost.
+        n_documents: of the index in the language of the translations; None: not known, all words have the same idf. A
+            word whose documents are not known, such as a name, counts as rarest.
     """
-    weighed = [(group, *_boosts(group, rarity)) for group in groups]
+    weighed = [(group, *_boosts(group, n_documents)) for group in groups]
     chosen: list[Clause] = []
     n_words = 0
     for group, _, boosts in sorted(weighed, key=lambda one: -one[1]):
@@ -104,7 +66,7 @@ def group_clauses(
     return chosen
 
 
-def _boosts(group: WordGroup, rarity: Rarity) -> tuple[float, list[float]]:
+def _boosts(group: WordGroup, n_documents: int | None) -> tuple[float, list[float]]:
     """The value of the group (its idf times its occurrences), and the boost of each of its translations.
 
     BM25 of a group would add the weighted occurrences of all translations, and weight the sum by the idf of the group.
@@ -112,15 +74,22 @@ def _boosts(group: WordGroup, rarity: Rarity) -> tuple[float, list[float]]:
     outweigh the right one. The boost has the square root of the weight: BM25 is concave, so a word of half the weight
     scores more than half.
     """
-    counts = rarity.counts(group.translations)
+    counts = [float(each.n_documents or 0) for each in group.translations]
     # Pirkola's document frequency: documents with any translation; those of small weight count less.
     n_with = max(each.weight * count for each, count in zip(group.translations, counts, strict=True))
-    idf = rarity.idf(n_with)
+    idf = _idf(n_documents, n_with)
     boosts = [
-        group.n_occurrences * math.sqrt(each.weight) * min(_LARGEST_RATIO, idf / rarity.idf(count))
+        group.n_occurrences * math.sqrt(each.weight) * min(_LARGEST_RATIO, idf / _idf(n_documents, count))
         for each, count in zip(group.translations, counts, strict=True)
     ]
     return idf * group.n_occurrences, boosts
+
+
+def _idf(n_documents: int | None, n_with: float) -> float:
+    """BM25's idf of a term that this many documents contain, ln(1 + (N - df + 0.5) / (df + 0.5))."""
+    if n_documents is None:
+        return 1.0
+    return max(_LEAST_IDF, math.log(1 + (n_documents - min(n_with, n_documents) + 0.5) / (n_with + 0.5)))
 
 
 def _any_of(clauses: list[Clause]) -> Clause:

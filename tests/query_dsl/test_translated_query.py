@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from reranker.embeddings import Embeddings
 from reranker.query_dsl.scoring import FieldType
 from reranker.query_dsl.translated_query import TranslatedText, translated_query
 from reranker.translation import Translation, WordGroup
-from reranker.translation.engine_query import WordRarity
 
 
 class Types:
@@ -27,14 +25,13 @@ def group(token: str, *terms: str) -> WordGroup:
 
 
 @pytest.fixture
-def translate(embeddings: Embeddings) -> Any:
+def translate() -> Any:
     """chat is cat, noir is black or dark; nothing is known of the frequencies, so that all boosts are 1."""
     groups = {"chat": group("chat", "cat"), "noir": group("noir", "black", "dark"), "gris": group("gris", "grey")}
-    rarity = WordRarity(embeddings, "en", None)
 
     def call(text: str) -> Sequence[TranslatedText]:
         found = [groups[word] for word in text.split() if word in groups]
-        return [TranslatedText("en", found, rarity)] if found else []
+        return [TranslatedText("en", found, None)] if found else []
 
     return call
 
@@ -187,11 +184,10 @@ def test_a_match_on_a_keyword_stays(translate: Any) -> None:
     assert found == {"bool": {"should": [{"bool": {"should": [word("cat")]}}, {"match": {"kind": "chat"}}]}}
 
 
-def test_each_language_of_the_documents_has_a_clause_and_the_best_of_them_counts(embeddings: Embeddings) -> None:
+def test_each_language_of_the_documents_has_a_clause_and_the_best_of_them_counts() -> None:
     def translate(text: str) -> Sequence[TranslatedText]:
         return [
-            TranslatedText(language, [group("chat", term)], WordRarity(embeddings, language, None))
-            for language, term in (("en", "cat"), ("de", "katze"))
+            TranslatedText(language, [group("chat", term)], None) for language, term in (("en", "cat"), ("de", "katze"))
         ]
 
     assert translated_query({"match": {"text": "chat"}}, translate) == {
@@ -199,11 +195,11 @@ def test_each_language_of_the_documents_has_a_clause_and_the_best_of_them_counts
     }
 
 
-def test_a_long_query_stays_below_the_engines_1024_clauses(embeddings: Embeddings) -> None:
+def test_a_long_query_stays_below_the_engines_1024_clauses() -> None:
     groups = [group(f"token{n}", *(f"word{n}-{one}" for one in range(5))) for n in range(500)]
 
     def translate(text: str) -> Sequence[TranslatedText]:
-        return [TranslatedText(language, groups, WordRarity(embeddings, language, None)) for language in ("en", "fr")]
+        return [TranslatedText(language, groups, None) for language in ("en", "fr")]
 
     fields = ["title", "text", "summary"]
     texts = [{"multi_match": {"query": "long", "fields": fields}}, {"match": {"title": "long"}}]

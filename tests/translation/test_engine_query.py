@@ -11,10 +11,14 @@ import pytest
 from reranker.embeddings import Embeddings
 from reranker.text.idf import DocumentFrequencies
 from reranker.translation import Translation, WordGroup
-from reranker.translation.engine_query import WordRarity, group_clauses
+from reranker.translation.engine_query import counted, group_clauses
 
 # Of 100 documents 40 hold "cat", 1 holds "dog" and 9 hold "bread"; "car" is not counted.
-FREQUENCIES = DocumentFrequencies(100, np.array([0, 1, 3], dtype=np.int32), np.array([40, 1, 9], dtype=np.int32))
+COUNTS = {"cat": 40, "dog": 1, "bread": 9}
+
+
+def word(term: str, weight: float = 1.0) -> Translation:
+    return Translation(term, weight, COUNTS.get(term))
 
 
 def idf(n_with: float) -> float:
@@ -26,40 +30,46 @@ def boosts(clause: Any) -> dict[str, float]:
     return {one["word"]: one["boost"] for one in clause["dis_max"]["queries"]}
 
 
-def clauses(groups: list[WordGroup], rarity: WordRarity, max_words: int = 100) -> list[Any]:
-    return group_clauses(groups, lambda word, boost: {"word": word, "boost": boost}, rarity, max_words)
+def clauses(groups: list[WordGroup], n_documents: int | None = 100, max_words: int = 100) -> list[Any]:
+    return group_clauses(groups, lambda word, boost: {"word": word, "boost": boost}, n_documents, max_words)
 
 
-def test_a_translation_is_boosted_by_its_weight_and_the_idf_of_the_group_over_its_own(embeddings: Embeddings) -> None:
+def test_a_translation_is_boosted_by_its_weight_and_the_idf_of_the_group_over_its_own() -> None:
     """A group of which the engine's BM25 scores each word by the group's idf: that of the 40 documents with "cat"."""
-    group = WordGroup("chat", 2, (Translation("cat", 1.0), Translation("dog", 0.25)))
-    (found,) = clauses([group], WordRarity(embeddings, "en", FREQUENCIES))
+    group = WordGroup("chat", 2, (word("cat"), word("dog", 0.25)))
+    (found,) = clauses([group])
     assert boosts(found) == pytest.approx({"cat": 2.0, "dog": 2 * sqrt(0.25) * idf(40) / idf(1)})
 
 
-def test_a_translation_that_is_in_most_documents_is_not_boosted_out_of_proportion(embeddings: Embeddings) -> None:
+def test_a_translation_that_is_in_most_documents_is_not_boosted_out_of_proportion() -> None:
     """A light translation does not make the group frequent, and its own idf is small: at most three times as much."""
-    group = WordGroup("chien", 1, (Translation("dog", 1.0), Translation("cat", 0.01)))
-    (found,) = clauses([group], WordRarity(embeddings, "en", FREQUENCIES))
+    group = WordGroup("chien", 1, (word("dog"), word("cat", 0.01)))
+    (found,) = clauses([group])
     assert boosts(found) == pytest.approx({"dog": 1.0, "cat": sqrt(0.01) * 3})
 
 
-def test_without_frequencies_all_words_are_alike(embeddings: Embeddings) -> None:
-    group = WordGroup("chat", 1, (Translation("cat", 1.0), Translation("dog", 0.49)))
-    (found,) = clauses([group], WordRarity(embeddings, "en", None))
+def test_without_frequencies_all_words_are_alike() -> None:
+    group = WordGroup("chat", 1, (word("cat"), word("dog", 0.49)))
+    (found,) = clauses([group], n_documents=None)
     assert boosts(found) == pytest.approx({"cat": 1.0, "dog": 0.7})
 
 
-def test_one_translation_needs_no_choice(embeddings: Embeddings) -> None:
-    found = clauses([WordGroup("7", 1, (Translation("7", 1.0),))], WordRarity(embeddings, "en", FREQUENCIES))
+def test_one_translation_needs_no_choice() -> None:
+    found = clauses([WordGroup("7", 1, (word("7"),))])
     assert found == [{"word": "7", "boost": 1.0}]
 
 
-def test_of_a_long_query_the_rarest_groups_are_taken(embeddings: Embeddings) -> None:
-    groups = [WordGroup(term, 1, (Translation(term, 1.0),)) for term in ("cat", "bread", "car", "dog")]
-    rarity = WordRarity(embeddings, "en", FREQUENCIES)
-    assert [one["word"] for one in clauses(groups, rarity, max_words=3)] == ["car", "dog", "bread"]
-    often = WordGroup("cat", 9, (Translation("cat", 1.0),))  # nine times log(1 + 60.5 / 40.5) is more than log(201)
-    assert [one["word"] for one in clauses([*groups[1:], often], rarity, max_words=1)] == ["cat"]
-    pair = WordGroup("chat", 1, (Translation("cat", 1.0), Translation("dog", 1.0)))
-    assert len(clauses([pair], rarity, max_words=1)) == 1  # one group at least
+def test_of_a_long_query_the_rarest_groups_are_taken() -> None:
+    groups = [WordGroup(term, 1, (word(term),)) for term in ("cat", "bread", "car", "dog")]
+    assert [one["word"] for one in clauses(groups, max_words=3)] == ["car", "dog", "bread"]
+    often = WordGroup("cat", 9, (word("cat"),))  # nine times log(1 + 60.5 / 40.5) is more than log(201)
+    assert [one["word"] for one in clauses([*groups[1:], often], max_words=1)] == ["cat"]
+    pair = WordGroup("chat", 1, (word("cat"), word("dog")))
+    assert len(clauses([pair], max_words=1)) == 1  # one group at least
+
+
+def test_words_are_counted_by_the_frequencies_of_an_index(embeddings: Embeddings) -> None:
+    frequencies = DocumentFrequencies(100, np.array([0, 1, 3], dtype=np.int32), np.array([40, 1, 9], dtype=np.int32))
+    group = WordGroup("chat", 1, tuple(Translation(term, 1.0) for term in ("chat", "cat", "dog", "car")))
+    (found,) = counted([group], embeddings, "en", frequencies)
+    assert [each.n_documents for each in found.translations] == [0, 40, 1, 0]

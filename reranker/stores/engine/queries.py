@@ -16,7 +16,7 @@ from reranker.stores.base.filters import Filters
 from reranker.text.bags import pack
 from reranker.text.documents import EncodedDocument
 from reranker.text.exact_text import exact_key
-from reranker.translation.engine_query import CountedRarity, group_clauses
+from reranker.translation.engine_query import group_clauses
 from reranker.translation.groups import WordGroup
 from reranker.upstream.addresses import Distribution
 
@@ -101,7 +101,7 @@ def translated_body(
     by_language = []
     for language, found in searched.items():
         fields = [f"{field}.{language_field(distribution, language)}" for field in TEXT_FIELDS]
-        clauses = group_clauses(found, partial(_word, fields), CountedRarity(n_documents[language]), max_words)
+        clauses = group_clauses(found, partial(_word, fields), n_documents[language], max_words)
         by_language.append(
             {"bool": {"filter": [{"term": {"lang": language}}], "must": [{"bool": {"should": clauses}}]}}
         )
