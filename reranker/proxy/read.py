@@ -32,7 +32,7 @@ from reranker.query_dsl.answer_filters import read_source_filter, reads_filter_p
 from reranker.query_dsl.clauses import UNKNOWN_QUERY
 from reranker.query_dsl.field_types import CallerMappings, FieldTypeCache
 from reranker.query_dsl.highlight import Highlight, read_highlight
-from reranker.query_dsl.scoring import FieldTypes, no_field_types, read_query
+from reranker.query_dsl.scoring import FieldTypes, no_field_types, query_of, read_query
 from reranker.query_dsl.sort import further_keys, url_sort
 from reranker.ranking.evidence import check_first_stage_share
 from reranker.ranking.relevance import check_min_relevance
@@ -43,7 +43,6 @@ from reranker.service.service import Service
 from reranker.text.languages import language_code
 from reranker.transport import check_method
 from reranker.upstream.calls import EngineCalls
-from reranker.upstream.incoming import is_true
 
 # The reason where there are no embeddings yet.
 NO_EMBEDDINGS = "no_embeddings"
@@ -420,7 +419,7 @@ def _read(
         added_keys=() if wants_seq_no else _SEQ_NO_KEYS,
         with_details=ext.details,
         min_relevance=ext.min_relevance,
-        clause=_url_query(parameters) if "q" in parameters else values.get("query"),
+        clause=query_of(values, parameters),
         types=types,
         translate=translate,
         languages=languages,
@@ -470,12 +469,3 @@ def _languages(service: Service, names: Iterable[str]) -> tuple[str, ...]:
                 f"ext.rerank.languages names {language!r}, and the embeddings hold {', '.join(held)}; name these alone"
             )
     return languages
-
-
-def _url_query(parameters: Mapping[str, str]) -> dict[str, Any]:
-    """`?q=` and what goes with it as a query of the body."""
-    names = {"q": "query", "df": "default_field", "analyzer": "analyzer", "default_operator": "default_operator"}
-    found: dict[str, Any] = {name: parameters[one] for one, name in names.items() if parameters.get(one)}
-    if "lenient" in parameters:
-        found["lenient"] = is_true(parameters["lenient"])
-    return {"query_string": found}

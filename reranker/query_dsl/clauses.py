@@ -199,7 +199,7 @@ def _query_string(content: Content, boost: float) -> Node:
     text = content.get("query")
     terms = read_lucene_syntax(text) if isinstance(text, str) else []
     reason = AUTOCOMPLETE if content.get("type") in _PREFIX_TYPES else ""
-    return syntax_group(terms, read_fields(content.get("fields") or content.get("default_field")), boost, reason)
+    return _syntax_group(terms, read_fields(content.get("fields") or content.get("default_field")), boost, reason)
 
 
 def _simple_query_string(content: Content, boost: float) -> Node:
@@ -207,10 +207,10 @@ def _simple_query_string(content: Content, boost: float) -> Node:
     text = query if isinstance(query, str) else ""
     has_flags = content.get("flags", "ALL") not in ("ALL", -1)  # which of the signs are operators
     reason = UNKNOWN_QUERY if has_flags and not is_plain_simple(text) else ""
-    return syntax_group(read_simple_syntax(text), read_fields(content.get("fields")), boost, reason)
+    return _syntax_group(read_simple_syntax(text), read_fields(content.get("fields")), boost, reason)
 
 
-def syntax_group(
+def _syntax_group(
     terms: list[Leaf] | None, default_fields: tuple[Field, ...], boost: float = 1.0, reason: str = ""
 ) -> Node:
     """The terms of a query in one of the two syntaxes; None for one that could not be read."""

@@ -17,23 +17,30 @@ from reranker.query_dsl.clauses import (
     read_clauses,
     read_fields,
     read_knn,
-    syntax_group,
 )
 from reranker.query_dsl.nodes import Field, Group, Kind, Leaf, Node
 from reranker.query_dsl.sort import further_keys
-from reranker.query_dsl.syntax import read_lucene_syntax
+from reranker.upstream.incoming import is_true
 
 # They order the hits of another retriever by something else.
 _REORDERING = frozenset(["diversify", "pinned", "random_reranker", "rescorer", "rule", "text_similarity_reranker"])
 _FUSIONS = frozenset(["rrf", "linear"])
 
 
+def query_of(body: Mapping[str, Any], parameters: Mapping[str, str]) -> Any:
+    """The query in the engine's words, `?q=` and what goes with it in place of the body's; None where there is none."""
+    if "q" not in parameters:
+        return body.get("query")
+    names = {"q": "query", "df": "default_field", "analyzer": "analyzer", "default_operator": "default_operator"}
+    found: dict[str, Any] = {name: parameters[one] for one, name in names.items() if parameters.get(one)}
+    if "lenient" in parameters:
+        found["lenient"] = is_true(parameters["lenient"])
+    return {"query_string": found}
+
+
 def read_scoring(body: Mapping[str, Any], parameters: Mapping[str, str]) -> Node:
-    """All that scores in a search, `?q=` in place of the body's query."""
-    if "q" in parameters:
-        query: list[Node] = [syntax_group(read_lucene_syntax(parameters["q"]), read_fields(parameters.get("df")))]
-    else:
-        query = read_clauses(body.get("query"))
+    """All that scores in a search."""
+    query = read_clauses(query_of(body, parameters))
     others = _knn(body["knn"]) if "knn" in body else []
     others += _retrievers(body["retriever"]) if "retriever" in body else []
     changes = any(body.get(name) not in (None, [], {}) for name in ("rescore", "indices_boost"))
