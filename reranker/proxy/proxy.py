@@ -142,6 +142,7 @@ class Proxy:
         try:
             if rest is not None:
                 raise Skip("body_too_large")
+            check_not_off(incoming.parameters)
             if self._shadow is not None:
                 return self._in_shadow(incoming, is_multi, self._shadow)
             request = self._read(incoming, is_multi)
@@ -219,7 +220,6 @@ class Proxy:
         Raises:
             Skip, BadInput: as `read_request`, of a search that may have a section of ours.
         """
-        check_not_off(incoming.parameters)
         new_body = None
         if "HTTP_CONTENT_ENCODING" in incoming.environ or b"rerank" in incoming.body:
             # An engine refuses a section that it does not know. Other searches are read by the process that ranks them.

@@ -197,7 +197,6 @@ def _read_lines(
         Skip: none of its searches is to be re-ranked, or the lines are not in pairs of JSON objects.
         BadInput: the `ext.rerank` of a line holds what we cannot use.
     """
-    check_not_off(parameters)
     check_form({}, parameters)
     own = {name: parameters[name] for name in ("rerank",) if name in parameters}
     lines: list[Search | Skipped] = []
@@ -259,7 +258,7 @@ def read_search(
         Skip: it is the engine's alone.
         BadInput: `ext.rerank` holds what we cannot use.
     """
-    body, section = _read_body(data, parameters)
+    body, section = _read_body(data)
     try:
         return _read(service, parameters, body, section, types, indices, header)
     except Skip as skip:
@@ -273,7 +272,7 @@ def check_not_off(parameters: Mapping[str, str]) -> None:
         raise Skip("disabled")
 
 
-def _read_body(data: bytes, parameters: Mapping[str, str]) -> tuple[SearchBody, RerankSection | None]:
+def _read_body(data: bytes) -> tuple[SearchBody, RerankSection | None]:
     """The body of a search, and our section of it.
 
     `query_text_path` is neural-search's alone: who writes it means that plugin, and keeps the section.
@@ -287,8 +286,6 @@ def _read_body(data: bytes, parameters: Mapping[str, str]) -> tuple[SearchBody, 
         raise Skip(UNKNOWN_QUERY) from None
     except ValueError:
         raise Skip("body_not_json") from None  # the engine says what is wrong with it, or reads YAML
-    if "rerank" in parameters:
-        check_not_off(parameters)
     ext = raw.parsed.get("ext")
     section = ext.get("rerank") if isinstance(ext, dict) else None
     if section is None or not isinstance(ext, dict):

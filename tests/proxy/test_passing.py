@@ -69,6 +69,16 @@ def test_a_host_in_the_request_is_not_gone_to(fake: FakeEngine, url: str) -> Non
     assert fake.received[0].header("Host") == fake.url.removeprefix("opensearch://")
 
 
+@pytest.mark.parametrize("path", ["/pages/_search", "/_msearch"])
+def test_a_search_that_is_switched_off_is_passed_as_it_is(fake: FakeEngine, url: str, path: str) -> None:
+    body = b'{}\n{"query": {"match": {"body": "cat"}}, "ext": {"rerank": {"window_size": -1}}}\n'
+    headers = {"Content-Type": "application/x-ndjson"}
+    answer = urllib3.request("POST", f"{url}{path}?a=1&rerank=false&b=%2F", body=body, headers=headers)
+    assert (answer.headers["X-Rerank-Status"], answer.headers["X-Rerank-Reason"]) == ("skipped", "disabled")
+    assert fake.received[0].line == f"POST {path}?a=1&b=%2F HTTP/1.1"
+    assert fake.received[0].body == body
+
+
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"])
 def test_every_method_is_passed(fake: FakeEngine, url: str, method: str) -> None:
     urllib3.request(method, f"{url}/pages/_doc/1", retries=False)

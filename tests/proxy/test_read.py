@@ -96,8 +96,6 @@ def test_a_source_filter_is_widened_and_our_section_out_in_both_bodies(service: 
 @pytest.mark.parametrize(
     ("body", "query_string", "reason"),
     [
-        ({"query": QUERY}, "rerank=false", "disabled"),
-        ({"query": QUERY, "ext": {"rerank": {"window_size": -1}}}, "rerank=false", "disabled"),
         ({"query": {"match_all": {}}}, "", "no_query_text"),
         ({}, "", "no_query_text"),
         (b"", "", "no_query_text"),
