@@ -9,6 +9,7 @@ python -m benchmarks.scale ingest --folder $F --index scale6 --documents 1000000
 python -m benchmarks.scale ordinary --folder $F --index scale6 --documents 1000000   # the same for other programs
 python -m benchmarks.scale search --folder $F --index scale6
 python -m benchmarks.scale recall --folder $F --index scale6
+python -m benchmarks.scale variants --folder $F --index scale6 --documents 100000
 python -m benchmarks.scale load --folder $F --index scale6 --clients 1,8,32,128 --seconds 300
 python -m benchmarks.scale spread --folder $F --index scale6 --nodes 3 --replicas 1
 python -m benchmarks.scale load --folder $F --index scale6 --clients 32 --seconds 300 --kill
@@ -29,7 +30,10 @@ from benchmarks.report import machine
 
 # Searches of each kind before the timed ones: connections and compilers warm up meanwhile.
 N_NOT_TIMED = 50
-_STEPS = ("collect", "nodes", "ingest", "ordinary", "search", "recall", "load", "spread", "report", "stop")
+_STEPS = (
+    *("collect", "nodes", "ingest", "ordinary", "search", "recall"),
+    *("variants", "load", "spread", "report", "stop"),
+)
 
 
 def main() -> None:
@@ -58,7 +62,7 @@ def main() -> None:
 
 
 def _measure(step: str, arguments: argparse.Namespace, folder: Path, state: Path) -> dict[str, Any]:
-    from benchmarks.scale import ingesting, loading, ordinary, searching, spreading
+    from benchmarks.scale import ingesting, loading, ordinary, searching, spreading, variants
     from benchmarks.scale.kinds import Asked, plain_name
     from benchmarks.scale.nodes import read_nodes
 
@@ -83,7 +87,10 @@ def _measure(step: str, arguments: argparse.Namespace, folder: Path, state: Path
     if step == "search":
         warming = searching.with_vectors(searching.spans(documents), url, index, embeddings_path, N_NOT_TIMED)
         return searching.search(nodes, index, embeddings_path, queries, warming)
-    return searching.recall(nodes, index, queries)
+    if step == "recall":
+        return searching.recall(nodes, index, queries)
+    vectors = variants.read_vectors(url, index, arguments.documents)
+    return {"variants": variants.compare(nodes, vectors, np.array([one.vector for one in queries]))}
 
 
 def keep(path: Path, step: str, result: dict[str, Any]) -> None:
@@ -98,7 +105,19 @@ def _arguments() -> argparse.Namespace:
         prog="python -m benchmarks.scale", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     steps = parser.add_subparsers(dest="step", required=True)
-    for name in _STEPS:
+    for name in (
+        "collect",
+        "nodes",
+        "ingest",
+        "ordinary",
+        "search",
+        "recall",
+        "variants",
+        "load",
+        "spread",
+        "report",
+        "stop",
+    ):
         step = steps.add_parser(name)
         step.add_argument("--folder", type=Path, required=True, help="folder of all files")
         step.add_argument(
