@@ -8,10 +8,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import urllib3
+
+from tests.stores.fake_engine import serve
 
 # What happens to a bulk request: an HTTP status instead of an answer; `cut` breaks the connection before the engine has
 # it, `lost` after; `slow` takes its time; `items` answers 429 for every other document; `pass` changes nothing.
@@ -22,7 +23,6 @@ Fault = int | str
 class FaultyProxy:
     """Faults of requests by their number, from 0."""
 
-    node: str
     fault: Callable[[int], Fault]
     address: str = ""
     faults: list[Fault] = field(default_factory=list)
@@ -47,73 +47,39 @@ def faulty_proxy(
     Args:
         is_meant: whether the requests of a path fail.
     """
-    proxy = FaultyProxy(node, fault)
-    pool = urllib3.PoolManager(retries=False, timeout=60)
-    lock = threading.Lock()
+    proxy, lock = FaultyProxy(fault), threading.Lock()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True  # or a body waits 40 ms for its headers to be confirmed
+    def answer(method: str, path: str, body: str) -> tuple[int, Any]:
+        chosen: Fault = "pass"
+        if is_meant(path):
+            with lock:
+                chosen = proxy.fault(len(proxy.faults))
+                proxy.faults.append(chosen)
+        if chosen == "cut":
+            return 0, None
+        if isinstance(chosen, int):
+            return chosen, {"error": {"type": "told", "reason": "told to fail"}}
+        if chosen == "slow":
+            time.sleep(0.3)
+        lines = body.encode().splitlines(keepends=True)
+        if chosen == "items":
+            passed_on = [line for place in range(0, len(lines), 4) for line in lines[place : place + 2]]
+        else:
+            passed_on = lines
+        kind = "application/x-ndjson" if path.partition("?")[0].endswith("/_bulk") else "application/json"
+        given = pool.request(method, node + path, body=b"".join(passed_on), headers={"content-type": kind})
+        content = json.loads(given.data) if given.data else b""
+        if chosen == "items":
+            content = _with_every_other_refused(content, len(lines) // 2)
+        return (0, None) if chosen == "lost" else (given.status, content)
 
-        def _serve(self) -> None:
-            body = self.rfile.read(int(self.headers.get("content-length") or 0))
-            chosen: Fault = "pass"
-            if is_meant(self.path):
-                with lock:
-                    chosen = proxy.fault(len(proxy.faults))
-                    proxy.faults.append(chosen)
-            if chosen == "cut":
-                self.close_connection = True
-                return
-            if isinstance(chosen, int):
-                self._answer(chosen, json.dumps({"error": {"type": "told", "reason": "told to fail"}}).encode())
-                return
-            if chosen == "slow":
-                time.sleep(0.3)
-            if chosen == "items":
-                lines = body.splitlines(keepends=True)
-                body = b"".join(b"".join(lines[place : place + 2]) for place in range(0, len(lines), 4))
-            headers = {
-                name: value for name, value in self.headers.items() if name.lower() in ("content-type", "accept")
-            }
-            answer = pool.request(self.command, proxy.node + self.path, body=body, headers=headers)
-            content = answer.data
-            if chosen == "items":
-                content = _with_every_other_refused(json.loads(content), len(lines) // 2)
-            if chosen == "lost":
-                self.close_connection = True
-                return
-            self._answer(answer.status, content)
-
-        def _answer(self, status: int, content: bytes) -> None:
-            self.send_response(status)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(content)))
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(content)
-
-        do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = _serve
-
-        def log_message(self, *arguments: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.handle_error = lambda *arguments: None  # type: ignore[method-assign]
-    proxy.address = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
+    with urllib3.PoolManager(retries=False, timeout=60) as pool, serve(answer) as fake:
+        proxy.address = fake.address
         yield proxy
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-        pool.clear()
 
 
-def _with_every_other_refused(answer: dict[str, Any], n_actions: int) -> bytes:
+def _with_every_other_refused(answer: dict[str, Any], n_actions: int) -> dict[str, Any]:
     refused = {"index": {"status": 429, "error": {"type": "rejected", "reason": "queue is full"}}}
     done = iter(answer["items"])
     items = [refused if place % 2 else next(done) for place in range(n_actions)]
-    return json.dumps({"errors": True, "items": items}).encode()
+    return {"errors": True, "items": items}
