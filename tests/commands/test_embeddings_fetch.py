@@ -12,9 +12,9 @@ import pytest
 from ingest.embeddings.catalogue import CATALOGUE
 from reranker.embeddings import Embeddings
 from tests.support.commands import Run
-from tests.support.tls_server import TlsServer, authority, page, tls_server
+from tests.support.tls_server import TlsServer, certificates, page, tls_server
 
-__all__ = ["authority", "tls_server"]
+__all__ = ["certificates", "tls_server"]
 
 EN, FR = b"3 2\ncat 3 4\ndog 0 -0.25\ncar 1 0\n", b"2 2\nchat 4 3\nchien 0 1\n"
 

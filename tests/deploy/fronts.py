@@ -20,9 +20,9 @@ from pathlib import Path
 
 from ingest.fetching.debian import Archive
 from reranker.base.errors import FetchFailed
+from tests.support import certificates
 from tests.support.engines.assemble import cache_folder, only_one_builder
 from tests.support.engines.nodes import free_ports
-from tests.support.tls_server import make_authority
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
@@ -191,16 +191,9 @@ def _wait_until_it_listens(process: subprocess.Popen[bytes], ports: list[int], l
 
 
 def make_certificates(folder: Path) -> Path:
-    """Writes an authority (ca.pem) and certificates for localhost and for a client, each with its key beside it:
-    server.pem and server.pem.key, client.pem and client.pem.key. Gives the path of server.pem."""
-    authority, server, server_key = make_authority(folder)
-    server_key.rename(f"{server}.key")
-    key, request, certificate = (str(folder / f"client.pem{end}") for end in (".key", ".csr", ""))
-    new = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    signed = ["-CA", str(authority), "-CAkey", str(folder / "ca.key"), "-CAcreateserial", "-days", "2"]
-    for command in (
-        ["req", *new, "-subj", "/CN=client", "-keyout", key, "-out", request],
-        ["x509", "-req", *signed, "-in", request, "-out", certificate],
-    ):
-        subprocess.run(["openssl", *command], check=True, capture_output=True)
-    return server
+    """Writes an authority (ca.pem) and certificates for localhost and for a client, with their keys where the fronts
+    look for them: server.pem and server.pem.key, client.pem and client.pem.key. Gives the path of server.pem."""
+    certificates.make_certificates(folder, "server", "client")
+    for name in ("server", "client"):
+        (folder / f"{name}.key").rename(folder / f"{name}.pem.key")
+    return folder / "server.pem"

@@ -24,7 +24,7 @@ HITS = {"took": 1, "timed_out": False, "hits": {"total": {"value": 0, "relation"
 
 
 def _settings(node: FakeEngine, certificates: Path, **more: Any) -> Settings:
-    return Settings(store=node.address, store_ca_certs=certificates / "node.pem", **more)
+    return Settings(store=node.address, store_ca_certs=certificates / "ca.pem", **more)
 
 
 @pytest.mark.parametrize("is_one_file", [False, True])
@@ -49,7 +49,7 @@ def test_a_certificate_that_cannot_be_used_is_told_at_the_start(
 ) -> None:
     own, key, locked = certificates / "client.pem", certificates / "client.key", tmp_path / "locked.key"
     subprocess.run(
-        ["openssl", "rsa", "-aes256", "-passout", "pass:abc", "-in", str(key), "-out", str(locked)],
+        ["openssl", "pkey", "-aes256", "-passout", "pass:abc", "-in", str(key), "-out", str(locked)],
         check=True,
         capture_output=True,
     )

@@ -13,7 +13,7 @@ import urllib3
 from tests.serving.conftest import Serve
 from tests.serving.engines import Clients, Engine, connected, engine, get
 from tests.serving.test_stuck_engine import STUCK
-from tests.support.tls_server import make_authority
+from tests.support.certificates import make_certificates
 from tests.support.waiting import PATIENCE_S, wait_until
 
 N_CLIENTS = 100
@@ -47,8 +47,8 @@ def test_clients_that_leave_free_the_places_of_those_who_wait_for_an_engine(
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates")
 @pytest.mark.parametrize("kind", STUCK)
 def test_clients_that_leave_are_noticed_over_tls_too(tmp_path: Path, serve: Serve, kind: str) -> None:
-    authority, *own = make_authority(tmp_path)
-    with engine(is_stuck=True, tls=(own[0], own[1])) as stuck, serve(stuck, store_ca_certs=authority) as url:
+    authority, own = make_certificates(tmp_path, "node"), (tmp_path / "node.pem", tmp_path / "node.key")
+    with engine(is_stuck=True, tls=own) as stuck, serve(stuck, store_ca_certs=authority) as url:
         with connected(url, 5, request(*STUCK[kind])):
             wait_until(lambda: stuck.n_waiting == 5, "all wait for the engine")
         wait_until(lambda: stuck.n_left == 5, "all calls are given up")

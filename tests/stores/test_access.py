@@ -160,7 +160,7 @@ def test_what_does_not_go_together_is_said_before_anything_is_sent(
 
 def test_a_node_that_asks_for_a_client_certificate_is_shown_it(certificates: Path) -> None:
     context = demanding_client(certificates)
-    trusted, own, key = (certificates / name for name in ("node.pem", "client.pem", "client.key"))
+    trusted, own, key = (certificates / name for name in ("ca.pem", "client.pem", "client.key"))
     with serve(lambda *request: (200, MAPPING), context) as node:
         known = open_store(node.address, access=EngineAccess(ca_certs=trusted, client_cert=own, client_key=key))
         assert known.indices() == ["docs"]

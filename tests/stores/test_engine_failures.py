@@ -277,7 +277,7 @@ def tls(certificates: Path) -> ssl.SSLContext:
 
 
 def test_a_certificate_is_checked_unless_told_otherwise(tls: ssl.SSLContext, certificates: Path) -> None:
-    certificate = certificates / "node.pem"
+    certificate = certificates / "ca.pem"
     with serve(lambda *request: (200, MAPPING), tls) as node:
         strict = open_store(node.address)
         with pytest.raises(StoreUnavailable, match="store_ca_certs"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.server
 import ssl
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+
+from tests.support.certificates import make_certificates
 
 Answer = Callable[[http.server.BaseHTTPRequestHandler], None]
 
@@ -28,23 +29,6 @@ class TlsServer:
     url: str = ""
     answers: dict[str, Answer] = field(default_factory=dict)
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
-
-
-def make_authority(folder: Path) -> tuple[Path, Path, Path]:
-    """A certificate authority, and a certificate and key that it signed for localhost: three PEM files."""
-    ca, ca_key = folder / "ca.pem", folder / "ca.key"
-    certificate, key, request = folder / "server.pem", folder / "server.key", folder / "server.csr"
-    names = folder / "names"
-    names.write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\nextendedKeyUsage=serverAuth\n")
-    new_key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
-    signed_by = ("-CA", str(ca), "-CAkey", str(ca_key), "-CAcreateserial", "-days", "2")
-    for command in (
-        ("req", "-x509", *new_key, "-days", "2", "-subj", "/CN=tests", "-keyout", str(ca_key), "-out", str(ca)),
-        ("req", *new_key, "-subj", "/CN=localhost", "-keyout", str(key), "-out", str(request)),
-        ("x509", "-req", *signed_by, "-in", str(request), "-extfile", str(names), "-out", str(certificate)),
-    ):
-        subprocess.run(("openssl", *command), check=True, capture_output=True)
-    return ca, certificate, key
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -89,44 +73,29 @@ def serving(certificate: Path, key: Path) -> Iterator[TlsServer]:
 
 
 @pytest.fixture(scope="session")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
-    return make_authority(tmp_path_factory.mktemp("authority"))
-
-
-@pytest.fixture(scope="session")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with self-signed certificates and keys: node.pem and node.key, client.pem and client.key."""
+    """A folder with an authority, and what it signed for a node and a client: see `make_certificates`."""
     folder = tmp_path_factory.mktemp("tls")
-    for name in ("node", "client"):
-        subprocess.run(
-            [
-                *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}"),
-                *("-addext", "subjectAltName=IP:127.0.0.1"),
-                *("-keyout", str(folder / f"{name}.key"), "-out", str(folder / f"{name}.pem")),
-            ],
-            check=True,
-            capture_output=True,
-        )
+    make_certificates(folder, "node", "client")
     return folder
 
 
 def demanding_client(certificates: Path) -> ssl.SSLContext:
-    """The TLS context of a node that answers the client of `certificates` alone."""
+    """The TLS context of a node that answers clients with a certificate of the authority alone."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificates / "node.pem", certificates / "node.key")
-    context.load_verify_locations(certificates / "client.pem")
+    context.load_verify_locations(certificates / "ca.pem")
     context.verify_mode = ssl.CERT_REQUIRED
     return context
 
 
 @pytest.fixture
-def tls_server(authority: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[TlsServer]:
+def tls_server(certificates: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TlsServer]:
     """A server that this process trusts, asked without a proxy."""
-    ca, certificate, key = authority
-    monkeypatch.setenv("SSL_CERT_FILE", str(ca))
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificates / "ca.pem"))
     for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
-    with serving(certificate, key) as served:
+    with serving(certificates / "node.pem", certificates / "node.key") as served:
         yield served
 
 

@@ -19,9 +19,9 @@ from reranker.base.errors import BadEmbeddings, FetchFailed
 from reranker.embeddings import Embeddings
 from tests.ingest.fetching.test_packages import tgz
 from tests.support.engines.assemble import cache_folder
-from tests.support.tls_server import TlsServer, authority, page, tls_server
+from tests.support.tls_server import TlsServer, certificates, page, tls_server
 
-__all__ = ["authority", "tls_server"]
+__all__ = ["certificates", "tls_server"]
 
 EN, FR = b"2 2\ncat 3 4\ndog 0 -0.25\n", b"2 2\nchat 4 3\nchien 0 1\n"
 NUMBERBATCH = b"4 2\n/c/en/cat 3 4\n/c/fr/chat 4 3\n/c/de/katze 1 0\n/c/xx/miu 1 1\n"

@@ -12,9 +12,9 @@ import pytest
 from ingest.fetching.https import fetch_file
 from reranker.base.errors import FetchFailed
 from tests.support.listening import closed_port
-from tests.support.tls_server import Answer, TlsServer, authority, page, redirect, send, status, tls_server
+from tests.support.tls_server import Answer, TlsServer, certificates, page, redirect, send, status, tls_server
 
-__all__ = ["authority", "tls_server"]
+__all__ = ["certificates", "tls_server"]
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates")
 

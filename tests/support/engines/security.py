@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import base64
 import json
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from typing import Any
 
 import urllib3
 
+from tests.support.certificates import make_certificates
 from tests.support.engines.assemble import assembled_home
 from tests.support.engines.nodes import Node, Setting, start_node
 from tests.support.engines.recipes import OPENSEARCH_2_SECURITY
@@ -81,8 +81,7 @@ def start_secured_node(folder: Path) -> Iterator[SecuredNode]:
     Raises:
         EngineUnavailable: as `start_node`.
     """
-    _make_certificates(folder)
-    ca, certificate, key = folder / "ca.pem", folder / "client.pem", folder / "client.key"
+    ca, certificate, key = make_certificates(folder, "node", "client"), folder / "client.pem", folder / "client.key"
     files = {f"{_CONFIG_FOLDER}/{name}": content for name, content in _security_files().items()}
     files |= {name: (folder / name).read_bytes() for name in ("ca.pem", "node.pem", "node.key")}
 
@@ -180,20 +179,3 @@ def _reader(team: str, hidden: list[str] | None = None) -> dict[str, Any]:
 
 def _meta(kind: str, content: dict[str, Any]) -> dict[str, Any]:
     return {"_meta": {"type": kind, "config_version": 2}, **content}
-
-
-def _make_certificates(folder: Path) -> None:
-    """An authority, and what it signed: `node.pem` for 127.0.0.1, and `client.pem`, each with its key (PKCS#8)."""
-    names = folder / "names"
-    names.write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
-    new_key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
-    of_authority = ("-days", "2", "-subj", "/CN=tests", "-keyout", "ca.key", "-out", "ca.pem")
-    _openssl(folder, "req", "-x509", *new_key, *of_authority)
-    for name in ("node", "client"):
-        _openssl(folder, "req", *new_key, "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.csr")
-        signed_by = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2", "-extfile", names.name)
-        _openssl(folder, "x509", "-req", *signed_by, "-in", f"{name}.csr", "-out", f"{name}.pem")
-
-
-def _openssl(folder: Path, *arguments: str) -> None:
-    subprocess.run(("openssl", *arguments), cwd=folder, check=True, capture_output=True)
