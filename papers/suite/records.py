@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import io
-import json
-import zipfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import cast
 
+import joblib
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.base.whole_files import write_whole
+from reranker.base.whole_files import whole_file
 
-RECORD_FORMAT = 2
+RECORD_FORMAT = 3
 """A part of every digest. Raise it if the contents of a record change, so that everything is measured again."""
 
 RECORD_DEPTH = 50
@@ -62,32 +60,11 @@ class Records:
         self._folder = folder
 
     def get(self, digest: str) -> Record | None:
-        """Reads a record; None if there is none that can be read."""
-        try:
-            # numpy leaves a file open that is no archive, if it opens it itself
-            with self._path(digest).open("rb") as opened, np.load(opened) as file:
-                about = json.loads(str(file["about"]))
-                names = about.pop("judgements")
-                measures = {name: file[f"measures_{place}"] for place, name in enumerate(names)}
-                return Record(
-                    **about | {"cost": Cost(**about["cost"])}, top=file["top"], scores=file["scores"], measures=measures
-                )
-        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
-            return None
+        """Reads a record; None if there is none."""
+        path = self._folder / f"{digest}.joblib"
+        return cast(Record, joblib.load(path)) if path.exists() else None
 
     def put(self, digest: str, record: Record) -> None:
         """Writes a record. The file appears whole or not at all."""
-        about = {
-            "system": record.system,
-            "description": record.description,
-            "data": record.data,
-            "cost": asdict(record.cost),
-            "judgements": list(record.measures),
-        }
-        arrays: dict[str, Any] = {f"measures_{place}": values for place, values in enumerate(record.measures.values())}
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, about=np.array(json.dumps(about)), top=record.top, scores=record.scores, **arrays)
-        write_whole(self._path(digest), buffer.getvalue())
-
-    def _path(self, digest: str) -> Path:
-        return self._folder / f"{digest}.npz"
+        with whole_file(self._folder / f"{digest}.joblib") as file:
+            joblib.dump(record, file, compress=3)

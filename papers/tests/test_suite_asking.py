@@ -154,11 +154,3 @@ def test_a_distance_that_was_not_asked_for_is_not_found(questions, records) -> N
 
     assert (record.top == -1).all()
     assert not record.measures["texts pages"].any()
-
-
-@pytest.mark.parametrize("content", [b"", b"half a record", b"PK\x03\x04"])
-def test_a_record_that_cannot_be_read_is_no_record(content, tmp_path) -> None:
-    records = Records(tmp_path)
-    (tmp_path / "a.npz").write_bytes(content)
-
-    assert records.get("a") is None
