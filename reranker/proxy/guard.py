@@ -98,14 +98,6 @@ class CircuitBreaker:
 Result = TypeVar("Result")
 
 
-class NotNow(Exception):
-    """No re-ranking at this moment; `reason` is `busy` or `breaker_open`."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
 class Guard:
     """Counts the re-rankings under way; safe to share between threads.
 
@@ -124,12 +116,12 @@ class Guard:
         """A slot for a search to be re-ranked in. It does not count while it waits for the engine.
 
         Raises:
-            NotNow: too many re-rankings are under way, or they fail.
+            Fallback: too many re-rankings are under way (`busy`), or they fail (`breaker_open`).
         """
         if len(self._unfinished) >= self._n_at_once:
-            raise NotNow("busy")
+            raise Fallback("busy")
         if not self.breaker.enter():
-            raise NotNow("breaker_open")
+            raise Fallback("breaker_open")
         slot = Slot(self._threads, self._unfinished)
         try:
             yield slot

@@ -21,7 +21,7 @@ from reranker.answers.explanation import ExplainAnswer
 from reranker.base.errors import BadInput, Busy, SinkrankError, StoreUnavailable
 from reranker.proxy.explain import explain_hit, not_reranked, refusal, with_document
 from reranker.proxy.fetch import FetchedWindows, compare_kinds, fetch
-from reranker.proxy.guard import BREAKER_FAILURES, BREAKER_REST_S, CircuitBreaker, Guard, NotNow, Slot
+from reranker.proxy.guard import BREAKER_FAILURES, BREAKER_REST_S, CircuitBreaker, Guard, Slot
 from reranker.proxy.highlights import with_highlights
 from reranker.proxy.hit_texts import HitTexts
 from reranker.proxy.index_statistics import IndexStatistics, SampledStore
@@ -162,27 +162,24 @@ class Proxy:
             return _marked(reply, *self._outcome(incoming, [line.outcome for line in answered.lines]))
         except Skip as skip:
             return self._unranked(incoming, skip.status, skip.reason, skip.body, rest)
-        except NotNow as not_now:
-            return self._failed_open(incoming, not_now.reason, request)
         except Refused as refused:
             metrics.searches.labels("fallback", refused.reason).inc()
             answer = refused.response
             reply = own_reply(incoming, answer.headers, answer.body, answer.status_line)
             return _marked(reply, "fallback", refused.reason)
         except Fallback as failed:
-            _log_fallback(incoming, failed.reason, str(failed))
-            return self._failed_open(incoming, failed.reason, request)
+            return self._failed_open(incoming, failed, request)
         except SinkrankError:
             raise  # a broken `ext.rerank`, or no engine
         except Exception as error:  # whatever it is, a search is worth more than its re-ranking
-            _log_fallback(incoming, "rerank_failed", f"{type(error).__name__}: {error}")
-            return self._failed_open(incoming, "rerank_failed", request)
+            why = Fallback("rerank_failed", f"{type(error).__name__}: {error}")
+            return self._failed_open(incoming, why, request)
 
     def rank(self, incoming: Incoming, is_multi: bool) -> Answered:
         """What `search` would write its answer from, of a search whose body is read.
 
         Raises:
-            Skip, NotNow, Fallback, SinkrankError: it would not be re-ranked.
+            Skip, Fallback, SinkrankError: it would not be re-ranked.
         """
         request = self._read(incoming, is_multi)
         with self._guard.slot() as slot:
@@ -204,11 +201,11 @@ class Proxy:
                 found = with_document(request, ranked, doc_id, self.ranking.ranker)
         except Skip as skip:
             raise not_reranked(skip.reason) from None
-        except NotNow as not_now:
-            raise Busy(f"too many searches are re-ranked, or re-ranking fails ({not_now.reason}); try again") from None
         except Refused as refused:
             raise refusal(refused.response.status, _error_of(refused.response.body)) from refused
         except Fallback as failed:
+            if failed.reason in ("busy", "breaker_open"):
+                raise Busy(f"too many searches are re-ranked, or they fail ({failed.reason}); try again") from failed
             if failed.reason == "engine_refused":
                 raise BadInput(f"{failed}; send it as a search to see what is wrong with it") from failed
             raise StoreUnavailable(f"the search could not be re-ranked ({failed.reason}): {failed}") from failed
@@ -297,9 +294,10 @@ class Proxy:
         status = next(status for status in ("applied", "fallback", "skipped") if status in statuses)
         return status, mixed if set(reasons) != {"applied"} else ""
 
-    def _failed_open(self, incoming: Incoming, reason: str, request: SearchRequest | None) -> Reply:
+    def _failed_open(self, incoming: Incoming, failed: Fallback, request: SearchRequest | None) -> Reply:
         """The engine's own answer to a search that could not be re-ranked; `request` is None where it is not read."""
-        return self._unranked(incoming, "fallback", reason, None if request is None else request.without_ours)
+        _log_fallback(incoming, failed.reason, str(failed))
+        return self._unranked(incoming, "fallback", failed.reason, None if request is None else request.without_ours)
 
     def _unranked(
         self,
@@ -351,4 +349,5 @@ def _marked(reply: Reply, status: str, reason: str) -> Reply:
 
 def _log_fallback(incoming: Incoming, reason: str, message: str) -> None:
     # One line, whatever is in it.
-    _log.warning("search %r is not re-ranked (%s): %s", incoming.path, reason, " ".join(message.split()))
+    if message:
+        _log.warning("search %r is not re-ranked (%s): %s", incoming.path, reason, " ".join(message.split()))

@@ -117,7 +117,7 @@ class WindowRanker:
         if not hits:
             return unranked("skipped", "no_hits")
         if not any(len(bag.term_ids) for bag, _ in found.bags):
-            return unranked("fallback", NO_TEXT)
+            return unranked("fallback", NO_TEXT, "no hit has a word with an embedding")
         key = exact_key(search.query.text)
         weighed = self._indices.weighed(search, window.index_names, prepared)
         is_translated = window.translation is not None

@@ -19,7 +19,6 @@ from math import log2
 from typing import NamedTuple
 
 from reranker.base.errors import SinkrankError
-from reranker.proxy.guard import NotNow
 from reranker.proxy.page import Page
 from reranker.proxy.proxy import Proxy
 from reranker.proxy.read import Skip
@@ -95,7 +94,7 @@ def rank_beside(proxy: Proxy, incoming: Incoming, keeps_queries: bool) -> list[S
         answered = proxy.rank(incoming, is_multi=incoming.path.rstrip("/").endswith("_msearch"))
     except Skip as skip:
         return [Shadowed(skip.status, skip.reason)]
-    except (Fallback, NotNow) as failed:
+    except Fallback as failed:
         return [Shadowed("fallback", failed.reason)]
     except SinkrankError as error:
         return [Shadowed("fallback", error.code)]

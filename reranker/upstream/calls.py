@@ -20,9 +20,10 @@ from reranker.upstream.nodes import EngineTimeout, Upstream, uncompressed
 
 
 class Fallback(Exception):
-    """The search could not be re-ranked: `reason` is one of a fixed set of words, the message is for the log."""
+    """The search could not be re-ranked: `reason` is one of a fixed set of words, the message is for the log; without
+    one the search is counted alone."""
 
-    def __init__(self, reason: str, message: str) -> None:
+    def __init__(self, reason: str, message: str = "") -> None:
         super().__init__(message)
         self.reason = reason
 

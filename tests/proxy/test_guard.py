@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reranker.proxy.guard import CircuitBreaker, Guard, NotNow
+from reranker.proxy.guard import CircuitBreaker, Guard
 from reranker.upstream.calls import Deadline, Fallback
 from tests.support.clock import Clock
 from tests.support.waiting import PATIENCE_S, wait_until
@@ -122,8 +122,8 @@ def is_free(guard: Guard) -> bool:
     try:
         with guard.slot():
             return True
-    except NotNow as not_now:
-        return not_now.reason != "busy"
+    except Fallback as failed:
+        return failed.reason != "busy"
 
 
 def test_what_outlasts_its_time_is_a_failure_and_counts_until_it_ends(breaker: CircuitBreaker) -> None:
