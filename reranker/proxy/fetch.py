@@ -99,7 +99,7 @@ def fetch(
     except Refused:
         raise
     except Fallback as failed:
-        if request.is_multi or kinds[0] is None:
+        if not any(kinds):
             raise
         raise Misfit(request.searches) from failed
     answers = list(zip(request.lines, fetched.answers, strict=True))

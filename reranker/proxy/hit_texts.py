@@ -10,7 +10,6 @@ Where the caller's `_source` filter keeps the text back it is looked up by one s
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -110,16 +109,10 @@ class HitTexts:
         texts: what reads texts.
     """
 
-    def __init__(
-        self,
-        embeddings: Embeddings,
-        is_ours: Callable[[str], bool],
-        texts: TextBags,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, embeddings: Embeddings, is_ours: Callable[[str], bool], texts: TextBags) -> None:
         self._is_ours = is_ours
         self._texts = texts
-        self._cached: AgedCache[DocumentKey | None, KnownBag] = AgedCache(_MAX_DOCUMENTS, MAX_AGE_S, clock)
+        self._cached: AgedCache[DocumentKey | None, KnownBag] = AgedCache(_MAX_DOCUMENTS, MAX_AGE_S)
         self._embeddings = embeddings
         self._unpacked = lru_cache(_MAX_PACKED)(self._unpack)
 

@@ -71,20 +71,6 @@ def test_the_query_is_encoded_while_the_engine_searches(
     assert len(details(client, size=5, window_size=5)) == 5
 
 
-def test_details_name_the_documents_by_their_ids(client: FlaskClient) -> None:
-    """Of a query of four words over 100 hits: every fifth hit has the same word, so each copy resembles the others."""
-    query = {"match": {"body": "cat dog water bread"}}
-    body = {"query": query, "size": 100, "ext": {"rerank": {"details": True, "language": "en"}}}
-    hits = client.post("/pages/_search", json=body).get_json()["hits"]["hits"]
-    for hit in hits:
-        sources, kind = hit["_rerank"]["score_sources"], int(hit["_id"]) % 5
-        neighbours = sources["neighbours"]["documents"]
-        assert len(neighbours) == (0 if TEXTS[kind] in ("zzz", "qqq") else 3)
-        assert {int(each["id"]) % 5 for each in neighbours} <= {kind}
-        assert hit["_id"] not in [each["id"] for each in neighbours]
-        assert sources["feedback"] == {"words": [], "documents": []}  # the best hits have the query's own words alone
-
-
 def cat_search(size: int, **more: Any) -> dict[str, Any]:
     """For `cat`, of whose hits each fifth holds it: two of the ten of the window."""
     section = {"language": "en", "window_size": 10, **more.pop("section", {})}

@@ -1,16 +1,9 @@
-import json
 from typing import Any
 
 import pytest
 
-from reranker.embeddings import Embeddings
-from reranker.proxy import PROXY_EXTENSION
-from reranker.proxy.hit_texts import HitTexts
 from reranker.query_dsl.source_texts import source_text, texts_and_keys
-from reranker.service.text_bags import TextBags
 from reranker.text.exact_text import exact_key
-from tests.support.fake_engine import FakeEngine, Received, ok
-from tests.support.service import MakeProxy
 
 
 @pytest.mark.parametrize(
@@ -57,33 +50,3 @@ def test_the_short_texts_of_the_named_fields_are_known_of_a_hit() -> None:
     (text,), (keys,) = texts_and_keys([source], ("title", "title", "parts.name"))
     assert text == "\n".join(["A cat", "A cat", "Big dog", "word " * 50])
     assert keys == {exact_key("a cat"), exact_key("big dog")}
-
-
-def test_a_text_that_was_looked_up_is_looked_up_again_after_five_minutes_of_searches(
-    embeddings: Embeddings, make_proxy: MakeProxy, fake: FakeEngine
-) -> None:
-    now, texts = [0.0], ["cat bread", "dog", "chien"]
-
-    def answer(received: Received) -> bytes:
-        is_look_up = "ids" in json.loads(received.body)["query"]
-        found = [
-            {"_index": "pages", "_id": str(n), "_score": 9.0 - n, "_seq_no": n, "_primary_term": 1}
-            | {"_source": {"t": text, "n": n} if is_look_up else {"n": n}}
-            for n, text in enumerate(texts)
-        ]
-        shards = {"total": 1, "successful": 1, "failed": 0}
-        return ok(json.dumps({"took": 1, "_shards": shards, "hits": {"max_score": 9.0, "hits": found}}).encode())
-
-    fake.answer = answer
-    app = make_proxy()
-    proxy = app.extensions[PROXY_EXTENSION]
-    read = TextBags(embeddings)
-    proxy.ranking.ranker.texts = HitTexts(embeddings, lambda index: False, read, lambda: now[0])
-    body = {"query": {"match": {"t": "cat"}}, "size": 3, "_source": {"excludes": ["t"]}}
-    n_requests = []
-    for now[0] in (0.0, 200.0, 299.0, 301.0):
-        fake.received.clear()
-        answered = app.test_client().post("/pages/_search", json=body)
-        assert answered.headers["X-Rerank-Status"] == "applied"
-        n_requests.append(len(fake.received))
-    assert n_requests == [2, 1, 1, 2]

@@ -175,17 +175,6 @@ def test_lists_and_patterns_of_indices_are_not_learned(
     assert not store.asked
 
 
-def test_no_more_than_fifty_indices_wait(store: FakeStore, embeddings: Embeddings) -> None:
-    started: list[Callable[[], None]] = []
-    statistics = IndexStatistics(store, embeddings, start=started.append)
-    for _ in range(2):
-        for number in range(80):
-            statistics.languages(f"index-{number}")
-    for learn in started:
-        learn()
-    assert [index for index, _ in store.asked] == [f"index-{number}" for number in range(50)]
-
-
 def test_where_no_thread_can_be_started_a_search_goes_on(store: FakeStore, embeddings: Embeddings) -> None:
     def refuse(_: Callable[[], None]) -> None:
         raise RuntimeError("can't start new thread")

@@ -56,10 +56,6 @@ def test_stored_bags_need_a_bag_and_the_right_id_on_each_hit() -> None:
     assert is_same_window(STORED_BAGS, (answer(3), WHOLE[1]), (answer(3), [ids_only_hit(1), ids_only_hit(2)]))
 
 
-def test_sequence_numbers_name_documents_of_one_shard_alone() -> None:
-    assert not is_same_window(SEQUENCE_NUMBERS, (answer(3), WHOLE[1]), (answer(3), [ids_only_hit(1), ids_only_hit(2)]))
-
-
 @pytest.mark.parametrize(
     ("body", "parameters", "header", "expected"),
     [
