@@ -117,7 +117,7 @@ def explain_hit(found: _Found) -> ExplainAnswer:
     Raises:
         BadInput: no word of the hit has an embedding.
     """
-    window, bags, weighed = found.ranked.window, found.ranked.found, found.ranked.weighed
+    window, bags, weighed = found.ranked.window, found.ranked.collected, found.ranked.weighed
     search, ranking = window.search, found.ranked.ranking
     if ranking is None or weighed is None or bags is None:
         raise not_reranked(found.ranked.outcome.reason)

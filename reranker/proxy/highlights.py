@@ -119,7 +119,7 @@ def with_highlights(request: SearchRequest, pages: Sequence[Page | AsItCame], sl
 
 def _hits_of(page: Page) -> list[_Hit]:
     """The hits that get marks: those that are re-ranked."""
-    search, collected = page.ranked.window.search, page.ranked.found
+    search, collected = page.ranked.window.search, page.ranked.collected
     if search.highlight is None or collected is None:
         return []
     found = []

@@ -123,7 +123,7 @@ def _fetch_hits(request: SearchRequest, pages: Sequence[tuple[RankedWindow, Sequ
     # Documents of ours come whole: to find their members the engine would read the vector, which takes it longer than
     # all else of the page. All pages of a request are read alike. Where their filters differ the engine applies them.
     filters = {
-        ranked.window.search.source_filter.plain if ranked.found is not None and ranked.found.are_ours else None
+        ranked.window.search.source_filter.plain if ranked.collected is not None and ranked.collected.are_ours else None
         for ranked, _ in pages
     }
     plain = filters.pop() if len(filters) == 1 else None
@@ -185,5 +185,5 @@ def _doc_id(ranked: RankedWindow, place: Place) -> str | None:
     it in an index of one shard."""
     if ranked.window.kind == STORED_BAGS:
         return str(stored_value(ranked.window.answer.found[place.index], ID_FIELD))
-    ids = () if ranked.found is None else ranked.found.doc_ids
+    ids = () if ranked.collected is None else ranked.collected.doc_ids
     return ids[place.index] if place.index < len(ids) else None

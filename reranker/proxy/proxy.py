@@ -276,8 +276,8 @@ class Proxy:
             whole = [one.window for one in larger if one.window.kind is None]
             compare_kinds(request, whole, kind, self._kinds, texts.has_bags)
         for one in larger:
-            if one.found is not None:
-                search, cached_share = one.window.search, one.found.n_cached / len(one.found.bags)
+            if one.collected is not None:
+                search, cached_share = one.window.search, one.collected.n_cached / len(one.collected.bags)
                 self._kinds.is_answered(caller, search.indices, search.query.text, cached_share)
 
     def _outcome(self, incoming: Incoming, outcomes: Sequence[Outcome]) -> tuple[str, str]:

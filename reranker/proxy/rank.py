@@ -19,9 +19,6 @@ from reranker.ranking.ranked import Reranking
 from reranker.text.exact_text import exact_key
 from reranker.upstream.calls import Fallback, out_of_time
 
-# The reason where no hit has a word with an embedding.
-NO_TEXT = "no_text_in_hits"
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Teams:
@@ -38,7 +35,7 @@ class RankedWindow:
 
     Attributes:
         offset: the place of the page's first hit in the order, from 0.
-        found: the bags of its hits; None where they were not collected.
+        collected: the bags of its hits; None where they were not.
         weighed: the query by the document frequencies of the searched indices; None where nothing was ranked.
         ranking: of the window's hits; None where the engine's order stays.
         teams: where the ranking is interleaved with the engine's order; else None.
@@ -47,7 +44,7 @@ class RankedWindow:
     window: Window
     outcome: Outcome
     offset: int
-    found: WindowBags | None = None
+    collected: WindowBags | None = None
     weighed: Weighed | None = None
     ranking: Reranking | None = None
     teams: Teams | None = None
@@ -58,7 +55,7 @@ class RankedWindow:
         hit whose new place is not known; or re-ranking failed, and the window has no contents."""
         if self.window.is_refused or (self.window.search.page.after is not None and self.ranking is None):
             return True
-        return self.window.kind is not None and self.outcome.status == "fallback" and self.outcome.reason != NO_TEXT
+        return self.window.kind is not None and self.outcome.status == "fallback"
 
 
 class WindowRanker:
@@ -117,7 +114,7 @@ class WindowRanker:
         if not hits:
             return unranked("skipped", "no_hits")
         if not any(len(bag.term_ids) for bag, _ in found.bags):
-            return unranked("fallback", NO_TEXT, "no hit has a word with an embedding")
+            return unranked("fallback", "no_text_in_hits", "no hit has a word with an embedding")
         key = exact_key(search.query.text)
         weighed = self._indices.weighed(search, window.index_names, prepared)
         is_translated = window.translation is not None

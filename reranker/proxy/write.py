@@ -146,9 +146,9 @@ def _as_asked(
     return write_object(text, document, dropped, changed, added)
 
 
-def _details(window: RankedWindow, place: Place) -> str:
-    ranked, ranking, search = place.ranked, window.ranking, window.window.search
-    if ranked is None or ranking is None or window.found is None:  # the engine's order
+def _details(of: RankedWindow, place: Place) -> str:
+    window, ranked, ranking = of.window, place.ranked, of.ranking
+    if ranked is None or ranking is None or of.collected is None:  # the engine's order
         how: dict[str, Any] = {"method": "none", "precision": "none", "has_feedback": False}
         how |= {"without_known_word": False, "distance": None, "order_distance": None, "hubness": None}
         how |= {"lacking_words": [], "score_parts": None, "score_sources": None, "relevance": None}
@@ -161,10 +161,10 @@ def _details(window: RankedWindow, place: Place) -> str:
         how["hubness"], how["lacking_words"] = ranked.correction.hubness, list(ranked.correction.lacking_words)
         how["score_parts"] = ranked.parts
         how["relevance"] = ranked.relevance
-        how["score_sources"] = ranked.sources(search.query.embeddings, window.found.doc_ids.__getitem__)
-    if window.window.translation is not None:
-        how["translations"] = _by_language(window.window.translation.groups)
-    score = _member_text(window.window.answer, place, "_score")
+        how["score_sources"] = ranked.sources(window.search.query.embeddings, of.collected.doc_ids.__getitem__)
+    if window.translation is not None:
+        how["translations"] = _by_language(window.translation.groups)
+    score = _member_text(window.answer, place, "_score")
     return (
         f'{{"rank":{place.rank},"first_stage_rank":{place.first_stage_rank},"first_stage_score":{score},'
         f"{json.dumps(how, ensure_ascii=False, separators=(',', ':'), default=dict)[1:]}"
