@@ -30,16 +30,9 @@ from reranker.upstream.calls import Fallback, Refused
 from reranker.upstream.connections import Headers
 from reranker.upstream.incoming import only_parameters, without_parameters
 
-# They stand in the body of the search for the window, or are ours to apply.
-_OF_WHOLE = (
-    "rerank",
-    "from",
-    "size",
-    "seq_no_primary_term",
-    "filter_path",
-    *URL_PARAMETERS,
-)
-REPLACED_FOR_PAGE = tuple({*_OF_WHOLE, *WINDOW_ONLY_PARAMETERS} - set(URL_PARAMETERS))
+# They stand in the body of each search of ours, or are ours to apply.
+_REPLACED = ("rerank", "from", "size", "seq_no_primary_term", "filter_path")
+REPLACED_FOR_PAGE = (*_REPLACED, *WINDOW_ONLY_PARAMETERS)
 _REPLACED_OF_SEVERAL = ("rerank", "filter_path")
 _LOOK_UP_PARAMETERS = ("routing", "preference", "ignore_unavailable", "allow_no_indices", "expand_wildcards")
 
@@ -52,16 +45,19 @@ class FetchedWindows:
     """The windows of a request's searches.
 
     Attributes:
-        fetched: the engine's answer, in whose text the pages are written.
-        windows: one for each of the request's searches.
-        skipped: the lines that are not re-ranked, by their places among all.
+        base: the engine's answer, in whose text the pages are written.
+        lines: of the request; those that are not to be re-ranked as they came.
         engine_s: how long the engine took.
     """
 
-    fetched: Fetched
-    windows: Sequence[Window]
-    skipped: Mapping[int, AsItCame]
+    base: Fetched
+    lines: Sequence[Window | AsItCame]
     engine_s: float
+
+    @property
+    def windows(self) -> list[Window]:
+        """One for each of the request's searches."""
+        return [line for line in self.lines if isinstance(line, Window)]
 
 
 def fetch(
@@ -102,19 +98,18 @@ def fetch(
         if not any(kinds):
             raise
         raise Misfit(request.searches) from failed
-    answers = list(zip(request.lines, fetched.answers, strict=True))
-    skipped = {
-        place: AsItCame(answer, Outcome("skipped", line.reason))
-        for place, (line, answer) in enumerate(answers)
-        if isinstance(line, Skipped)
-    }
-    windows = [Window(line, *asked[line], answer) for line, answer in answers if isinstance(line, Search)]
-    refused = [window.search for window in windows if window.is_refused and window.kind is not None]
+    lines = [
+        Window(line, *asked[line], answer)
+        if isinstance(line, Search)
+        else AsItCame(answer, Outcome("skipped", line.reason))
+        for line, answer in zip(request.lines, fetched.answers, strict=True)
+    ]
+    found = FetchedWindows(fetched, lines, fetched.took_s)
+    refused = [window.search for window in found.windows if window.is_refused and window.kind is not None]
     if refused:
         raise Misfit(refused)
-    found = FetchedWindows(fetched, windows, skipped, fetched.took_s)
     # Without time left nothing is asked again, and the ranking says why.
-    may_translate = request.calls.deadline.left_s and any(window.is_empty for window in windows)
+    may_translate = request.calls.deadline.left_s and any(window.is_empty for window in found.windows)
     return _fetch_translated(request, found, translator, slot) if may_translate else found
 
 
@@ -140,15 +135,16 @@ def _fetch_translated(
         window: replace(window, translation=translation, answer=answer)
         for (window, translation), answer in zip(asked, fetched.answers, strict=True)
     }
-    windows = [again.get(window, window) for window in found.windows]
+    lines = [again.get(line, line) if isinstance(line, Window) else line for line in found.lines]
     # Of a multi-search the first answer stays, with other pieces.
-    base = found.fetched if request.is_multi else fetched
-    return FetchedWindows(base, windows, found.skipped, found.engine_s + fetched.took_s)
+    base = found.base if request.is_multi else fetched
+    return FetchedWindows(base, lines, found.engine_s + fetched.took_s)
 
 
 def _query_string(request: SearchRequest, kind: str | None, translation: TranslatedQuery | None) -> str:
     """The caller's without the parameters that the body of a window stands for."""
-    replaced = (*_OF_WHOLE, *(PAGE_ONLY_PARAMETERS if kind else ()), *(URL_QUERY if translation else ()))
+    of_page = PAGE_ONLY_PARAMETERS if kind else URL_PARAMETERS
+    replaced = (*_REPLACED, *of_page, *(URL_QUERY if translation else ()))
     return without_parameters(request.calls.incoming.query_string, replaced)
 
 

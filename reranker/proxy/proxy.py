@@ -32,7 +32,7 @@ from reranker.proxy.rank import RankedWindow, WindowRanker
 from reranker.proxy.read import Skip, check_not_off, read_request
 from reranker.proxy.search import Outcome, Search, SearchRequest
 from reranker.proxy.translation import SearchTranslator
-from reranker.proxy.window import AsItCame, Misfit
+from reranker.proxy.window import AsItCame, Misfit, Window
 from reranker.proxy.window_kinds import IDS_ONLY, WindowKinds
 from reranker.proxy.write import write_answer
 from reranker.query_dsl.field_types import FieldTypeCache
@@ -81,11 +81,11 @@ class Answered:
     """What the answer to a request is written from.
 
     Attributes:
-        fetched: the engine's answer, in whose text the lines are written.
+        base: the engine's answer, in whose text the lines are written.
         engine_s: how long the engine took for all.
     """
 
-    fetched: Fetched
+    base: Fetched
     lines: Sequence[Page | AsItCame]
     engine_s: float
 
@@ -149,11 +149,11 @@ class Proxy:
             with self._guard.slot() as slot:
                 started = time.perf_counter()
                 answered = self._rerank(request, slot)
-                added_s = time.perf_counter() - started - answered.fetched.took_s
-                body = write_answer(request, answered.fetched, answered.lines, added_s * 1000)
+                added_s = time.perf_counter() - started - answered.base.took_s
+                body = write_answer(request, answered.base, answered.lines, added_s * 1000)
                 rerank_s = time.perf_counter() - started - answered.engine_s
             metrics.engine_seconds.observe(answered.engine_s)
-            reply = own_reply(incoming, answered.fetched.headers, body)
+            reply = own_reply(incoming, answered.base.headers, body)
             durations = f"engine;dur={answered.engine_s * 1000:.1f}, rerank;dur={rerank_s * 1000:.1f}"
             reply.headers.append(("Server-Timing", durations))
             if self._interleaver is not None:
@@ -245,14 +245,14 @@ class Proxy:
         return self._pages(request, [None] * len(kinds), slot)
 
     def _pages(self, request: SearchRequest, kinds: Sequence[str | None], slot: Slot) -> Answered:
-        windows, ranked = self._rank(request, kinds, slot)
+        found, ranked = self._rank(request, kinds, slot)
         if self._interleaver is not None:
             ranked = self._interleaver.interleave(request, ranked)
         fetched, engine_s = fetch_pages(request, ranked)
         self._learn_kinds(request, ranked)
         pages = iter(with_highlights(request, fetched, slot))
-        lines = [windows.skipped.get(place) or next(pages) for place in range(len(request.lines))]
-        return Answered(windows.fetched, lines, windows.engine_s + engine_s)
+        lines = [next(pages) if isinstance(line, Window) else line for line in found.lines]
+        return Answered(found.base, lines, found.engine_s + engine_s)
 
     def _rank(
         self, request: SearchRequest, kinds: Sequence[str | None], slot: Slot
@@ -265,8 +265,8 @@ class Proxy:
         def prepare() -> None:
             prepared.update(ranking.indices.prepare(request.searches))
 
-        windows = fetch(request, kinds, prepare, ranking.translator, slot)
-        return windows, ranking.ranker.rank(request, windows.windows, prepared, slot)
+        found = fetch(request, kinds, prepare, ranking.translator, slot)
+        return found, ranking.ranker.rank(request, found.windows, prepared, slot)
 
     def _learn_kinds(self, request: SearchRequest, ranked: Sequence[RankedWindow]) -> None:
         """Learns which ids-only windows serve the searches whose windows were larger than the page."""
