@@ -11,7 +11,7 @@ of them, neither `_id` nor `_source`. There are two kinds, and one rule chooses 
 All else is asked for whole: most documents of a new search are not cached, and one request for all of them costs the
 engine and the proxy less than three. Once the order is known, the hits of the page are fetched with all that the caller
 asked for (`page.py`). Where anything does not fit together (a hit is gone or was written again, a bag is missing), the
-search is done again with the whole window (`Proxy.search`).
+search is done again with the whole window (`Proxy._rerank`).
 
 The first search of an index is a whole window. Its ids-only window is then asked for too, and compared: a search
 pipeline or plugin that works on the hits' contents shows in that. After a failure windows are whole for a while.
