@@ -1,4 +1,5 @@
-"""Interleaves two rankings of judged queries for simulated users, and counts how often the clicks find the better one.
+"""Interleaves two rankings of judged queries for simulated users: how often each wins a search, and after how many
+searches the clicks name the better one.
 
 `python -m papers.studies.interleaving RUNS… --qrels FILE` reads two TREC runs of one collection (as `--output` of
 `papers.judged` writes them): the engine's order first, then ours. The users are those of Hofmann, Whiteson and de Rijke
@@ -10,21 +11,23 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import random
 from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import count
 from pathlib import Path
+from random import Random
 from typing import NamedTuple
 
 import numpy as np
 
 from papers.base import module_command
 from papers.base.markdown import print_table
-from reranker.traffic.interleaving import ENGINE, OURS, Votes, team_draft, winner_of
+from reranker.traffic.interleaving import ENGINE, OURS, Votes, team_draft
 from sinkrank.evaluation.judgments import read_qrels
 from sinkrank.evaluation.measures import MEASURES
 
 PAGE = 10
-N_RUNS = 100
+N_RUNS = 1000
 _SEED = 11
 
 
@@ -49,27 +52,55 @@ class Query(NamedTuple):
     is_relevant: list[bool]
 
 
-def clicked(user: User, is_relevant: Sequence[bool], coins: random.Random) -> list[int]:
-    """The places of a page that a user clicks on."""
+def chances(user: User, is_relevant: Sequence[bool], teams: Sequence[str]) -> tuple[float, float]:
+    """How likely our order wins a search, and how likely it loses it.
+
+    Args:
+        is_relevant, teams: of each hit of the page.
+    """
+    # By our clicks less the engine's: of users who still look at hits, and of those who have stopped.
+    looking, stopped = {0: 1.0}, dict.fromkeys(range(-PAGE, PAGE + 1), 0.0)
+    for relevant, team in zip(is_relevant, teams, strict=True):
+        click, stop = user.clicks[relevant], user.stops[relevant]
+        after = dict.fromkeys(stopped, 0.0)
+        for lead, chance in looking.items():
+            new = lead + (team == OURS) - (team == ENGINE)
+            after[lead] += chance * (1 - click)
+            after[new] += chance * click * (1 - stop)
+            stopped[new] += chance * click * stop
+        looking = {lead: chance for lead, chance in after.items() if chance}
+    ends = [*looking.items(), *stopped.items()]
+    return sum(chance for lead, chance in ends if lead > 0), sum(chance for lead, chance in ends if lead < 0)
+
+
+def mean_chances(queries: Sequence[Query], user: User) -> tuple[float, float]:
+    """`chances` of a query that is drawn at random, exactly: over all queries, and all ways to interleave them."""
     found = []
-    for place, relevant in enumerate(is_relevant[:PAGE]):
-        if coins.random() < user.clicks[relevant]:
-            found.append(place)
-            if coins.random() < user.stops[relevant]:
-                break
-    return found
+    for query in queries:
+        for seed in _seeds():
+            places, teams = team_draft(query.ours, seed)
+            found.append(chances(user, [query.is_relevant[place] for place in places[:PAGE]], teams[:PAGE]))
+    wins, losses = np.mean(found, axis=0).tolist()
+    return wins, losses
 
 
-def simulate(queries: Sequence[Query], user: User, n_searches: int, coins: random.Random) -> Votes:
-    """The votes of so many searches, each of a query that is drawn at random."""
-    winners = []
-    for _ in range(n_searches):
-        query = queries[coins.randrange(len(queries))]
-        places, teams = team_draft(query.ours, coins.randbytes(8))
-        seen = clicked(user, [query.is_relevant[place] for place in places], coins)
-        if seen:
-            winners.append(winner_of([teams[place] for place in seen]))
-    return Votes(n_searches, winners.count(OURS), winners.count(ENGINE), winners.count(None))
+@cache
+def _seeds() -> Sequence[bytes]:
+    """A seed for each way in which the coins of a page can fall: one coin for two hits."""
+    found: dict[tuple[bool, ...], bytes] = {}
+    for number in count():
+        seed = number.to_bytes(8, "big")
+        coins = Random(seed)  # noqa: S311 - no secret
+        found.setdefault(tuple(coins.random() < 0.5 for _ in range(PAGE // 2)), seed)
+        if len(found) == 2 ** (PAGE // 2):
+            break
+    return list(found.values())
+
+
+def simulate(wins: float, losses: float, n_searches: int) -> list[Votes]:
+    """The votes of so many searches, `N_RUNS` times."""
+    drawn = np.random.default_rng(_SEED).multinomial(n_searches, [wins, losses, 1 - wins - losses], N_RUNS)
+    return [Votes(n_searches, *own) for own in drawn.tolist()]
 
 
 def read_run(path: Path) -> dict[str, list[str]]:
@@ -106,22 +137,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"{len(judged)} queries; nDCG@10 {means[0]:.3f} and {means[1]:.3f}")  # noqa: T201
     rows = []
     for name, user in USERS.items():
+        wins, losses = mean_chances(queries, user)
         for n_searches in given.searches:
-            coins = random.Random(_SEED)  # noqa: S311 - no secret
-            found = [simulate(queries, user, n_searches, coins) for _ in range(N_RUNS)]
-            leads = [OURS if one.wins > one.losses else ENGINE if one.losses > one.wins else None for one in found]
-            needed = [one.n_searches_needed or 0 for one in found]
-            rows.append(
-                [
-                    name,
-                    f"{n_searches:,}",
-                    f"{leads.count(better) / N_RUNS:.1%}",
-                    f"{[one.winner for one in found].count(better) / N_RUNS:.1%}",
-                    f"{sum(one.winner not in (None, better) for one in found) / N_RUNS:.1%}",
-                    f"{np.median(needed):,.0f}",
-                ]
-            )
-    print_table(["user", "searches", "better order leads", "verdict for it", "against it", "searches needed"], rows)
+            winners = [votes.winner for votes in simulate(wins, losses, n_searches)]
+            right, wrong = winners.count(better), len(winners) - winners.count(better) - winners.count(None)
+            rows.append([name, f"{wins:.2%}", f"{losses:.2%}", f"{n_searches:,}", *map(_share, (right, wrong))])
+    print_table(["user", "ours wins", "loses", "searches", "verdict for the better", "against it"], rows)
+
+
+def _share(n: int) -> str:
+    return f"{n / N_RUNS:.1%}"
 
 
 if __name__ == "__main__":
