@@ -30,7 +30,6 @@ _BLOCK = 16
 _FLAGS = ("LETTER", "MARK", "DIGIT", "WORDLIKE", "COMPOSES", "REMOVED", "UNCOVERED")
 _UNCOVERED = regex.compile(rf"(?V1)[{UNSPACED_SCRIPTS}\u1100-\u11ff]")  # and the parts of Hangul syllables
 _WORDLIKE = re.compile(r"[^\W\d_]")
-_GREEK = (*range(0x370, 0x400), *range(0x1F00, 0x2000))
 
 
 def header() -> str:
@@ -42,7 +41,6 @@ def header() -> str:
     blocks: dict[tuple[int, ...], int] = {}
     pages = [blocks.setdefault(tuple(numbers[start : start + _BLOCK]), len(blocks)) for start in range(0, _END, _BLOCK)]
     lower = sorted(first << 16 | second for first, second in pairs if first < _END and _lower(chr(first)) == chr(first))
-    bare = ((ord(each), _bare(each)) for each in map(chr, _GREEK) if _lower(each) == each)
     parts = [
         f"/* Letters of Unicode {unicodedata.unidata_version} below U+{_END:04X}. Made by "
         "reranker/text/unicode_tables.py; do not edit. */",
@@ -57,10 +55,8 @@ def header() -> str:
         f"static const uint8_t blocks[][BLOCK] = {{\n{_lines(_row(block) for block in blocks)}\n}};",
         "/* letter << 16 | mark: what is one character in NFC. Ascending, letters in lower case. */",
         f"static const uint32_t compositions[] = {{\n{_lines(map(hex, lower))}\n}};",
-        "/* Greek letters with accents, and without. Ascending. */",
-        "static const struct accented {\n    uint16_t letter, bare;\n} accented[] = {",
-        _lines(f"{{{letter:#x}, {bare:#x}}}" for letter, bare in bare if letter != bare),
-        "};",
+        "/* Accents, Greek letters, and Greek letters with ancient accents, without their accents; 0 for an accent. */",
+        *(_bare_letters(page) for page in (0x300, 0x1F00)),
     ]
     return "\n".join(parts) + "\n"
 
@@ -125,10 +121,15 @@ def _compositions() -> Iterator[tuple[int, int]]:
                 yield first, second
 
 
-def _bare(letter: str) -> int:
-    """A letter without its accents, as `tokens` compares Greek stop words."""
-    found = [one for one in unicodedata.normalize("NFD", letter) if not unicodedata.combining(one)]
-    return ord(found[0]) if len(found) == 1 else ord(letter)
+def _bare_letters(first: int) -> str:
+    """What 256 characters are without accents, as `tokens` compares Greek stop words."""
+    letters = map(hex, map(_bare, range(first, first + 256)))
+    return f"static const uint16_t bare_{first:x}[] = {{\n{_lines(letters)}\n}};"
+
+
+def _bare(code: int) -> int:
+    found = [ord(one) for one in unicodedata.normalize("NFD", chr(code)) if not 0x300 <= ord(one) < 0x370]
+    return 0 if not found else found[0] if len(found) == 1 else code
 
 
 def _row(numbers: Iterable[int]) -> str:

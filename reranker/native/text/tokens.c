@@ -53,14 +53,23 @@ static const struct replaced *replacement_of(const struct rules *rules, uint32_t
     return NULL;
 }
 
+static uint16_t two_byte_letters[0x800]; /* in lower case; 0 where a rule of a script reads a character otherwise */
+
+__attribute__((constructor)) static void fill_two_byte_letters(void) {
+    for (uint32_t code = 0x80; code < 0x800; code++) {
+        const struct letter letter = letter_of(code);
+        if (letter.flags == (LETTER | WORDLIKE)) two_byte_letters[code] = (uint16_t)letter.code;
+    }
+}
+
 /* Appends the letters of two bytes that come next, up to one that a rule of its script or language reads otherwise. */
 static inline void append_letters(struct scanner *s) {
     while (s->text.end - s->at >= 2) {
         const uint8_t first = s->at[0], second = s->at[1];
         if (first < 0xc2 || first >= 0xe0 || (second & 0xc0) != 0x80) return;
-        const struct letter letter = letter_of((uint32_t)(first & 0x1f) << 6 | (second & 0x3f));
-        if (letter.flags != (LETTER | WORDLIKE) || replacement_of(s->rules, letter.code) != NULL) return;
-        append(s, letter.code);
+        const uint32_t letter = two_byte_letters[(first & 0x1f) << 6 | (second & 0x3f)];
+        if (letter == 0 || replacement_of(s->rules, letter) != NULL) return;
+        append(s, letter);
         s->at += 2;
     }
 }
@@ -230,15 +239,9 @@ int64_t write_bare(const uint8_t *token, int64_t n, uint8_t *to) {
     uint8_t *written = to;
     for (; at < end; at = after) {
         const uint32_t code = character_at(at, end, &after);
-        if (code >= 0x300 && code <= 0x36f) continue;
-        size_t first = 0, n_left = sizeof accented / sizeof *accented;
-        while (n_left) {
-            const size_t half = n_left / 2;
-            if (accented[first + half].letter < code) first += half + 1, n_left -= half + 1;
-            else n_left = half;
-        }
-        const bool is_accented = first < sizeof accented / sizeof *accented && accented[first].letter == code;
-        written += write_character(is_accented ? accented[first].bare : code, written);
+        const uint32_t page = code & ~(uint32_t)0xff;
+        const uint32_t bare = page == 0x300 ? bare_300[code & 0xff] : page == 0x1f00 ? bare_1f00[code & 0xff] : code;
+        if (bare) written += write_character(bare, written);
     }
     return written - to;
 }

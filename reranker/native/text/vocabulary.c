@@ -6,19 +6,26 @@
 
 enum { GOLDEN = (int)0x9e3779b1, POLYNOMIAL = (int)0xedb88320 };
 
-static uint32_t remainders[256];
+static uint32_t remainders[4][256]; /* of a byte with 0 to 3 zeros behind it */
 
 __attribute__((constructor)) static void fill_remainders(void) {
     for (uint32_t byte = 0; byte < 256; byte++) {
         uint32_t rest = byte;
-        for (int bit = 0; bit < 8; bit++) rest = rest >> 1 ^ (rest & 1 ? (uint32_t)POLYNOMIAL : 0);
-        remainders[byte] = rest;
+        for (int bit = 0; bit < 32; bit++) {
+            rest = rest >> 1 ^ (rest & 1 ? (uint32_t)POLYNOMIAL : 0);
+            if (bit % 8 == 7) remainders[bit / 8][byte] = rest;
+        }
     }
 }
 
 uint32_t checksum(const uint8_t *bytes, int64_t n, uint32_t from) {
     uint32_t rest = ~from;
-    for (int64_t k = 0; k < n; k++) rest = rest >> 8 ^ remainders[(rest ^ bytes[k]) & 0xff];
+    for (; n >= 4; n -= 4, bytes += 4) {
+        rest ^= bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+        rest = remainders[3][rest & 0xff] ^ remainders[2][rest >> 8 & 0xff] ^ remainders[1][rest >> 16 & 0xff] ^
+               remainders[0][rest >> 24];
+    }
+    for (int64_t k = 0; k < n; k++) rest = rest >> 8 ^ remainders[0][(rest ^ bytes[k]) & 0xff];
     return ~rest;
 }
 
