@@ -100,7 +100,7 @@ class TextReader:
         )
         pieces.raise_error()
         groups = words.asked(n_asked, all_languages.codes, self._stand_ins)
-        return ReadTexts(words.found, offsets, tokens, groups, places, words.letters)
+        return ReadTexts(words.found, offsets, tokens, groups, places, words, given)
 
     def first_words(self, texts: Sequence[str], most: int) -> FirstWords:
         """The first words (`tokens.letter_tokens`) of each text in all languages of the store.
@@ -189,7 +189,8 @@ class ReadTexts(NamedTuple):
         offsets, tokens: the words of text i in reading order are `tokens[offsets[i]:offsets[i + 1]]`.
         groups: what stands for the words that Python was asked for.
         places: (n_tokens, 2) where each token begins and ends in the UTF-8 of its text, if it was asked for.
-        letters: in which the UTF-8 of each word lies.
+        buffers: in which the words lie.
+        texts: which were read.
     """
 
     words: NDArray[Any]
@@ -197,7 +198,39 @@ class ReadTexts(NamedTuple):
     tokens: NDArray[np.int32]
     groups: Sequence[tuple[int, ...]]
     places: NDArray[np.int32]
-    letters: NDArray[np.uint8]
+    buffers: _WordBuffers
+    texts: native.Texts
+
+    def text(self, word: int) -> str:
+        """A word, normalised."""
+        return self.buffers.text(word)
+
+    def terms(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The terms whose embeddings each word takes: those of word i are `term_ids[offsets[i]:offsets[i + 1]]`, one,
+        or several of a compound.
+
+        Returns:
+            offsets (n_words + 1,), term_ids.
+        """
+        group_offsets, group = self._group_arrays()
+        n_words = len(self.words)
+        offsets, term_ids = np.empty(n_words + 1, np.int32), np.empty(n_words + len(group), np.int32)
+        groups, found = (address(group_offsets), address(group)), (address(offsets), address(term_ids))
+        n = native.list_terms(address(self.words), n_words, *groups, *found)
+        return offsets, term_ids[:n]
+
+    def _group_arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Where the terms of each group begin, and where the last one ends; the terms of all."""
+        offsets = np.array([*accumulate(map(len, self.groups), initial=0)], np.int64)
+        return offsets, np.array([term_id for group in self.groups for term_id in group], np.int32)
+
+    def beginning_as(self, beginnings: Sequence[str], words: NDArray[np.int64]) -> list[int]:
+        """Those of some words that begin as one of others, by the first two bytes."""
+        pairs = {word.encode("utf-8", _SURROGATES)[:2].ljust(2) for word in beginnings}
+        starts, letters = self.words["start"][words], self.buffers.letters
+        first = letters[starts].astype(np.uint16) << 8 | letters[starts + 1]
+        found: list[int] = words[np.isin(first, [int.from_bytes(pair, "big") for pair in pairs])].tolist()
+        return found
 
     def bags(self, first_words: int = 0) -> list[BagOfWords]:
         """The bag of each text (`tokens.tokenize`).
@@ -206,11 +239,8 @@ class ReadTexts(NamedTuple):
             first_words: count so many words of each, and no numbers; 0 for all.
         """
         n_texts, n_tokens = len(self.offsets) - 1, int(self.offsets[-1])
-        group_offsets = np.zeros(len(self.groups) + 1, np.int64)
-        lengths = [len(group) for group in self.groups]
-        np.cumsum(lengths, out=group_offsets[1:])
-        group = np.array([term_id for group in self.groups for term_id in group], np.int32)
-        longest = max(1, *lengths) if lengths else 1
+        group_offsets, group = self._group_arrays()
+        longest = max([1, *map(len, self.groups)])
         most = int(np.diff(self.offsets).max(initial=0))
         term_ids, counts = np.empty((2, n_tokens * longest), np.int32)
         offsets, hash_offsets, n_unknown = np.empty((3, n_texts + 1), np.int64)
@@ -301,8 +331,8 @@ class _WordBuffers:
         return self._words[: self.struct.n_words]
 
     def text(self, place: int) -> str:
-        word = self._words[place]
-        return str(self.letters.data[word["start"] : word["start"] + word["n_bytes"]], "utf-8")
+        start, n_bytes, *_ = self._words[place].item()
+        return str(self.letters.data[start : start + n_bytes], "utf-8")
 
     def asked(self, n_asked: int, codes: Sequence[str], stand_ins: StandIns) -> list[tuple[int, ...]]:
         """The terms for each word that Python is asked for."""

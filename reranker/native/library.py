@@ -53,7 +53,7 @@ def declare(name: str, arguments: str, result: str = "") -> Callable[..., Any]:
 
 def address(array: NDArray[Any]) -> int:
     """Where the values of a contiguous array begin. The caller keeps the array alive during the call."""
-    return array.__array_interface__["data"][0]  # type: ignore[no-any-return]
+    return array.ctypes.data
 
 
 def _level() -> str:

@@ -20,7 +20,7 @@ from reranker.proxy.window import AsItCame
 from reranker.query_dsl.answer_filters import is_match
 from reranker.query_dsl.highlight import Highlight, HighlightField
 from reranker.query_dsl.source_texts import field_texts, named_strings
-from reranker.ranking.matches import Mark, QueryWords
+from reranker.ranking.matches import Mark, find_marks
 from reranker.service.json_text import to_json
 from reranker.text.fragments import Span, best_fragments, merged, read_marked, write_marked
 from reranker.upstream.calls import Fallback
@@ -174,7 +174,7 @@ def _written(page: Page, hits: Sequence[_Hit]) -> dict[int, str]:
     query = page.ranked.weighed.query
     fields = [hit.fields for hit in hits]
     texts = [[text for one in of_hit for text in one.texts] for of_hit in fields]
-    marks = QueryWords(query, query.embeddings).marks(texts, [hit.language for hit in hits], _MAX_CHARS)
+    marks = find_marks(query, query.embeddings, texts, [hit.language for hit in hits], _MAX_CHARS)
     found: dict[int, str] = {}
     for hit, of_hit, of_texts in zip(hits, fields, marks, strict=True):
         left = iter(of_texts)

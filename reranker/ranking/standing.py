@@ -8,7 +8,7 @@ from operator import attrgetter
 from reranker.answers.explanation import FellAt, NearWord, Standing
 from reranker.answers.search import ScoreParts
 from reranker.embeddings import Embeddings
-from reranker.ranking.matches import Mark, QueryWords
+from reranker.ranking.matches import Mark, find_marks
 from reranker.ranking.query import Query
 from reranker.ranking.ranked import RankedDocument
 from reranker.ranking.scores import SCORE_DECIMALS
@@ -72,7 +72,7 @@ def _difference(parts: ScoreParts | None, others: ScoreParts | None) -> ScorePar
 
 def _words(query: Query, document: Document, embeddings: Embeddings) -> dict[str, NearWord | None]:
     """The query's words that the document lacks, each with its nearest word that the document has, if one is near."""
-    ((marks,),) = QueryWords(query, embeddings).marks([[document.full_text]], [document.language], _MAX_WORDS)
+    ((marks,),) = find_marks(query, embeddings, [[document.full_text]], [document.language], _MAX_WORDS)
     held = {stem(mark.query_word, query.language) for mark in marks if mark.likeness >= 1}
     nearest: dict[str, Mark] = {}
     for mark in marks:

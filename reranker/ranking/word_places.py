@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from reranker.embeddings import Embeddings
-from reranker.embeddings.placed_words import PlacedWords
 from reranker.text.documents import Document
-from reranker.text.tokens import MAX_TOKENS
+
+_SURROGATES = "surrogatepass"  # half a pair comes in from JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,17 @@ def word_places(document: Document, embeddings: Embeddings) -> dict[int, WordPla
 
     Only the words that are read of a text (`reranker.text.tokens.MAX_TOKENS`) have places.
     """
-    words = PlacedWords([document.full_text], [document.language], MAX_TOKENS, embeddings)
-    text_start = len(document.full_text) - len(document.text)
+    full_text = document.full_text
+    read = embeddings.reader.read([full_text], [document.language], with_places=True)
+    offsets, term_ids = read.terms()
+    letters = np.frombuffer(full_text.encode("utf-8", _SURROGATES), np.uint8)
+    n_characters = np.cumsum(letters & 0xC0 != 0x80)  # up to each byte; others go on with a character
+    tokens = read.tokens[: read.offsets[-1]]
+    places = np.concatenate([[0], n_characters])[read.places[: len(tokens)]]
+    text_start = len(full_text) - len(document.text)
     found: dict[int, WordPlaces] = defaultdict(WordPlaces)
-    for word, (start, end) in zip(words.tokens.tolist(), words.places(0, np.arange(len(words.tokens))), strict=True):
-        for term_id in words.terms(word):
+    for word, (start, end) in zip(tokens.tolist(), places.tolist(), strict=True):
+        for term_id in dict.fromkeys(term_ids[offsets[word] : offsets[word + 1]].tolist()):
             if start < text_start:
                 found[term_id].in_title.append([start, end])
             else:

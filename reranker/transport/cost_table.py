@@ -76,5 +76,5 @@ def _aligned(n_rows: int, n_columns: int, dtype: np.dtype[np.floating]) -> Table
     """A table without values that begins with a cache line: a register that lies across two takes twice as long."""
     n_bytes = n_rows * n_columns * dtype.itemsize
     room = np.empty(n_bytes + _CACHE_LINE_BYTES, np.uint8)
-    start = -room.__array_interface__["data"][0] % _CACHE_LINE_BYTES
+    start = -room.ctypes.data % _CACHE_LINE_BYTES
     return room[start : start + n_bytes].view(dtype).reshape(n_rows, n_columns)

@@ -154,7 +154,7 @@ def test_texts_that_source_keeps_back_are_looked_up_once(search: Search, fake: F
 
 
 def test_a_search_without_highlight_looks_for_no_marks(search: Search, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reranker.proxy.highlights.QueryWords", lambda *_: pytest.fail("marks were looked for"))
+    monkeypatch.setattr("reranker.proxy.highlights.find_marks", lambda *_: pytest.fail("marks were looked for"))
     assert search({"body": "un chat"}, highlight={"fields": {}}) is None
     assert search({"body": "un chat"}, mode="engine") is None
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reranker import Reranker
 from reranker.embeddings import Embeddings, EmbeddingsWriter
-from reranker.ranking.matches import QueryWords, find_matches
+from reranker.ranking.matches import find_marks, find_matches
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_marks_are_those_of_the_definition(random_words, query, is_read_in_pytho
     expected = [[(word, max(likenesses[word].values())) for word in text if likenesses[word]] for text in texts]
     given_texts = [" ".join([*text, "字"] if is_read_in_python else text) for text in texts]
     read = reranker.query_with_unknown_words(" ".join(query), "eo")
-    other, found = QueryWords(read, reranker.embeddings).marks([["kulo"], given_texts], ["la", "la"])
+    other, found = find_marks(read, reranker.embeddings, [["kulo"], given_texts], ["la", "la"])
     assert len(other) == 1
     marked = [
         [(text[one.start : one.end], one.likeness) for one in marks]

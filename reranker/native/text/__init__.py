@@ -37,6 +37,11 @@ WORD = np.dtype(
         ("fingerprint", "<u4"),
     ]
 )
+QUERY_WORD = np.dtype([("hash", "<u4"), ("column", "<i4"), ("stem_key", "<u8")])
+CHOICE = np.dtype([("document", "<i4"), ("query_word", "<i4"), ("likeness", "<f4"), ("may_be_near", "<i4")])
+MARK = np.dtype(
+    [("text", "<i4"), ("start", "<i4"), ("end", "<i4"), ("word", "<i4"), ("query_word", "<i4"), ("likeness", "<f4")]
+)
 REPLACED = np.dtype([("letter", "<i4"), ("first", "<i4"), ("second", "<i4")])
 PAIR = np.dtype(
     [("first", "S4"), ("second", "S4"), ("n_first", "<i4"), ("n_second", "<i4"), ("n_first_letters", "<i4")]
@@ -184,24 +189,33 @@ class BagsStruct(ctypes.Structure):
     )
 
 
-class ChoiceStruct(ctypes.Structure):
+class QueryStruct(ctypes.Structure):
+    """As of `marks.c`."""
+
+    _fields_ = (("words", _Address), ("n", _Integer), ("least", ctypes.c_float), ("share_of_nearest", ctypes.c_float))
+
+
+class ReadWordsStruct(ctypes.Structure):
     """As of `marks.c`."""
 
     _fields_ = (
+        ("words", _Address),
+        ("n", _Integer),
+        ("rows", _Address),
+        ("costs", _Address),
+        ("width", _Integer),
+        ("stem_keys", _Address),
         ("cosines", _Address),
-        ("n_query_words", _Integer),
-        ("least", ctypes.c_float),
-        ("share_of_nearest", ctypes.c_float),
-        ("query_words", _Address),
-        ("likenesses", _Address),
-        ("bounds", _Address),
+        ("choices", _Address),
+        ("near", _Address),
     )
 
 
 read_texts = declare("read_texts", "pppqpppp", "q")
 find_first_words = declare("find_first_words", "ppqppppp")
 count_bags = declare("count_bags", "pqppqppqpppp")
-mark_tokens = declare("mark_tokens", "pqppppqppp", "q")
+mark_tokens = declare("mark_tokens", "pppqpppppp", "q")
+list_terms = declare("list_terms", "pqpppp", "q")
 nearest_spelling = declare("nearest_spelling", "ppqqpq", "q")
 term_for = declare("term_for", "pqpq", "q")
 find_term = declare("find_term_of", "pqqpq", "q")

@@ -171,6 +171,25 @@ EXPORT int64_t read_texts(const struct reader *reader, const struct texts *texts
     return n_asked;
 }
 
+/* Lists the terms whose embeddings words take: those of word i are term_ids[offsets[i]] to term_ids[offsets[i + 1] - 1].
+ * Returns their number.
+ *
+ * group_offsets, group: as of `count_bags`.
+ * offsets (n_words + 1,); term_ids: room for as many as there are words, and as `group` has. */
+EXPORT int64_t list_terms(const struct word *words, int64_t n_words, const int64_t *group_offsets, const int32_t *group,
+                          int32_t *offsets, int32_t *term_ids) {
+    int32_t n = 0;
+    for (int64_t k = 0; k < n_words; k++) {
+        offsets[k] = n;
+        if (words[k].term >= 0) term_ids[n++] = words[k].term;
+        else if (words[k].term <= ASKED)
+            for (int64_t g = group_offsets[ASKED - words[k].term]; g < group_offsets[ASKED - words[k].term + 1]; g++)
+                term_ids[n++] = group[g];
+    }
+    offsets[n_words] = n;
+    return n;
+}
+
 /* Finds what words of texts, from `first` on, are in each language with the same flags. */
 static void find_in_languages(const struct reader *reader, struct words *words, int64_t first, int32_t rules,
                               int32_t *terms) {
