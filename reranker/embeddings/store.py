@@ -126,7 +126,9 @@ class Embeddings:
         (`unknown`). Empty if there is no such row, for numbers, and for languages that the store does not contain."""
         if language not in self.languages or has_digit(token):  # 8601 and 8602 are one edit apart but unrelated
             return ()
-        found = self.reader.term_for(language, token)
+        found = self.term_id(language, token)
+        if found is None:
+            found = self.reader.stand_in(language, token)
         return self.unknown.parts(language, [token])[0] if found is None else (found,)
 
     def parts(self, language: str, token: str) -> list[str]:

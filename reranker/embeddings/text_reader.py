@@ -50,11 +50,11 @@ class TextReader:
         self._languages = self._own_languages = _Languages(vocabulary, stand_ins, vocabulary.languages)
         self._for_words = self._reader(self._own_languages, native.ReadPiece())
 
-    def term_for(self, language: str, token: str) -> int | None:
-        """The term that a normalised word of a language of the store is, or that stands for all of it."""
+    def stand_in(self, language: str, token: str) -> int | None:
+        """The term that stands for all of a normalised word of a language of the store that is no term itself."""
         encoded = token.encode("utf-8", _SURROGATES)
         number = self._own_languages.numbers[language]
-        found: int = native.term_for(ctypes.byref(self._for_words), number, encoded, len(encoded))
+        found: int = native.stand_in(ctypes.byref(self._for_words), number, encoded, len(encoded))
         return None if found < 0 else found
 
     def read(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from ctypes import byref
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -109,9 +108,10 @@ class Vocabulary:
         self.places = places
         self._codes = {language: (place, language_seed(language)) for place, language in enumerate(languages)}
         self._term_ids: dict[str, NDArray[np.int64]] = {}
+        self._shift = 32 - (len(slots).bit_length() - 1)
         self.arrays = np.asarray(term_bytes), np.asarray(term_offsets), np.asarray(places), np.asarray(slots)
         # Indexing a memoryview takes a third of the time of indexing an array, and returns Python integers.
-        self._bytes, self._offsets, self._places = (each.data for each in self.arrays[:3])
+        self._bytes, self._offsets, self._places, self._slots = (each.data for each in self.arrays)
         self.struct = native.VocabularyStruct(*[address(each) for each in self.arrays], len(slots), len(places))
 
     @classmethod
@@ -146,9 +146,17 @@ class Vocabulary:
         code = self._codes.get(language)
         if code is None:
             return -1
+        place, seed = code
         key = term.encode("utf-8", "surrogatepass")
-        found: int = native.find_term(byref(self.struct), *code, key, len(key))
-        return found
+        slots, offsets, places = self._slots, self._offsets, self._places
+        slot = (crc32(key, seed) * _GOLDEN & 0xFFFFFFFF) >> self._shift
+        while entry := slots[slot]:
+            if places[entry - 1] == place:  # the cheapest test that rules out most other terms
+                start, end = offsets[entry - 1], offsets[entry]
+                if end - start == len(key) and self._bytes[start:end] == key:
+                    return entry - 1
+            slot = (slot + 1) & (len(slots) - 1)
+        return -1
 
     def term(self, term_id: int) -> tuple[str, str]:
         """The language and the term of an id.

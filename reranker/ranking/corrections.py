@@ -56,13 +56,16 @@ class Corrections:
         unknown_share: of the query's tokens without an embedding, 0 to below 1.
         unknown: these tokens, each once; `lacking`: (n, n_unknown) which of them a candidate does not hold.
         hubness: (n,); None where it is not known.
+        added_by_lacking_words, added_by_hubness: (n,).
     """
 
     offset: NDArray[np.float64]
     unknown_share: float
     unknown: Sequence[str]
-    lacking: NDArray[np.bool_] | None
+    lacking: NDArray[np.bool_]
     hubness: NDArray[np.float64] | None
+    added_by_lacking_words: NDArray[np.float64]
+    added_by_hubness: NDArray[np.float64]
 
     @classmethod
     def make(
@@ -75,34 +78,20 @@ class Corrections:
     ) -> Corrections:
         """Of n candidates; without hubness and unknown words nothing moves them."""
         if lacking is None or not unknown:
-            unknown_share, unknown, lacking = 0.0, (), None
-        made = cls(np.zeros(n), unknown_share, unknown, lacking, hubness)
-        made.offset += (made.added_by_lacking_words + made.added_by_hubness) / (1.0 - unknown_share)
-        return made
-
-    @property
-    def added_by_lacking_words(self) -> NDArray[np.float64] | float:
-        """(n,); 0 for all of them."""
-        return 0.0 if self.lacking is None else self.unknown_share * (self.lacking.sum(axis=1) / len(self.unknown))
-
-    @property
-    def added_by_hubness(self) -> NDArray[np.float64] | float:
-        """(n,); 0 for all of them."""
-        return 0.0 if self.hubness is None else HUBNESS_WEIGHT * self.hubness
+            unknown_share, unknown, lacking = 0.0, (), np.zeros((n, 0), np.bool_)
+        by_words = unknown_share * (lacking.sum(axis=1) / max(len(unknown), 1))
+        by_hubness = np.zeros(n) if hubness is None else HUBNESS_WEIGHT * hubness
+        offset = (by_words + by_hubness) / (1.0 - unknown_share)
+        return cls(offset, unknown_share, unknown, lacking, hubness, by_words, by_hubness)
 
     def __getitem__(self, place: int) -> Correction:
         """That of one candidate."""
-        by_words, by_hubness = (
-            float(np.broadcast_to(added, len(self.offset))[place])
-            for added in (self.added_by_lacking_words, self.added_by_hubness)
-        )
-        lacks = () if self.lacking is None else self.lacking[place]
         return Correction(
             self.unknown_share,
-            tuple(compress(self.unknown, lacks)),
-            by_words,
+            tuple(compress(self.unknown, self.lacking[place])) if self.unknown else (),
+            float(self.added_by_lacking_words[place]),
             None if self.hubness is None else float(self.hubness[place]),
-            by_hubness,
+            float(self.added_by_hubness[place]),
             float(self.offset[place]),
         )
 

@@ -173,10 +173,19 @@ def end_to_end(arrays: Iterable[NDArray[Any] | bytes], dtype: DTypeLike) -> NDAr
     return np.frombuffer(bytearray().join(arrays), dtype)  # type: ignore[arg-type]
 
 
-def distinct_terms(term_ids: NDArray[np.int32]) -> DistinctTerms:
-    """The distinct terms of many words."""
-    everything, n_terms = np.array([0, len(term_ids)], np.int64), int(term_ids.max(initial=-1)) + 1
-    words = np.ascontiguousarray(term_ids, np.int32)
+def distinct_terms(term_ids: NDArray[np.int32], n_terms: int | None = None) -> DistinctTerms:
+    """The distinct terms of many words.
+
+    Args:
+        n_terms: of the embeddings; None where the words are known to be of them.
+
+    Raises:
+        BadInput: as `check_term_ids`.
+    """
+    if n_terms is None:
+        n_terms = int(term_ids.max(initial=-1)) + 1
+    check_term_ids(term_ids, n_terms)
+    everything, words = np.array([0, len(term_ids)], np.int64), np.ascontiguousarray(term_ids, np.int32)
     return DistinctTerms(*loops.distinct_terms(words, everything, 0, n_terms, n_terms)[1:])
 
 

@@ -16,7 +16,6 @@ from reranker.text.bags import (
     JoinedBags,
     WeightedBag,
     WeightedBags,
-    check_term_ids,
     distinct_terms,
 )
 
@@ -137,18 +136,16 @@ class IdfTable:
         """Weights many bags, each with its language. The result equals that of `weigh`, bit for bit.
 
         Args:
-            n_terms: of the embeddings; None where the bags are known to be of them.
+            n_terms: as `distinct_terms` takes it.
 
         Raises:
-            BadInput: a term id is none of the embeddings.
+            BadInput: as `distinct_terms`.
         """
         term_ids, counts, offsets = JoinedBags.of([bag for bag, _ in bags])
         if not bags:
             return WeightedBags(term_ids, np.empty(0, np.float64), offsets)
         lengths = np.diff(offsets)
-        if n_terms is not None:
-            check_term_ids(term_ids, n_terms)
-        distinct = distinct_terms(term_ids)
+        distinct = distinct_terms(term_ids, n_terms)
         weights = counts.astype(np.float64)
         languages = {language for _, language in bags}
         for language in languages & self.languages.keys():

@@ -97,12 +97,11 @@ static int32_t find_stand_in(const struct reader *reader, const struct language 
     return found;
 }
 
-/* The term that a word of a language of the vocabulary is, or that stands for all of it; or NONE. */
-EXPORT int64_t term_for(const struct reader *reader, int64_t place, const uint8_t *word, int64_t n) {
+/* The term that stands for all of a word of a language of the vocabulary that is no term itself; or NONE. */
+EXPORT int64_t stand_in(const struct reader *reader, int64_t place, const uint8_t *word, int64_t n) {
     const struct language *language = &reader->languages[place];
     const struct key key = key_of(language, word, n);
-    const int32_t found = find_term(&reader->terms, &key);
-    return found == NONE ? find_own_stand_in(reader, language, &key) : found;
+    return find_own_stand_in(reader, language, &key);
 }
 
 static void look_up_terms(const struct reader *reader, struct words *words, struct look_ups *waiting,

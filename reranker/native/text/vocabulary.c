@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "../exported.h"
-
 enum { GOLDEN = (int)0x9e3779b1, POLYNOMIAL = (int)0xedb88320 };
 
 static uint32_t remainders[4][256]; /* of a byte with 0 to 3 zeros behind it */
@@ -43,12 +41,6 @@ int32_t find_term(const struct vocabulary *terms, const struct key *key) {
             return (int32_t)(entry - 1);
     }
     return -1;
-}
-
-EXPORT int64_t find_term_of(const struct vocabulary *terms, int64_t place, int64_t seed, const uint8_t *bytes,
-                            int64_t n) {
-    const struct key key = {bytes, n, checksum(bytes, n, (uint32_t)seed), (int32_t)place};
-    return find_term(terms, &key);
 }
 
 void fetch_term(const struct vocabulary *terms, uint32_t checksum) {
