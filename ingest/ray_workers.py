@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, redirect_stdout
+from itertools import cycle
 from typing import Any, Generic, Self, TypeVar
 from urllib.parse import urlsplit
 
+from ingest.workers import in_order
 from reranker.base.errors import BadInput, SinkrankError
 from reranker.base.extras import extra
 
@@ -24,8 +25,6 @@ _Result = TypeVar("_Result")
 
 # Starts Ray on this machine.
 LOCAL = "local"
-# Pieces queued for each worker, so that none is idle.
-_PIECES_AHEAD = 3
 # How often a lost worker (its machine is gone, for instance) is restarted and its piece repeated.
 _MAX_RESTARTS = 3
 # A host accepts within milliseconds; a firewall that drops packets never refuses.
@@ -108,18 +107,15 @@ class RayWorkers(Generic[_Shared]):
         self._n_functions += 1
         # In a list, so that each worker fetches it once and not once for each piece.
         handed_out = [self._ray.put(function)]
-        waiting: deque[tuple[_Piece, Any]] = deque()
-        for number, piece in enumerate(pieces):
-            actor = self._actors[number % len(self._actors)]
-            waiting.append((piece, actor.call.remote(self._n_functions, handed_out, piece)))
-            if len(waiting) > len(self._actors) * _PIECES_AHEAD:
-                yield self._done(*waiting.popleft())
-        while waiting:
-            yield self._done(*waiting.popleft())
+        calls = (
+            (piece, actor.call.remote(self._n_functions, handed_out, piece))
+            for piece, actor in zip(pieces, cycle(self._actors))
+        )
+        yield from in_order(calls, len(self._actors), self._result)
 
-    def _done(self, piece: _Piece, reference: Any) -> tuple[_Piece, Any]:
+    def _result(self, reference: Any) -> Any:
         try:
-            return piece, self._ray.get(reference)
+            return self._ray.get(reference)
         except self._ray.exceptions.RayActorError as error:
             raise SinkrankError(
                 "Ray lost its workers (a machine is gone, or memory is short); run the same command again: it "

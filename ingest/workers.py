@@ -13,11 +13,12 @@ from ingest.worker import Worker
 _Shared = TypeVar("_Shared")
 _Piece = TypeVar("_Piece")
 _Result = TypeVar("_Result")
+_Call = TypeVar("_Call")
 
 # Starting a process takes about a second; fewer pieces are done sooner without.
 _PIECES_WORTH_A_POOL = 8
-# Pieces queued for each process, so that none is idle.
-_PIECES_AHEAD = 3
+# Calls queued for each worker.
+_CALLS_AHEAD = 3
 
 
 class Workers(Generic[_Shared]):
@@ -63,15 +64,9 @@ class Workers(Generic[_Shared]):
     ) -> Iterator[tuple[_Piece, _Result]]:
         if not self._started:
             self._started = [Worker(self._shared) for _ in range(self._n_workers)]
-        waiting: deque[tuple[_Piece, Future[_Result]]] = deque()
+        calls = ((piece, worker.call(function, piece)) for piece, worker in zip(pieces, cycle(self._started)))
         try:
-            for piece, worker in zip(pieces, cycle(self._started)):
-                waiting.append((piece, worker.call(function, piece)))
-                if len(waiting) > self._n_workers * _PIECES_AHEAD:
-                    done, result = waiting.popleft()
-                    yield done, result.result()
-            for done, result in waiting:
-                yield done, result.result()
+            yield from in_order(calls, self._n_workers, Future.result)
         except BaseException:
             self._stop()  # else pieces that nobody waits for would be worked on
             raise
@@ -80,3 +75,18 @@ class Workers(Generic[_Shared]):
         for worker in self._started:
             worker.end()
         self._started.clear()
+
+
+def in_order(
+    calls: Iterable[tuple[_Piece, _Call]], n_workers: int, result: Callable[[_Call], _Result]
+) -> Iterator[tuple[_Piece, _Result]]:
+    """Yields the piece and the result of each call, in order. Makes only a few calls ahead, so that no worker is
+    idle."""
+    waiting: deque[tuple[_Piece, _Call]] = deque()
+    for call in calls:
+        waiting.append(call)
+        if len(waiting) > n_workers * _CALLS_AHEAD:
+            piece, done = waiting.popleft()
+            yield piece, result(done)
+    for piece, done in waiting:
+        yield piece, result(done)

@@ -48,11 +48,6 @@ class Dictionary:
     language: str
     target: str
 
-    @property
-    def name(self) -> str:
-        """For people."""
-        return f"{self.language}-{self.target} {self.path.name}"
-
 
 class Pair(NamedTuple):
     """A normalised term and its translation, single words, each as (language, term)."""
