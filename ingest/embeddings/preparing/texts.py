@@ -74,14 +74,12 @@ class Texts:
     Attributes:
         used: the languages; documents in others are not counted in what follows.
         collection: the words of each language with their document frequencies.
-        n_pairs: sum of the numbers of distinct words of the documents.
         n_aligned: number of groups in two or more languages, among the first 200,000 groups.
     """
 
     path: Path
     used: UsedLanguages
     collection: WordFrequencies
-    n_pairs: int
     n_aligned: int
     unusable: Unusable
 
@@ -93,6 +91,11 @@ class Texts:
     @property
     def n_documents(self) -> int:
         return sum(self.languages.values())
+
+    @property
+    def n_pairs(self) -> int:
+        """Sum of the numbers of distinct words of the documents."""
+        return sum(counter.total() for counter in self.collection.document_frequencies.values())
 
     def units(self, share: float = 1.0) -> Iterator[Unit]:
         """The documents, or a random share of them, the same in every run; of translations of each other, all or
@@ -157,13 +160,12 @@ def read_texts(
             progress(number, n, "counting words")
         counter.add(unit, is_grouped)
     progress(n, n, "counted words")
-    if not counter.n_pairs:
+    if not any(counter.frequencies.values()):
         raise _no_words(n, unusable)
     return Texts(
         path=path,
         used=used,
         collection=WordFrequencies(counter.frequencies, used.n_documents),
-        n_pairs=counter.n_pairs,
         n_aligned=len(counter.aligned),
         unusable=unusable,
     )
@@ -240,13 +242,10 @@ class _WordCounter:
         self.frequencies: dict[str, Counter[str]] = {}
         self._languages_of_groups: dict[str, str] = {}
         self.aligned: set[str] = set()
-        self.n_pairs = 0
 
     def add(self, unit: Unit, is_grouped: bool) -> None:
-        words = dict.fromkeys(letter_tokens(unit.text, unit.language, None))
         counter = self.frequencies.setdefault(unit.language, Counter())
-        counter.update(words.keys())
-        self.n_pairs += len(words)
+        counter.update(dict.fromkeys(letter_tokens(unit.text, unit.language, None)).keys())
         if len(counter) > _MAX_TERMS:
             self.frequencies[unit.language] = Counter({word: n for word, n in counter.items() if n > 1})
         if is_grouped and len(self._languages_of_groups) < _MAX_GROUPS:

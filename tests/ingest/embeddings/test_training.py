@@ -118,11 +118,6 @@ def test_unaligned_units_and_rare_terms_beyond_the_limit_are_skipped_and_counted
     }
 
 
-def test_stop_words_and_numbers_are_no_terms(tmp_path):
-    train([*texts(), unit("cat-dog", "en", "the 2018")], tmp_path / "store", dim=6)
-    assert Embeddings.open(tmp_path / "store").term_id("en", "the") is None
-
-
 def test_too_little_text_for_the_dimensions_is_warned_of(tmp_path):
     summary = train(texts(), tmp_path / "store")
     assert summary.dim < 300
