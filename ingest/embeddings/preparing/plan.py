@@ -24,6 +24,7 @@ from ingest.embeddings.preparing.passages import PassageMap
 from ingest.embeddings.preparing.texts import Texts
 from ingest.embeddings.sentence_models import model_of
 from reranker.base.errors import BadInput, WrongParameter
+from reranker.text.segmentation import check_can_split
 
 NEEDS_ENCODER = "it needs the part encoder"
 
@@ -125,8 +126,11 @@ def language_to_train(texts: Texts, asked: str | None = None) -> str | None:
     """The language to train on; None for all languages, by the groups of translations.
 
     Raises:
-        BadInput: there is too little text, or it is in several languages without translations.
+        BadInput: there is too little text, it is in several languages without translations, or the words of a language
+            cannot be found.
     """
+    if asked is not None:
+        check_can_split([asked], "--lang names")
     languages = first_languages(texts) if asked is None else [asked]
     counted = ", ".join(f"{code} {n:,}" for code, n in texts.languages.items())
     if len(languages) > 1 and texts.n_aligned <= 1:

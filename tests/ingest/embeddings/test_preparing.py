@@ -103,6 +103,8 @@ def test_a_few_documents_are_not_used_with_the_extra_either(tmp_path: Path) -> N
 
 @pytest.mark.usefixtures("without_icu")
 def test_a_main_language_without_spaces_needs_the_extra(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"--lang names Chinese, .*pip install"):
+        language_to_train(read(tmp_path / "few", english_and(CHINESE)), "zh")
     with pytest.raises(BadInput, match=r"^58 of 115 documents are in Chinese, .*pip install 'sinkrank\[words\]'$"):
         read(tmp_path, english_and(*[CHINESE] * 58))
 
