@@ -27,15 +27,6 @@ def test_ingest_says_what_it_did(home: Path, run: Run) -> None:
     assert result.stderr == ""
 
 
-def test_a_rejected_row_is_told_and_kept_and_the_exit_code_is_1(home: Path, run: Run) -> None:
-    rows = [*DOCUMENTS, "{broken", {"id": "x", "lang": "fr"}, {"id": "y", "lang": "fx", "text": "eau"}]
-    result = run("ingest", str(write_rows(home / "in.jsonl", rows)), "--rejects", "bad.jsonl", exits=1)
-
-    assert "3 rejected, with their reasons in bad.jsonl" in result.stdout
-    rejects = [json.loads(line) for line in (home / "bad.jsonl").read_text().splitlines()]
-    assert [(row["line"], row["id"]) for row in rejects] == [(5, None), (6, "x"), (7, "y")]
-
-
 def test_a_reject_file_that_is_fed_in_again_is_told_from_documents(home: Path, run: Run) -> None:
     run("ingest", str(write_rows(home / "in.jsonl", ["{broken"])), "--rejects", "bad.jsonl", exits=1)
     run("ingest", "bad.jsonl", "--lang", "fr", "--rejects", "again.jsonl", exits=1)
