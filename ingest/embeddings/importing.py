@@ -14,8 +14,8 @@ from ingest.embeddings.selection import Selection, VectorSource
 from ingest.embeddings.summary import EmbeddingsSummary
 from ingest.embeddings.vector_rows import Block, read_blocks
 from ingest.progress import Progress, no_progress
-from reranker.base.errors import BadEmbeddings, BadInput
-from reranker.embeddings import Embeddings, EmbeddingsWriter, check_output
+from reranker.base.errors import BadEmbeddings
+from reranker.embeddings import Embeddings, EmbeddingsWriter
 
 
 def import_embeddings(
@@ -32,21 +32,17 @@ def import_embeddings(
     tokenizer does. Terms that it cannot produce are skipped and counted; for equal terms the first row counts.
 
     Args:
+        sources: at least one.
         max_terms_per_language: number of words to take of each language: the first ones of the file, since files
             usually have frequent words first.
 
     Raises:
         UnknownLanguage: Sinkrank does not know a language.
-        BadInput: the output exists, no file was given, a file cannot be opened, or a language is missing.
+        BadInput: the output exists, a file cannot be opened, or a language is missing.
         BadEmbeddings: a file cannot be read (the message names the line and the cure), or the files have different
             dimensions.
     """
     started = time.monotonic()
-    if not sources:
-        raise BadInput("no file was given; name at least one")
-    if max_terms_per_language is not None and max_terms_per_language < 1:
-        raise BadInput(f"max_terms_per_language is {max_terms_per_language}; give 1 or more, or leave it out")
-    check_output(output, replace=replace)
     formats = [inspect(source.path) for source in sources]
     _check_same_dim(sources, formats)
     seen: dict[str, set[str]] = {}

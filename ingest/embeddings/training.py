@@ -26,7 +26,7 @@ from ingest.embeddings.unit_counts import Counts, LanguageCounts, count_units
 from ingest.embeddings.units import Unit
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
-from reranker.embeddings import Embeddings, EmbeddingsWriter, check_output
+from reranker.embeddings import Embeddings, EmbeddingsWriter
 
 DIM = 300
 SEED = 2018
@@ -62,9 +62,6 @@ def train(
         BadInput: the output exists, or there are no such texts.
     """
     started = time.monotonic()
-    if dim < 1:
-        raise BadInput(f"dim is {dim}; give 1 or more")
-    check_output(output, replace=replace)
     counts = count_units(units, language, progress)
     if not counts.n_groups:
         raise BadInput(

@@ -52,10 +52,8 @@ def import_(
     """
     from ingest.embeddings.importing import import_embeddings
     from ingest.embeddings.selection import VectorSource
-    from reranker.embeddings import check_output
 
     sources = [VectorSource(path, language) for path, language in (_named_file(file, lang) for file in files)]
-    check_output(settings.embeddings_path, replace=replace)
     with output.progress_bars() as progress:
         summary = import_embeddings(
             sources,

@@ -192,16 +192,3 @@ def test_the_vectors_of_one_language_are_those_of_scikit_learns_svd_of_ppmi_by_n
     found = np.array([store.vectors[store.term_id("en", term)] for term in terms])
     assert found @ found.T == pytest.approx(rows @ rows.T, abs=1e-5)  # an SVD leaves signs open
     assert store.idf.languages["en"].n_documents == 5
-
-
-def test_wrong_numbers_and_a_store_that_is_there_are_refused_before_the_work(tmp_path):
-    with pytest.raises(BadInput, match="dim is 0"):
-        train(texts(), tmp_path / "store", dim=0)
-    train(texts(), tmp_path / "store", dim=4)
-
-    def never():
-        raise AssertionError("read although the output is there")
-        yield
-
-    with pytest.raises(BadInput, match="--replace"):
-        train(never(), tmp_path / "store")
