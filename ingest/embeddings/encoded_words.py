@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ from ingest.embeddings.dictionaries import Pair
 from ingest.embeddings.retrofitting import links, retrofit
 from ingest.embeddings.spectral import unit_rows
 from ingest.embeddings.summary import EmbeddingsSummary
+from ingest.embeddings.word_encoder import WordVectors
 from ingest.embeddings.word_frequencies import Term, WordFrequencies
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
@@ -26,18 +27,17 @@ _DIMS_OF_DIRECTION = 100
 
 TOO_RARE = "rarer words than are encoded"
 
-Encode = Callable[[Sequence[str], Progress], NDArray[np.float32]]
-"""Turns n words, as they are written, into (n, dim) vectors."""
+# The most frequent of each language; rarer words are skipped.
+_MAX_WORDS = 150_000
 
 
 def encode_words(
     pairs: Sequence[Pair],
-    encode: Encode,
+    words: WordVectors,
     output: Path,
     *,
     collection: WordFrequencies,
-    encoder: str,
-    max_words: int,
+    max_words: int = _MAX_WORDS,
     whole_languages: Container[str] = (),
     n_directions: int | None = None,
     progress: Progress = no_progress,
@@ -47,8 +47,7 @@ def encode_words(
     Args:
         pairs: translations, in any direction and language; there may be none.
         collection: all of its words are used, and those words of the pairs that translate one of them.
-        encode: the encoder.
-        encoder: name of the encoder, for `meta.json`.
+        words: the encoder.
         max_words: maximum number of words; of each language the most frequent ones are taken.
         whole_languages: languages of which all words of the pairs are used.
         n_directions: main directions to remove from the vectors of a language; None: a hundredth of the dimensions.
@@ -64,12 +63,12 @@ def encode_words(
         raise BadInput("the documents have no words to encode; give other documents")
     vocabulary = _most_frequent(vocabulary, max_words)
     places = {term: place for place, term in enumerate(term for terms in vocabulary.values() for term in terms)}
-    vectors = encode([as_written(term, language) for language, term in places], progress)
+    vectors = words.encode([as_written(term, language) for language, term in places], progress)
     vectors = _without_what_is_common(vectors, [len(terms) for terms in vocabulary.values()], n_directions)
     known = ((places.get(source), places.get(target)) for source, target in pairs)
     linked = links(((one, other) for one, other in known if one is not None and other is not None), len(places))
     vectors = retrofit(vectors, linked, progress=progress)
-    described = {"built": encoder, "n_links": len(linked.values) // 2}
+    described = {"built": words.name, "n_links": len(linked.values) // 2}
     with EmbeddingsWriter(output, dim=vectors.shape[1], source=described) as writer:
         start = 0
         for language, terms in vocabulary.items():

@@ -49,6 +49,11 @@ class WordVectors(VectorFile):
         super().__init__(path, _CREATE, "words")
         self._encoder = encoder
 
+    @property
+    def name(self) -> str:
+        """The encoder's."""
+        return self._encoder.name
+
     def encode(self, words: Sequence[str], progress: Progress = no_progress) -> NDArray[np.float32]:
         """(n_words, dim): the encoder's vector of each word."""
         vectors = np.zeros((len(words), self._encoder.dim), dtype=np.float32)

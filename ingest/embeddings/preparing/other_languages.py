@@ -21,7 +21,6 @@ from ingest.embeddings.dictionaries import Pair
 from ingest.embeddings.encoded_words import encode_words
 from ingest.embeddings.preparing.parts import (
     LANGUAGES,
-    MAX_ENCODED,
     read_dictionaries,
     with_dictionaries,
 )
@@ -86,11 +85,9 @@ class OtherLanguages:
         with WordVectors(self.home / "encoded-words.sqlite3", encoder) as vectors:
             summary = encode_words(
                 pairs,
-                vectors.encode,
+                vectors,
                 texts.path.parent / LANGUAGES,
                 collection=texts.collection.only([*self.first, *self.others]),
-                encoder=encoder.name,
-                max_words=MAX_ENCODED,
                 whole_languages=self.others,
                 progress=progress,
             )

@@ -29,9 +29,6 @@ MAX_OTHERS = 50_000
 MAX_TRAINED_PAIRS = 10_000_000
 """Maximum sum of the numbers of distinct words of the documents, for training in some 2 GB of memory."""
 
-MAX_ENCODED = 150_000
-"""Maximum number of words to encode, the most frequent of each language; rarer words are skipped."""
-
 # Chosen on the collections in one language that papers/results/embeddings.md names.
 _ENGLISH_DIRECTIONS = 2
 
@@ -110,11 +107,9 @@ class Encoded:
         with WordVectors(self.home / "encoded-words.sqlite3", encoder) as words:
             summary = encode_words(
                 pairs,
-                words.encode,
+                words,
                 output,
                 collection=texts.collection.only(self.languages),
-                max_words=MAX_ENCODED,
-                encoder=encoder.name,
                 n_directions=_ENGLISH_DIRECTIONS if list(self.languages) == ["en"] else None,
                 progress=progress,
             )

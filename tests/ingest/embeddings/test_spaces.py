@@ -137,7 +137,7 @@ def test_of_each_language_the_most_frequent_words_are_encoded(tmp_path, fake):
         {"en": Counter({"cat": 3, "dog": 2, "car": 1}), "fr": Counter({"chat": 5})}, {"en": 4, "fr": 5}
     )
     with WordVectors(tmp_path / "words", fake()) as words:
-        summary = encode_words([], words.encode, tmp_path / "out", collection=counts, encoder="fake 1", max_words=3)
+        summary = encode_words([], words, tmp_path / "out", collection=counts, max_words=3)
     # One of each language is 2 words, two would be 3: cat, dog and chat.
     assert summary.languages == {"en": 2, "fr": 1}
     assert summary.skipped == {"rarer words than are encoded": 1}
@@ -153,10 +153,9 @@ def test_translations_of_the_collections_words_come_before_other_words_of_a_lang
         for name, limit, expected in (("all", 9, {"chat", "aigle"}), ("few", 2, {"chat"})):
             encode_words(
                 pairs,
-                words.encode,
+                words,
                 tmp_path / name,
                 collection=counts,
-                encoder="fake 1",
                 max_words=limit,
                 whole_languages=["fr"],
             )
@@ -205,7 +204,7 @@ def test_translations_are_drawn_together_and_a_collection_says_what_is_wanted(tm
     counts = {"en": Counter({"cat": 2, "unicorn": 1, "bread": 1}), "de": Counter({"katze": 1})}
     collection = WordFrequencies(counts, {"en": 2, "de": 1}).only(["en", "fr"])
     with WordVectors(tmp_path / "words", fake()) as words:
-        encode_words(PAIRS, words.encode, tmp_path / "store", collection=collection, encoder="fake 1", max_words=9)
+        encode_words(PAIRS, words, tmp_path / "store", collection=collection)
     found = Embeddings.open(tmp_path / "store")
     # The words of the collection, the frequent first, and of the dictionary what translates them.
     assert [term for _, term in found.vocabulary.terms("en")] == ["cat", "bread", "unicorn"]
@@ -229,14 +228,8 @@ def test_the_direction_that_all_words_of_a_language_share_is_taken_off(tmp_path,
         code: Counter(term for pair in pairs for language, term in pair if language == code) for code in ("en", "fr")
     }
     collection = WordFrequencies(words, {"en": 1, "fr": 1})
-    encode_words(
-        pairs,
-        lambda words, progress: meanings + common,
-        tmp_path / "store",
-        collection=collection,
-        encoder="fake 1",
-        max_words=2 * n_words,
-    )
+    with WordVectors(tmp_path / "words", Encoder("fake", 100, lambda words: meanings + common)) as vectors:
+        encode_words(pairs, vectors, tmp_path / "store", collection=collection)
     rows = np.asarray(Embeddings.open(tmp_path / "store").vectors)
     assert (np.abs(rows[:, 0]).max() < 0.1) == is_taken_off
 
@@ -244,11 +237,11 @@ def test_the_direction_that_all_words_of_a_language_share_is_taken_off(tmp_path,
 def test_a_greek_word_is_encoded_as_it_is_written(tmp_path, fake):
     with WordVectors(tmp_path / "words", fake()) as words:
         counts = WordFrequencies({"el": Counter({"λόγοσ": 1})}, {"el": 1})
-        encode_words([], words.encode, tmp_path / "store", collection=counts, encoder="fake 1", max_words=9)
+        encode_words([], words, tmp_path / "store", collection=counts)
     assert "λόγος" in fake.asked
 
 
 def test_documents_without_words_are_refused(tmp_path, fake):
     empty = WordFrequencies({}, {"en": 1})
-    with pytest.raises(BadInput, match="no words to encode"):
-        encode_words(PAIRS, fake.encode, tmp_path / "store", collection=empty, encoder="fake 1", max_words=9)
+    with WordVectors(tmp_path / "words", fake()) as words, pytest.raises(BadInput, match="no words to encode"):
+        encode_words(PAIRS, words, tmp_path / "store", collection=empty)
