@@ -7,7 +7,7 @@ with the same number of tokens can be encoded together: twice as fast, and four 
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -32,12 +32,12 @@ class Pieces:
     """The vocabulary of SentencePiece's unigram model.
 
     Attributes:
-        ids: id of each piece, by its text.
+        texts: of each piece.
         scores: log probability of each piece.
         begin, end, unknown: ids of the special pieces.
     """
 
-    ids: Mapping[str, int]
+    texts: Sequence[str]
     scores: Floats
     begin: int
     end: int
@@ -121,13 +121,12 @@ def _read_pieces(reader: _Reader) -> Pieces:
     offsets = reader.array("<u4", n_pieces + 1).tolist()
     scores = reader.array("<f4", n_pieces)
     blob = bytes(reader.array("u1", n_bytes))
-    texts = [blob[start:stop] for start, stop in pairwise(offsets)]
-    ids = {text.decode(errors="replace"): number for number, text in reversed(list(enumerate(texts)))}
+    texts = [blob[start:stop].decode(errors="replace") for start, stop in pairwise(offsets)]
     n_rewritten, _ = reader.take("<iI")
     for _ in range(n_rewritten):  # letters and what they become; NFKC does the same
         _, n_letters = reader.take("<IB")
         reader.take(f"<{n_letters}I")
-    return Pieces(ids, np.asarray(scores, np.float32), begin, end, unknown)
+    return Pieces(texts, np.asarray(scores, np.float32), begin, end, unknown)
 
 
 def _read_words(blocks: NDArray[np.void], graph: BertGraph) -> str:

@@ -31,10 +31,8 @@ def e5_files(archive: Path, onnx: Any) -> tuple[bytes, bytes]:
 def tokenizer(pieces: Pieces) -> bytes:
     """`tokenizer.json` of the package tokenizers: SentencePiece's unigram model (Kudo 2018), with the markers of XLM-R
     around each text. It normalizes as NFKC does."""
-    begin, end = (next(text for text, place in pieces.ids.items() if place == of) for of in (pieces.begin, pieces.end))
-    texts = [""] * len(pieces.scores)
-    for text, place in pieces.ids.items():
-        texts[place] = text
+    begin, end = pieces.texts[pieces.begin], pieces.texts[pieces.end]
+    markers = {begin: pieces.begin, end: pieces.end}
     space = {"type": "Metaspace", "replacement": _SPACE, "prepend_scheme": "always", "split": True}
     one_space = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}
     content = {
@@ -43,7 +41,7 @@ def tokenizer(pieces: Pieces) -> bytes:
         "padding": None,
         "added_tokens": [
             {
-                "id": pieces.ids[marker],
+                "id": place,
                 "content": marker,
                 "single_word": False,
                 "lstrip": False,
@@ -51,7 +49,7 @@ def tokenizer(pieces: Pieces) -> bytes:
                 "normalized": False,
                 "special": True,
             }
-            for marker in (begin, end)
+            for marker, place in markers.items()
         ],
         "normalizer": {"type": "Sequence", "normalizers": [{"type": "Nmt"}, {"type": "NFKC"}, one_space]},
         "pre_tokenizer": space,
@@ -64,14 +62,14 @@ def tokenizer(pieces: Pieces) -> bytes:
             ],
             "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
             "special_tokens": {
-                marker: {"id": marker, "ids": [pieces.ids[marker]], "tokens": [marker]} for marker in (begin, end)
+                marker: {"id": marker, "ids": [place], "tokens": [marker]} for marker, place in markers.items()
             },
         },
         "decoder": space,
         "model": {
             "type": "Unigram",
             "unk_id": pieces.unknown,
-            "vocab": [[text, float(score)] for text, score in zip(texts, pieces.scores, strict=True)],
+            "vocab": [[text, float(score)] for text, score in zip(pieces.texts, pieces.scores, strict=True)],
             "byte_fallback": False,
         },
     }
