@@ -74,7 +74,7 @@ def fetch(
     """Fetches a dictionary of `LICENCES` into the folder, unless it is there. Returns the folder of its two files.
 
     Raises:
-        CorpusUnavailable: a tool is missing, or the package cannot be downloaded or unpacked.
+        FetchFailed: a tool is missing, or the package cannot be downloaded or unpacked.
     """
     otherwise = ", or leave the dictionary (or the system bm25-translated) out"
     archive = Archive.at(folder, ways_out("the dictionaries", [package_of(pair)], folder, otherwise), run)

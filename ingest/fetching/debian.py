@@ -12,12 +12,6 @@ from reranker.base.errors import FetchFailed
 from reranker.base.temporary import temporary_folder
 
 
-class CorpusUnavailable(FetchFailed):
-    """A package is missing and cannot be fetched; the message says what to do instead."""
-
-    code = "corpus_unavailable"
-
-
 @dataclass(frozen=True)
 class Archive:
     """A folder of packages.
@@ -43,7 +37,7 @@ class Archive:
         """The newest file of a package, downloaded if there is none. It appears only when it is complete.
 
         Raises:
-            CorpusUnavailable: it cannot be downloaded.
+            FetchFailed: it cannot be downloaded.
         """
         return find_package(self.folder, name) or self._download(name)
 
@@ -54,7 +48,7 @@ class Archive:
             needed: names that the folder must contain.
 
         Raises:
-            CorpusUnavailable: the package cannot be read, or lacks a needed name.
+            FetchFailed: the package cannot be read, or lacks a needed name.
         """
         target.parent.mkdir(parents=True, exist_ok=True)
         with temporary_folder(".unpack-", self.folder) as temporary:
@@ -63,7 +57,7 @@ class Archive:
             missing = [name for name in needed if not (unpacked / name).exists()]
             if result.returncode != 0 or missing:
                 why = _last_line(result) if result.returncode != 0 else f"it has no {inner}/{missing[0]}"
-                raise CorpusUnavailable(
+                raise FetchFailed(
                     f"{package} cannot be unpacked: {why}. It may be incomplete: delete it and try again. "
                     f"{self.ways_out}"
                 )
@@ -85,26 +79,24 @@ class Archive:
                 result = self.attempt(command, temporary)
                 if result.returncode != 0:
                     cure = f" Run `sudo apt-get update` ({_last_line(update)})." if update.returncode != 0 else ""
-                    raise CorpusUnavailable(
-                        f"apt-get could not download {name}: {_last_line(result)}.{cure} {self.ways_out}"
-                    )
+                    raise FetchFailed(f"apt-get could not download {name}: {_last_line(result)}.{cure} {self.ways_out}")
             downloaded = find_package(temporary, name)
             if downloaded is None:
-                raise CorpusUnavailable(f"apt-get left no file of {name}. {self.ways_out}")
+                raise FetchFailed(f"apt-get left no file of {name}. {self.ways_out}")
             return downloaded.replace(self.folder / downloaded.name)
 
     def attempt(self, command: Sequence[str], where: Path) -> subprocess.CompletedProcess[str]:
         """Runs a command.
 
         Raises:
-            CorpusUnavailable: there is no such program, or it cannot run.
+            FetchFailed: there is no such program, or it cannot run.
         """
         try:
             return self.run(command, where)
         except FileNotFoundError as error:
-            raise CorpusUnavailable(f"there is no {command[0]} on this machine. {self.ways_out}") from error
+            raise FetchFailed(f"there is no {command[0]} on this machine. {self.ways_out}") from error
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise CorpusUnavailable(f"{command[0]} could not run: {error}. {self.ways_out}") from error
+            raise FetchFailed(f"{command[0]} could not run: {error}. {self.ways_out}") from error
 
 
 def ways_out(contents: str, packages: Sequence[str], folder: Path, otherwise: str = "") -> str:

@@ -26,7 +26,7 @@ def load_gnome(home: Path, progress: Progress = no_progress, *, run: RunCommand 
     The module of a page is the guides that list it, separated by blanks. Pages of the same guide are related.
 
     Raises:
-        CorpusUnavailable: the package cannot be fetched.
+        FetchFailed: the package cannot be fetched.
     """
     folder = home / "corpora" / "gnome"
     archive = Archive.at(folder, ways_out("GNOME's help", [PACKAGE], folder), run)

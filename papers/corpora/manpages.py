@@ -49,7 +49,7 @@ def load_manpages(
     Links to other files are not pages. Pages without a translation are left out.
 
     Raises:
-        CorpusUnavailable: a package cannot be fetched.
+        FetchFailed: a package cannot be fetched.
     """
     folder = home / "corpora" / "manpages"
     packages = [name for names in PACKAGES.values() for name in names]

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ingest.fetching.commands import RunCommand, run_command
-from ingest.fetching.debian import Archive, CorpusUnavailable
+from ingest.fetching.debian import Archive
 from ingest.progress import Progress, no_progress
 from papers.corpora.alignment import aligned
+from reranker.base.errors import FetchFailed
 from sinkrank.demo.pages import SPLIT_SEED, Corpus, Page, Paragraph, select_pages, split, write_jsonl
 
 LANGUAGES = ("en", "fr", "de")
@@ -45,7 +46,7 @@ def load_package_descriptions(
     `N_A_SECTION` packages of each section are drawn at random. A page's module is its section.
 
     Raises:
-        CorpusUnavailable: the lists cannot be fetched.
+        FetchFailed: the lists cannot be fetched.
     """
     folder = home / "corpora" / "packages"
     path = folder / "descriptions.jsonl"
@@ -124,7 +125,7 @@ def _read_lists(archive: Archive, lists: str) -> tuple[list[Stanza], dict[str, d
                 key = each["Package"], each["Description-md5"]
                 descriptions[language][key] = each[f"Description-{language}"]
     if not packages or not all(descriptions.values()):
-        raise CorpusUnavailable(f"apt-get update brought no package descriptions. {_WAYS_OUT}")
+        raise FetchFailed(f"apt-get update brought no package descriptions. {_WAYS_OUT}")
     return packages, descriptions
 
 
@@ -132,7 +133,7 @@ def _output(archive: Archive, command: list[str]) -> str:
     result = archive.attempt(command, archive.folder)
     if result.returncode != 0:
         lines = (result.stderr or result.stdout).strip().splitlines()
-        raise CorpusUnavailable(f"{' '.join(command[:2])} failed: {lines[-1] if lines else 'no word why'}. {_WAYS_OUT}")
+        raise FetchFailed(f"{' '.join(command[:2])} failed: {lines[-1] if lines else 'no word why'}. {_WAYS_OUT}")
     return result.stdout
 
 

@@ -57,7 +57,7 @@ def load(name: str, home: Path, progress: Progress = no_progress, *, of_developm
 
     Raises:
         BadInput: `of_development` for a corpus that is for testing only.
-        CorpusUnavailable: it cannot be fetched.
+        FetchFailed: it cannot be fetched.
     """
     if name == "gnome":
         if of_development:

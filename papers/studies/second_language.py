@@ -282,7 +282,7 @@ def articles(home: Path) -> Iterator[dict[str, str]]:
     """Fetches (once) and reads the pages of the index.
 
     Raises:
-        CorpusUnavailable: a package cannot be fetched.
+        FetchFailed: a package cannot be fetched.
     """
     for name, beginning in SOURCES.items():
         for section in sections_of(name, home):

@@ -53,7 +53,7 @@ def sections_of(name: str, home: Path, run: RunCommand = run_command) -> Iterato
     """Fetches (once) and parses the documentation of one of `NAMES` in `home/corpora`.
 
     Raises:
-        CorpusUnavailable: a package cannot be fetched.
+        FetchFailed: a package cannot be fetched.
     """
     if name == "libreoffice":  # nothing may be chosen on its test pages
         yield from _english(load_libreoffice(home, languages=("en",)).train_pages)

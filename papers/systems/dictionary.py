@@ -88,7 +88,7 @@ def read_into(
 
     Raises:
         BadInput: FreeDict has neither, or one cannot be read.
-        CorpusUnavailable: one is missing and cannot be downloaded.
+        FetchFailed: one is missing and cannot be downloaded.
     """
     check_direction(direction)
     for listed, take in ((direction, add), (_back(direction), add_inverted)):

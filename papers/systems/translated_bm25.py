@@ -59,7 +59,7 @@ class TranslatedBM25(TimedSystem["Index"]):
 
         Raises:
             BadInput: a dictionary cannot be read.
-            CorpusUnavailable: one is missing and cannot be downloaded.
+            FetchFailed: one is missing and cannot be downloaded.
         """
         for done, direction in enumerate(self._directions):
             progress(done, len(self._directions), f"reading the dictionary {direction}")
@@ -124,7 +124,7 @@ def load_dictionary(direction: Direction, folder: Path, progress: Progress = no_
 
     Raises:
         BadInput: FreeDict has neither, or one cannot be read.
-        CorpusUnavailable: one is missing and cannot be downloaded.
+        FetchFailed: one is missing and cannot be downloaded.
     """
     dictionary = BilingualDictionary(direction)
     read_into(direction, folder, dictionary.add, dictionary.add_inverted, progress)

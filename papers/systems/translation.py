@@ -110,7 +110,7 @@ class Translated:
 
         Raises:
             BadInput: a dictionary cannot be read.
-            CorpusUnavailable: a dictionary is missing and cannot be downloaded.
+            FetchFailed: a dictionary is missing and cannot be downloaded.
         """
         counts: dict[str, Counter[str]] = {}
         for direction in self._directions:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from papers.corpora.fairness import MAX_JACCARD, fair, jaccard_indices, near_duplicates
-from sinkrank.demo import Corpus, CorpusUnavailable, Page, Paragraph, load_libreoffice
+from reranker.base.errors import FetchFailed
+from sinkrank.demo import Corpus, Page, Paragraph, load_libreoffice
 from sinkrank.demo.pages import by_language
 
 ALPHABET = ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india", "juliett", "kilo"]
@@ -77,7 +78,7 @@ def test_no_page_of_the_test_pool_nor_one_like_it_is_in_training() -> None:
     cache = os.environ.get("SINKRANK_CORPUS_CACHE")
     try:
         loaded = load_libreoffice(Path(cache) if cache else Path.home() / ".cache" / "sinkrank", languages=("en", "fr"))
-    except CorpusUnavailable as error:
+    except FetchFailed as error:
         pytest.skip(str(error))
     corpus = fair(loaded)
 

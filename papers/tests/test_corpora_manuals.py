@@ -14,7 +14,7 @@ from papers.corpora.gnome import LANGUAGES, load_gnome
 from papers.corpora.mallard import parse_topic
 from papers.corpora.manpages import PACKAGES, load_manpages
 from papers.corpora.roff import parse_manual
-from sinkrank.demo import CorpusUnavailable
+from reranker.base.errors import FetchFailed
 from sinkrank.demo.pages import Page, Paragraph
 
 HEAD = '.TH access 2 "2023-02-05" "Linux"\n'
@@ -208,7 +208,7 @@ def test_without_a_package_the_error_says_where_to_put_it(tmp_path: Path) -> Non
     def nothing(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
         raise FileNotFoundError
 
-    with pytest.raises(CorpusUnavailable, match=f"put gnome-user-docs_.* into {tmp_path}"):
+    with pytest.raises(FetchFailed, match=f"put gnome-user-docs_.* into {tmp_path}"):
         load_gnome(tmp_path, run=nothing)
-    with pytest.raises(CorpusUnavailable, match=r"manpages-fr-dev_\*.deb.*into"):
+    with pytest.raises(FetchFailed, match=r"manpages-fr-dev_\*.deb.*into"):
         load_manpages(tmp_path, run=nothing)

@@ -16,7 +16,7 @@ from papers.corpora.package_descriptions import (
     one_a_source,
     read_stanzas,
 )
-from sinkrank.demo import CorpusUnavailable
+from reranker.base.errors import FetchFailed
 
 
 def test_a_stanza_has_fields_and_long_ones_keep_their_lines() -> None:
@@ -97,7 +97,7 @@ def test_packages_of_topical_sections_come_once_with_their_translations_and_leav
 
 
 def test_lists_without_descriptions_say_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(CorpusUnavailable, match=r"no package descriptions.*debian:bookworm"):
+    with pytest.raises(FetchFailed, match=r"no package descriptions.*debian:bookworm"):
         load_package_descriptions(tmp_path, run=FakeApt(lists=False))
 
 
@@ -105,5 +105,5 @@ def test_a_failed_update_says_why(tmp_path: Path) -> None:
     def fails(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(command, 100, "", "E: no network\n")
 
-    with pytest.raises(CorpusUnavailable, match="apt-get update failed: E: no network"):
+    with pytest.raises(FetchFailed, match="apt-get update failed: E: no network"):
         load_package_descriptions(tmp_path, run=fails)

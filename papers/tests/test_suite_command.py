@@ -22,7 +22,8 @@ from papers.suite import collections, suite
 from papers.suite.collections import Collection, part_of
 from papers.suite.questions import classification, translations
 from papers.systems.catalogue import ALL_NAMES
-from sinkrank.demo import Corpus, CorpusUnavailable, load_libreoffice, load_parallel_texts, trained
+from reranker.base.errors import FetchFailed
+from sinkrank.demo import Corpus, load_libreoffice, load_parallel_texts, trained
 
 pytestmark = pytest.mark.slow
 
@@ -219,7 +220,7 @@ def real_home(tmp_path) -> Path:
     kept = Path(cache) if cache else Path.home() / ".cache" / "sinkrank"
     try:
         load_libreoffice(kept, languages=collections.QUICK_LANGUAGES)
-    except CorpusUnavailable as error:
+    except FetchFailed as error:
         pytest.skip(str(error))
     (tmp_path / "corpora").symlink_to(kept / "corpora")
     return tmp_path

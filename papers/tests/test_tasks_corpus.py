@@ -9,8 +9,9 @@ import pytest
 
 from papers.corpora.tasks import Direction
 from papers.held_out.experiment import Plan, TaskResult, run_plan
+from reranker.base.errors import FetchFailed
 from reranker.embeddings import Embeddings
-from sinkrank.demo import Corpus, CorpusUnavailable, load_libreoffice
+from sinkrank.demo import Corpus, load_libreoffice
 from sinkrank.demo.trained import train_on
 
 # Packages are downloaded at the first run. `make test` has a smaller one: the quick form of the papers' suite.
@@ -22,7 +23,7 @@ def corpus() -> Corpus:
     cache = os.environ.get("SINKRANK_CORPUS_CACHE")
     try:
         return load_libreoffice(Path(cache) if cache else Path.home() / ".cache" / "sinkrank")
-    except CorpusUnavailable as error:
+    except FetchFailed as error:
         pytest.skip(str(error))
 
 

@@ -16,7 +16,7 @@ from ingest.embeddings.sentence_models import MINILM
 from ingest.files import open_sources
 from ingest.pipeline import Options, ingest
 from reranker.answers.page import Example
-from reranker.base.errors import NotFound, StoreUnavailable
+from reranker.base.errors import FetchFailed, NotFound, StoreUnavailable
 from reranker.embeddings import Embeddings
 from reranker.search.searcher import Searcher
 from reranker.service.examples import write_examples
@@ -27,7 +27,7 @@ from sinkrank.actions.demo_searches import figures, show_across_languages, show_
 from sinkrank.commands.serve import run_service
 from sinkrank.console import output, resources
 from sinkrank.console.steps import Steps
-from sinkrank.demo import Corpus, CorpusUnavailable, libreoffice, load_libreoffice, load_parallel_texts
+from sinkrank.demo import Corpus, libreoffice, load_libreoffice, load_parallel_texts
 from sinkrank.demo.pages import as_documents, by_language, write_jsonl
 from sinkrank.demo.prepared import open_prepared, prepare_on
 from sinkrank.demo.trained import check_replaceable, open_trained, train_on
@@ -88,7 +88,7 @@ def _fetch_help(home: Path, steps: Steps, console: Console) -> bool:
     try:
         with steps("fetching LibreOffice's help in six languages, 18 MB, with apt-get") as progress:
             libreoffice.fetch(libreoffice.corpus_folder(home), progress)
-    except CorpusUnavailable as error:
+    except FetchFailed as error:
         console.print(str(error))
         console.print("Going on with the small texts that come with Sinkrank.")
         return False

@@ -50,7 +50,7 @@ def load_libreoffice(
     English is always read, to find untranslated text.
 
     Raises:
-        CorpusUnavailable: the packages cannot be fetched.
+        FetchFailed: the packages cannot be fetched.
     """
     folder = corpus_folder(home)
     wanted = ("en", *(language for language in languages if language != "en"))

@@ -38,7 +38,7 @@ def fetch(
     complete. Progress counts languages.
 
     Raises:
-        CorpusUnavailable: a tool is missing, or a package cannot be downloaded or unpacked.
+        FetchFailed: a tool is missing, or a package cannot be downloaded or unpacked.
     """
     otherwise = ", or use the small corpus that comes with Sinkrank"
     archive = Archive.at(folder, ways_out("LibreOffice's help", list(PACKAGES.values()), folder, otherwise), run)

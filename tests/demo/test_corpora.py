@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sinkrank.demo import CorpusUnavailable, Page, Paragraph, load_libreoffice
+from reranker.base.errors import FetchFailed
+from sinkrank.demo import Page, Paragraph, load_libreoffice
 from sinkrank.demo.libreoffice import corpus_folder, fetch, read_pages
 from sinkrank.demo.libreoffice_html import parse_page
 from sinkrank.demo.pages import (
@@ -253,7 +254,7 @@ def test_a_package_put_there_by_hand_is_not_downloaded(tmp_path: Path) -> None:
 
 def test_half_a_package_is_never_taken_for_whole(tmp_path: Path) -> None:
     archive = FakeArchive(unpacks=False)
-    with pytest.raises(CorpusUnavailable, match=r"unexpected end of file.*incomplete: delete it and try again"):
+    with pytest.raises(FetchFailed, match=r"unexpected end of file.*incomplete: delete it and try again"):
         fetch(tmp_path, languages=("fr",), run=archive)
     assert not (tmp_path / "pages" / "fr").exists()
     archive.unpacks = True
@@ -265,7 +266,7 @@ def test_a_download_that_broke_off_leaves_no_package_behind(tmp_path: Path) -> N
         (folder / "libreoffice-help-fr_1_all.deb").write_text("half")
         raise subprocess.TimeoutExpired(list(command), 900)
 
-    with pytest.raises(CorpusUnavailable, match=r"apt-get could not run: .* timed out"):
+    with pytest.raises(FetchFailed, match=r"apt-get could not run: .* timed out"):
         fetch(tmp_path, languages=("fr",), run=breaks_off)
     assert not list(tmp_path.rglob("*.deb"))
 
@@ -281,7 +282,7 @@ def test_missing_package_lists_are_explained_when_we_may_not(tmp_path: Path) -> 
         said = "E: Permission denied" if command[1] == "update" else "E: Unable to locate package"
         return subprocess.CompletedProcess(command, 100, "", f"{said}\n")
 
-    with pytest.raises(CorpusUnavailable, match=r"Unable to locate.*`sudo apt-get update` .E: Permission denied"):
+    with pytest.raises(FetchFailed, match=r"Unable to locate.*`sudo apt-get update` .E: Permission denied"):
         fetch(tmp_path, languages=("fr",), run=is_no_root)
 
 

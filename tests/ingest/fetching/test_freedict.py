@@ -11,8 +11,7 @@ import pytest
 
 from ingest.embeddings.dictionaries import Dictionary, Translations, read_entries_of, senses_of
 from ingest.embeddings.freedict import fetch
-from ingest.fetching.debian import CorpusUnavailable
-from reranker.base.errors import BadInput
+from reranker.base.errors import BadInput, FetchFailed
 
 FI_EN = "fi-en"
 
@@ -145,7 +144,7 @@ def test_a_dictionary_is_fetched_once_and_can_be_read(tmp_path: Path) -> None:
 
 
 def test_a_package_without_the_dictionary_is_never_taken_for_whole(tmp_path: Path) -> None:
-    with pytest.raises(CorpusUnavailable, match=r"has no usr/share/dictd/freedict-fin-eng\.dict\.dz"):
+    with pytest.raises(FetchFailed, match=r"has no usr/share/dictd/freedict-fin-eng\.dict\.dz"):
         fetch(tmp_path, FI_EN, run=FakeArchive(holds_entries=False))
 
 
@@ -153,5 +152,5 @@ def test_without_debians_tools_the_error_says_what_to_do_instead(tmp_path: Path)
     def has_no_tools(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
         raise FileNotFoundError(command[0])
 
-    with pytest.raises(CorpusUnavailable, match=r"no apt-get.*dict-freedict-fin-eng_\*\.deb.*or leave the dictionary"):
+    with pytest.raises(FetchFailed, match=r"no apt-get.*dict-freedict-fin-eng_\*\.deb.*or leave the dictionary"):
         fetch(tmp_path, FI_EN, run=has_no_tools)
