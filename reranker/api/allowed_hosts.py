@@ -16,7 +16,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import regex
-from flask import Flask, request
 
 from reranker.base.errors import BadInput
 from reranker.service.settings import Settings
@@ -83,15 +82,6 @@ class AllowedHosts:
 def is_local(host: str) -> bool:
     """Whether a service that listens there is reached from its own machine alone."""
     return host.lower() == "localhost" or _is_loopback(host)
-
-
-def register(app: Flask, allowed: AllowedHosts) -> None:
-    """Installs the check, before every route."""
-
-    def check() -> None:
-        allowed.check(request.environ)
-
-    app.before_request(check)
 
 
 def _is_simple_post(environ: Mapping[str, Any]) -> bool:

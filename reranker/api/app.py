@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flask import Flask, Response
+from flask import Flask, Response, request
 
 from reranker import proxy
 from reranker.api import (
-    allowed_hosts,
     api_keys,
     callers,
     limits,
@@ -55,10 +54,10 @@ def create_app(
         app.register_blueprint(module.blueprint)
     proxy.register(app, settings, shadow)
     watch, allowed = watching.register(app), AllowedHosts(settings)
-    allowed_hosts.register(app, allowed)  # what is refused is counted and logged too
+    app.before_request(lambda: allowed.check(request.environ))  # what is refused is counted and logged too
     limits.register(app)
     keys = api_keys.register(app, settings)
-    callers.register(app, settings)
+    callers.say_who_is_let_in(settings)
     app.after_request(_guard)
     if proxy.PROXY_EXTENSION in app.extensions:
         front = EngineFront(app, app.wsgi_app, watch, allowed, keys, settings.proxy_max_body_bytes)

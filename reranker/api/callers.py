@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 
-from flask import Flask, g, request
+from flask import g, request
 
 from reranker.api.allowed_hosts import is_local
 from reranker.base.errors import BadInput, Unauthenticated
@@ -30,10 +30,17 @@ _NO_CREDENTIALS = (
 _log = logging.getLogger(__name__)
 
 
-def register(app: Flask, settings: Settings) -> None:
-    """Says in the log who is let in."""
-    if has_credentials(settings) and not refuses_strangers(settings):
-        _say_who_is_let_in(settings)
+def say_who_is_let_in(settings: Settings) -> None:
+    """Says in the log if callers without credentials are let in, loudly where strangers may come."""
+    if refuses_strangers(settings) or not has_credentials(settings):
+        return
+    is_open = not (is_local(settings.host) or settings.api_keys)
+    _log.log(
+        logging.WARNING if is_open else logging.INFO,
+        "callers without credentials read the engine with the service's own rights (callers_without_credentials = "
+        "'service_rights')%s",
+        f", and the service listens at {settings.host}; set api_keys, or put a gateway before it" if is_open else "",
+    )
 
 
 def caller_rights(service: Service) -> Rights:
@@ -80,14 +87,3 @@ def check_is_no_version(store: Store, name: str) -> None:
     index = index_of_version(name)
     if index is not None and index in (names := store.indices()) and name not in names:
         raise BadInput(f"{name!r} is a version of the index {index!r}, which may be out of date; name {index!r}")
-
-
-def _say_who_is_let_in(settings: Settings) -> None:
-    """Loudly where strangers may come."""
-    is_open = not (is_local(settings.host) or settings.api_keys)
-    _log.log(
-        logging.WARNING if is_open else logging.INFO,
-        "callers without credentials read the engine with the service's own rights (callers_without_credentials = "
-        "'service_rights')%s",
-        f", and the service listens at {settings.host}; set api_keys, or put a gateway before it" if is_open else "",
-    )
