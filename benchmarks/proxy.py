@@ -325,6 +325,7 @@ def serving(
     embeddings: Path,
     module: str = "sinkrank",
     n_processes: int = 1,
+    code: Path | None = None,
     settings: Mapping[str, str] = WITHOUT_LIMITS,
 ) -> Iterator[Server]:
     """Runs `sinkrank serve` in a separate process.
@@ -332,13 +333,14 @@ def serving(
     Args:
         module: module to run, with the command line of `sinkrank`.
         n_processes: as the setting `processes`.
+        code: checkout to run; this one by default.
         settings: environment variables.
     """
     with tempfile.TemporaryDirectory() as home:
         command = [sys.executable, "-m", module, "serve", "--port", "0", "--store", engine, "--home", home]
         command += ["--embeddings", str(embeddings.absolute())]
         environment = {**os.environ, "COLUMNS": "200", **settings, "SINKRANK_PROCESSES": str(n_processes)}
-        environment["PYTHONPATH"] = str(_ROOT)
+        environment["PYTHONPATH"] = str((code or _ROOT).absolute())
         with subprocess.Popen(command, cwd=home, env=environment, stderr=subprocess.PIPE, text=True) as process:
             try:
                 yield Server(pool(_served_address(process)), process.pid)
