@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import shutil
 import sys
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +18,13 @@ from ingest.embeddings.sentence_models import MINILM
 from ingest.files import open_sources
 from ingest.pipeline import Options, ingest
 from reranker.answers.page import Example
-from reranker.base.errors import FetchFailed, NotFound, StoreUnavailable
+from reranker.base.errors import BadInput, FetchFailed, NotFound, StoreUnavailable
 from reranker.embeddings import Embeddings
 from reranker.search.searcher import Searcher
 from reranker.service.examples import write_examples
 from reranker.service.settings import Settings
 from reranker.stores.base.description import IndexDescription
-from reranker.stores.base.protocol import WritableStore
+from reranker.stores.base.protocol import Store, WritableStore
 from sinkrank.actions.demo_searches import figures, show_across_languages, show_both_orders
 from sinkrank.commands.serve import run_service
 from sinkrank.console import output, resources
@@ -30,8 +32,9 @@ from sinkrank.console.steps import Steps
 from sinkrank.demo import Corpus, libreoffice, load_libreoffice, load_parallel_texts
 from sinkrank.demo.pages import as_documents, by_language, write_jsonl
 from sinkrank.demo.prepared import open_prepared, prepare_on
-from sinkrank.demo.trained import check_replaceable, open_trained, train_on
+from sinkrank.demo.trained import check_replaceable, digest, open_trained, train_on
 
+STATE_FILE = "demo.json"
 # The demo's corpora, each with an index of the same name. Only one of them is used.
 CORPORA = ("libreoffice", "texts")
 # The folder that is named for the user's own embeddings, since the demo's are in the default one.
@@ -59,7 +62,7 @@ def run_demo(settings: Settings, console: Console, serve: bool) -> None:
         console: where messages are printed (standard error).
 
     Raises:
-        BadInput: there are embeddings in its place that the demo did not make.
+        BadInput: there are embeddings or an index in its place that the demo did not make.
         StoreUnavailable: the store did not accept the documents.
     """
     steps = Steps(console)
@@ -129,30 +132,56 @@ def _is_fetched(encoder: Future[Any], steps: Steps, console: Console) -> bool:
 
 
 def _fill(corpus: Corpus, home: Path, store: WritableStore, embeddings: Embeddings, steps: Steps) -> None:
-    """Indexes the held-out pages, unless the index has all of them."""
-    rows = list(as_documents(corpus.test_pages))
+    """Indexes the held-out pages, unless the index has all of them.
+
+    The state file names the index before its first document, and what is in it after the last one. So the index of a
+    stopped run is made again.
+    """
+    index, rows = corpus.name, list(as_documents(corpus.test_pages))
     description = IndexDescription(embeddings.version, embeddings.dim)
-    for index in CORPORA:
-        try:
-            found = store.open(index)
-        except NotFound:
-            continue
-        if index == corpus.name and found.description == description and found.count() == len(rows):
-            return
-        if index != corpus.name and found.description != description:
-            store.drop(index)  # of a run without apt, say: its embeddings are gone
-    documents = home / f"{corpus.name}.jsonl"
+    whole = {"index": index, "documents": digest(rows), **asdict(description)}
+    state_file = home / STATE_FILE
+    state, made = _read_state(state_file), _description(store, index)
+    if state == whole and made == description and store.open(index).count() == len(rows):
+        return
+    before = state.get("index")
+    if made is not None and before != index:
+        raise BadInput(
+            f"{store.address} holds an index {index!r} that the demo did not make; run the demo in another folder, "
+            "with `sinkrank demo --home DIR`"
+        )
+    if before in CORPORA and before != index and _description(store, before) is not None:
+        store.drop(before)  # of a run without apt, say: its embeddings are gone
+    write_jsonl(state_file, [{"index": index}])
+    documents = home / f"{index}.jsonl"
     write_jsonl(documents, rows)
     with (
         steps(f"indexing {len(rows):,} held-out pages") as progress,
         open_sources([str(documents)]) as sources,
     ):
-        summary = ingest(sources, store, corpus.name, embeddings, Options(rebuild=True), progress=progress)
+        summary = ingest(sources, store, index, embeddings, Options(rebuild=True), progress=progress)
     if summary.failure is not None or summary.indexed != len(rows):
         reason = summary.failure or f"{summary.rejected} were rejected, with their reasons in {summary.rejects}"
         raise StoreUnavailable(
             f"{summary.indexed} of {len(rows)} pages are in the index ({reason}); run the demo again"
         )
+    write_jsonl(state_file, [whole])
+
+
+def _description(store: Store, index: str) -> IndexDescription | None:
+    """The description of the index; None if there is no such index or store."""
+    try:
+        return store.open(index).description
+    except NotFound:
+        return None
+
+
+def _read_state(path: Path) -> dict[str, Any]:
+    try:
+        state = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+    return state if isinstance(state, dict) else {}
 
 
 def _search(corpus: Corpus, searches: Sequence[Example], searcher: Searcher, console: Console) -> None:

@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import urllib.request
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -144,6 +143,18 @@ def test_a_second_run_uses_what_is_there(home, capsys):
     assert capsys.readouterr().out.count(" query, English pages") == 2
 
 
+def test_a_run_that_was_stopped_while_indexing_is_done_again(home):
+    state_file = home / "demo.json"
+    whole = json.loads(state_file.read_text())
+    state_file.write_text(json.dumps({"index": "texts"}))
+
+    said = run_again(home)
+
+    assert "training" not in said
+    assert "indexing 48" in said
+    assert json.loads(state_file.read_text()) == whole
+
+
 def test_an_index_of_fewer_documents_than_it_should_hold_is_made_anew(home):
     store = open_store(str(home / "store"))
     made = store.open("texts").description
@@ -157,9 +168,11 @@ def test_an_index_of_fewer_documents_than_it_should_hold_is_made_anew(home):
 
 def test_the_demo_of_another_corpus_makes_way(home):
     store = open_store(str(home / "store"))
-    make_index(store, "libreoffice", replace(store.open("texts").description, embeddings_version="gone"))
+    make_index(store, "libreoffice", store.open("texts").description)
     store.drop("texts")
     store.close()
+    state_file = home / "demo.json"
+    state_file.write_text(json.dumps({**json.loads(state_file.read_text()), "index": "libreoffice"}))
     meta = home / "embeddings" / "meta.json"
     changed = json.loads(meta.read_text())
     changed["source"]["corpus"] = "libreoffice"
@@ -180,6 +193,15 @@ def test_embeddings_that_the_demo_has_not_made_are_left_alone(home):
         run_again(home)
 
     assert Embeddings.open(theirs.path).version == theirs.version
+
+
+def test_an_index_that_the_demo_has_not_made_is_left_alone(home):
+    (home / "demo.json").unlink()
+
+    with pytest.raises(BadInput, match="did not make"):
+        run_again(home)
+
+    assert n_documents(home) == N_DOCUMENTS
 
 
 def test_it_serves_until_it_is_interrupted_and_ends_with_zero(home, tmp_path):
