@@ -10,8 +10,6 @@ import numpy as np
 from reranker.embeddings import Embeddings
 from reranker.text.documents import Document
 
-_SURROGATES = "surrogatepass"  # half a pair comes in from JSON
-
 
 @dataclass(frozen=True, slots=True)
 class WordPlaces:
@@ -26,14 +24,13 @@ def word_places(document: Document, embeddings: Embeddings) -> dict[int, WordPla
 
     Only the words that are read of a text (`reranker.text.tokens.MAX_TOKENS`) have places.
     """
-    full_text = document.full_text
-    read = embeddings.reader.read([full_text], [document.language], with_places=True)
+    read = embeddings.reader.read([document.full_text], [document.language], with_places=True)
     offsets, term_ids = read.terms()
-    letters = np.frombuffer(full_text.encode("utf-8", _SURROGATES), np.uint8)
+    letters = np.frombuffer(read.texts.arrays[0], np.uint8)
     n_characters = np.cumsum(letters & 0xC0 != 0x80)  # up to each byte; others go on with a character
     tokens = read.tokens[: read.offsets[-1]]
     places = np.concatenate([[0], n_characters])[read.places[: len(tokens)]]
-    text_start = len(full_text) - len(document.text)
+    text_start = len(document.full_text) - len(document.text)
     found: dict[int, WordPlaces] = defaultdict(WordPlaces)
     for word, (start, end) in zip(tokens.tolist(), places.tolist(), strict=True):
         for term_id in dict.fromkeys(term_ids[offsets[word] : offsets[word + 1]].tolist()):
