@@ -122,7 +122,11 @@ def _fetch_translated(
         Fallback: that fails.
     """
     empty = [window for window in found.windows if window.is_empty]
-    translations = slot.run(lambda: list(map(translator.when_nothing_is_found, empty)), request.calls.deadline)
+    try:
+        translations = slot.run(lambda: list(map(translator.when_nothing_is_found, empty)), request.calls.deadline)
+    except Fallback:
+        slot.succeeded = None  # re-ranking itself did not fail
+        raise
     asked = [(window, one) for window, one in zip(empty, translations, strict=True) if one is not None]
     if not asked:
         return found

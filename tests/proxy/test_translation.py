@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from reranker.proxy import PROXY_EXTENSION, Proxy
 from tests.support.calls import outcomes
 from tests.support.fake_engine import FakeEngine, Received, ok
 from tests.support.service import MakeProxy
+from tests.support.waiting import PATIENCE_S
 
 ENGLISH = ["dog", "cat", "bread"]
 FRENCH_QUERY = {"query": {"match": {"body": "chat"}}}
@@ -214,6 +216,18 @@ def test_a_translated_search_that_the_engine_refuses_leaves_the_first_answer(
 def test_nothing_is_asked_again_once_the_time_is_over(fake: FakeEngine, opened: Callable[..., FlaskClient]) -> None:
     assert outcome(search(opened(proxy_budget_ms=1))) == ("fallback", "out_of_time")
     assert len(fake.received) == 1
+
+
+def test_translations_that_take_too_long_do_not_stop_the_re_ranking_of_other_searches(
+    opened: Callable[..., FlaskClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_end, client = threading.Event(), opened(proxy_budget_ms=1_000)
+    proxy: Proxy = client.application.extensions[PROXY_EXTENSION]
+    proxy.breaker.n_failures = 1
+    monkeypatch.setattr(proxy.ranking.translator, "when_nothing_is_found", lambda *_: may_end.wait(PATIENCE_S))
+    assert outcome(search(client)) == ("fallback", "out_of_time")
+    assert proxy.breaker.state == "closed"
+    may_end.set()
 
 
 @pytest.mark.parametrize(
