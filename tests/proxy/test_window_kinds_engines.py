@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 import urllib3
 from flask import Flask
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from werkzeug.test import TestResponse
 
 from reranker.api.app import create_app
@@ -603,3 +605,23 @@ def test_bags_of_other_embeddings_are_not_taken_for_bags_of_ours(
         assert both.kinds.asked[-1] == STORED_BAGS
     finally:
         both.http.request("DELETE", f"{url}/{other}")
+
+
+@given(
+    chosen=st.lists(st.sampled_from([members for members, _ in MEMBERS if "profile" not in members]), max_size=4),
+    text=st.lists(st.sampled_from([*WORDS, "chat", "chien"]), min_size=1, max_size=4).map(" ".join),
+    kind=st.sampled_from(["match", "match_phrase", "match_bool_prefix", "simple_query_string"]),
+    is_ours=st.booleans(),
+)
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+def test_any_search_is_answered_alike(
+    both: BothWays, indices: Indices, chosen: list[dict[str, Any]], text: str, kind: str, is_ours: bool
+) -> None:
+    name, text_field = (indices.ours_3, "text.en") if is_ours else (indices.theirs, "t")
+    clause = {"query": text, "fields": [text_field]} if kind == "simple_query_string" else {text_field: text}
+    body: dict[str, Any] = {"query": {kind: clause}, "size": 5}
+    for members in chosen:
+        body |= members
+    for unknown in ("suggest", "aggregations", "post_filter", "script_fields"):
+        body.pop(unknown, None)
+    both.compare(f"/{name}/_search", body)
