@@ -12,6 +12,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+import orjson
+
 # `re`, because `regex`, which the other modules use, takes two to seven times as long for such short matches.
 _BLANKS = " \t\n\r"
 _W = r"[ \t\n\r]*"
@@ -198,6 +200,14 @@ def read_document(text: str, reader: Reader) -> Any:
     if text[end:].strip(_BLANKS):
         raise ValueError(f"more than one JSON value: the first ends at {end}")
     return parsed
+
+
+def write_value(value: Any) -> str:
+    """A value that was parsed out of JSON as compact JSON."""
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # half a surrogate pair, or a number beyond 64 bits
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def write_object(

@@ -229,7 +229,8 @@ class ReadTexts(NamedTuple):
         pairs = {word.encode("utf-8", _SURROGATES)[:2].ljust(2) for word in beginnings}
         starts, letters = self.words["start"][words], self.buffers.letters
         first = letters[starts].astype(np.uint16) << 8 | letters[starts + 1]
-        found: list[int] = words[np.isin(first, [int.from_bytes(pair, "big") for pair in pairs])].tolist()
+        is_one = np.equal.outer(first, np.array([int.from_bytes(pair, "big") for pair in pairs], np.uint16)).any(axis=1)
+        found: list[int] = words[is_one].tolist()
         return found
 
     def bags(self, first_words: int = 0) -> list[BagOfWords]:
@@ -339,12 +340,12 @@ class _WordBuffers:
         if not n_asked:
             return []
         asked = self.found[self.found["term"] <= native.ASKED]
-        letters = self.letters.data
+        letters = self.letters[: self.struct.n_letters].tobytes()
         terms: list[tuple[int, ...]] = [()] * len(asked)
         for number in set(asked["language"].tolist()):
             places = np.flatnonzero(asked["language"] == number)
             spans = zip(asked["start"][places].tolist(), asked["n_bytes"][places].tolist(), strict=True)
-            tokens = [str(letters[start : start + n], "utf-8") for start, n in spans]
+            tokens = [letters[start : start + n].decode() for start, n in spans]
             for place, found in zip(places.tolist(), stand_ins.parts(codes[number], tokens), strict=True):
                 terms[place] = found
         return terms

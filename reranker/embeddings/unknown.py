@@ -56,16 +56,15 @@ class StandIns:
         if compounds is None:
             return [()] * len(words)
         cached = self._parts[language]
-        found = {word: terms for word in words if (terms := cached.get(word)) is not None}
-        missing = [word for word in words if word not in found]
-        if missing:
-            for word, terms in zip(missing, compounds.parts(missing), strict=True):
-                found[word] = terms
-                if len(word) <= LONGEST_CACHED_TOKEN:
-                    if len(cached) >= _MAX_CACHED_WORDS:
-                        cached.clear()  # another thread that reads now looks the word up again
-                    cached[word] = terms
-        return [found[word] for word in words]
+        found = [*map(cached.get, words)]
+        missing = [word for word, terms in zip(words, found, strict=True) if terms is None]
+        new = dict(zip(missing, compounds.parts(missing), strict=True)) if missing else {}
+        for word, terms in new.items():
+            if len(word) <= LONGEST_CACHED_TOKEN:
+                if len(cached) >= _MAX_CACHED_WORDS:
+                    cached.clear()
+                cached[word] = terms
+        return [new[word] if terms is None else terms for word, terms in zip(words, found, strict=True)]
 
     @cached_property
     def spellings(self) -> Spellings:

@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from reranker.base.raw_json import write_value
 from reranker.proxy.fetch import look_up
 from reranker.proxy.guard import Slot
 from reranker.proxy.hit_texts import identity, look_up_body
@@ -21,7 +22,6 @@ from reranker.query_dsl.answer_filters import is_match
 from reranker.query_dsl.highlight import Highlight, HighlightField
 from reranker.query_dsl.source_texts import field_texts, named_strings
 from reranker.ranking.matches import Mark, find_marks
-from reranker.service.json_text import to_json
 from reranker.text.fragments import Span, best_fragments, merged, read_marked, write_marked
 from reranker.upstream.calls import Fallback
 
@@ -181,29 +181,28 @@ def _written(page: Page, hits: Sequence[_Hit]) -> dict[int, str]:
         new = {one.name: _fragments(one, [next(left) for _ in one.texts], hit.highlight) for one in of_hit}
         changed = {name: fragments for name, fragments in new.items() if fragments}
         if any(hit.of_engine.get(name) != fragments for name, fragments in changed.items()):
-            found[hit.place] = to_json({**hit.of_engine, **changed}, 0)
+            found[hit.place] = write_value({**hit.of_engine, **changed})
     return found
 
 
 def _fragments(one: _Field, marks: Sequence[Sequence[Mark]], highlight: Highlight) -> list[str]:
     """The marked fragments of a field; none where nothing is marked."""
     form = one.form
-    spans = [
-        merged(own, [_span(mark, form, highlight) for mark in of_text])
-        for own, of_text in zip(one.spans, marks, strict=True)
+    tags = form.pre_tags[0], form.post_tags[0]
+    near_tags = highlight.near_tags or tags
+    marked = [
+        [
+            Span(mark.start, mark.end, *(near_tags if mark.likeness < 1 else tags), mark.query_word, mark.likeness)
+            for mark in of_text
+        ]
+        for of_text in marks
     ]
+    spans = [merged(own, ours) for own, ours in zip(one.spans, marked, strict=True)]
     if one.is_cut:
         places = [(number, 0, len(text)) for number, text in enumerate(one.texts)]
     else:
         places = best_fragments(one.texts, spans, form.fragment_size, form.n_fragments, form.is_by_score)
     return [write_marked(one.texts[number], spans[number], start, end, form.is_html) for number, start, end in places]
-
-
-def _span(mark: Mark, form: HighlightField, highlight: Highlight) -> Span:
-    tags = form.pre_tags[0], form.post_tags[0]
-    if highlight.near_tags is not None and mark.likeness < 1:
-        tags = highlight.near_tags
-    return Span(mark.start, mark.end, *tags, mark.query_word, mark.likeness)
 
 
 def _is_read(search: Search, name: str) -> bool:

@@ -7,15 +7,12 @@ Each step of the proxy makes values of its own from those of the step before:
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-import orjson
-
-from reranker.base.raw_json import RawObject, write_object
+from reranker.base.raw_json import RawObject, write_object, write_value
 from reranker.proxy.window_kinds import IDS_ONLY_MEMBERS, PAGE_ONLY, WindowPlan
 from reranker.query_dsl.answer_filters import SourceFilter
 from reranker.query_dsl.highlight import Highlight
@@ -212,10 +209,7 @@ class Search:
         """The caller's body with other members in place of his, and without some."""
         ours = () if self.body.without_ours is None else ("ext",)
         rest = write_object(self.body.text, self.body.raw, drop={*changed, *dropped, *ours})
-        try:
-            added = orjson.dumps(changed).decode()
-        except TypeError:  # half a surrogate pair, or a number beyond 64 bits
-            added = json.dumps(changed, ensure_ascii=False)
+        added = write_value(changed)
         return json_bytes(added if rest == "{}" else f"{rest[:-1]},{added[1:]}")
 
     @property

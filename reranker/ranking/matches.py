@@ -87,8 +87,10 @@ def find_marks(
     ]
     found: list[list[Mark]] = [[] for _ in texts]
     marks = _marked(read, offsets, costs, stem_keys, asked, list(map(len, documents)), is_own)
-    for text, start, end, word, query_word, likeness in marks.tolist():
-        found[text].append(Mark(start, end, read.text(word), query_words[query_word], likeness))
+    rows = marks.tolist()
+    words = {word: read.text(word) for word in {row[3] for row in rows}}
+    for text, start, end, word, query_word, likeness in rows:
+        found[text].append(Mark(start, end, words[word], query_words[query_word], likeness))
     left = iter(found)
     return [[next(left) for _ in document] for document in documents]
 

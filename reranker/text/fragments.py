@@ -164,6 +164,8 @@ def read_marked(
 def merged(first: Sequence[Span], others: Sequence[Span]) -> list[Span]:
     """Spans in reading order: the first ones, and of the others those that overlap none of these. Each sequence is in
     reading order."""
+    if not first:
+        return list(others)
     found, left = [], list(reversed(first))
     for span in others:
         while left and left[-1].end <= span.start:

@@ -17,6 +17,7 @@ from reranker.base.raw_json import (
     read_object,
     write_array,
     write_object,
+    write_value,
 )
 from reranker.native.json_array import element_starts
 from reranker.upstream.answers import read_answer
@@ -168,3 +169,8 @@ def test_a_body_with_a_key_twice_is_refused(text: str) -> None:
 @given(st.dictionaries(st.text(), VALUES, max_size=4))
 def test_a_body_says_what_the_json_module_reads(value: dict[str, Any]) -> None:
     assert read_body(json.dumps(value)).parsed == value
+
+
+@pytest.mark.parametrize("value", [{"text": "half a pair: \ud83d", "n": 1}, {"n": 2**70, "text": "\u1ff3 é"}])
+def test_a_value_is_written_that_orjson_refuses(value: dict[str, Any]) -> None:
+    assert json.loads(write_value(value)) == value
