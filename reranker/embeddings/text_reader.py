@@ -73,7 +73,9 @@ class TextReader:
         all_languages = self._with(languages)
         given = native.Texts.of(texts)
         most = min(given.n_bytes, 2 * most_words * len(texts))
-        words = _WordBuffers(most + all_languages.n_stop_words, given.n_bytes)
+        # Stop words are no tokens, and those that are compared without accents have any number of spellings.
+        is_bare = not BARE_STOP_WORDS.isdisjoint(languages)
+        words = _WordBuffers(given.n_bytes if is_bare else most + all_languages.n_stop_words, given.n_bytes)
         numbers = np.array([all_languages.numbers[language] for language in languages], np.int32)
         offsets, tokens = np.empty(len(texts) + 1, np.int64), np.empty(most, np.int32)
         places = np.empty((most if with_places else 0, 2), np.int32)

@@ -54,7 +54,7 @@ _BLANK = re.compile(r"\s")
 _ACCENTS = re.compile("[\u0300-\u036f]")
 
 
-BARE_STOP_WORDS = ("el",)
+BARE_STOP_WORDS = frozenset({"el"})
 """Languages whose stop words are compared without accents."""
 
 # What an apostrophe parts from the next word, where the language's list lacks it (Lucene's CatalanAnalyzer has these).

@@ -246,10 +246,19 @@ def test_threads_share_a_reader_while_languages_are_added(embeddings):
 
 def test_greek_stop_words_hold_no_accented_letter_but_greek_ones():
     # C takes the accents off these alone.
-    assert BARE_STOP_WORDS == ("el",)
+    assert {"el"} == BARE_STOP_WORDS
     for word in stop_words("el"):
         others = [letter for letter in word if not "\u0370" <= letter <= "\u03ff"]
         assert all(not letter.isalpha() for letter in others)
+
+
+def test_a_stop_word_with_any_marks_has_room(embeddings):
+    # None of these spellings of και is a token, and each is a word of its own.
+    marks = [chr(code) for code in (*range(0x30B, 0x313), *range(0x316, 0x340))]
+    spellings = [f"κ{one}α{two}ι{three}" for one in marks for two in marks for three in marks[:4]]
+    read = embeddings.reader.read([" ".join([*spellings, "νερό"])], ["el"])
+    assert [read.text(word) for word in read.tokens[: read.offsets[-1]]] == ["νερό"]
+    assert len(spellings) < len(read.words) <= read.buffers.most
 
 
 @pytest.mark.skipif(unicodedata.unidata_version != unassigned.UNICODE_VERSION, reason="another version of Unicode")
