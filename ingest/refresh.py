@@ -16,6 +16,7 @@ from reranker.embeddings import Embeddings
 from reranker.stores.base.description import check_versions
 from reranker.stores.base.protocol import WritableStore
 from reranker.stores.base.writing import NewVector
+from reranker.text.bags import check_term_ids
 from reranker.text.documents import id_hash
 from reranker.text.idf import FrequencyCounter, IdfTable
 
@@ -86,6 +87,7 @@ def _count(
     total = store.open(index).count()
     for done, one in enumerate(store.bags(index), start=1):
         n_by_language[one.language] = n_by_language.get(one.language, 0) + 1
+        check_term_ids(one.bag.term_ids, embeddings.n_terms)
         if one.language in embeddings.languages:
             counters.setdefault(one.language, FrequencyCounter()).add(one.bag)
             if len(one.bag):  # a document without a known word is no query

@@ -147,8 +147,9 @@ class Hubness:
         from reranker.transport.nbow import mean_embeddings
         from reranker.transport.query_sample import QuerySample
 
-        weighted = self._idf.weigh_all([(unpack(packed), language) for packed in queries])
-        vectors = mean_embeddings(weighted, self._embeddings.vectors)
+        vectors = self._embeddings.vectors
+        weighted = self._idf.weigh_all([(unpack(packed), language) for packed in queries], len(vectors))
+        vectors = mean_embeddings(weighted, vectors)
         vectors = vectors[vectors.any(axis=1)]
         return QuerySample(vectors, N_NEAREST) if len(vectors) >= MIN_QUERIES else None
 

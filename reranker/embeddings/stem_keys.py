@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from reranker.embeddings.vocabulary import Vocabulary
 from reranker.native import text as native
 from reranker.native.stems import count_stems
-from reranker.text.bags import JoinedBags
+from reranker.text.bags import JoinedBags, check_term_ids
 from reranker.text.stems import stem
 from reranker.text.tokens import LONGEST_CACHED_TOKEN
 
@@ -43,7 +43,11 @@ class StemKeys:
 
         Args:
             keys: ascending.
+
+        Raises:
+            BadInput: a bag of other embeddings.
         """
+        check_term_ids(bags.term_ids, len(self.known))
         counts, held, not_stemmed = count_stems(self.known, *bags, keys)
         if not len(not_stemmed):
             return counts, held

@@ -22,7 +22,7 @@ from reranker.embeddings.text_reader import TextReader
 from reranker.embeddings.unknown import StandIns
 from reranker.embeddings.vocabulary import Vocabulary, open_array
 from reranker.native.sparse import times_dense
-from reranker.text.bags import BagOfWords, WeightedBag, WeightedBags, unknown_hashes
+from reranker.text.bags import BagOfWords, WeightedBag, WeightedBags, check_term_ids, unknown_hashes
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from reranker.text.normalization import normalize_term
 from reranker.text.segmentation import check_can_split
@@ -184,11 +184,19 @@ class Embeddings:
 
         Returns:
             (dim,) float32 of length 1; None for an empty bag, and if the embeddings cancel out.
+
+        Raises:
+            BadInput: as `nbows`.
         """
         return self.nbows(WeightedBags.join([bag]))[0]
 
     def nbows(self, bags: WeightedBags) -> list[NDArray[np.float32] | None]:
-        """`nbow` of each bag."""
+        """`nbow` of each bag.
+
+        Raises:
+            BadInput: a bag is of other embeddings.
+        """
+        check_term_ids(bags.term_ids, len(self.vectors))
         means = times_dense(bags.weights.astype(np.float32), bags.term_ids, bags.offsets, self.vectors)
         norms = np.sqrt(np.einsum("ij,ij->i", means, means, dtype=np.float64))
         is_something = norms > _VANISHING_NORM

@@ -5,6 +5,7 @@ import pytest
 
 from reranker.base.errors import BadInput
 from reranker.embeddings.hubness import Hubness, HubnessSample, HubnessSampleBuilder
+from reranker.text.bags import BagOfWords, pack
 from reranker.text.idf import IdfTable
 from tests.support.tiny import POSITIONS
 
@@ -51,3 +52,10 @@ def test_a_sample_of_other_embeddings_counts_as_none(embeddings):
 def test_a_sample_of_another_format_counts_as_none(embeddings):
     sample = sample_of(embeddings, ["cat"])
     assert HubnessSample.from_json(sample.as_json() | {"format": 99}) == HubnessSample()
+
+
+def test_a_sample_with_words_of_other_embeddings_is_refused(embeddings):
+    # Whoever may write to the index may have written anything.
+    packed = pack(BagOfWords(np.array([900_000_000]), np.array([1])))
+    with pytest.raises(BadInput, match="term id 900000000 is outside the"):
+        hubness(embeddings, HubnessSample(embeddings.version, {"en": {1: packed}}), "cat")

@@ -70,6 +70,12 @@ def test_nbow_of_no_words_or_of_opposite_words_is_none(tiny):
     assert tiny.nbow(weighted((0, 0.5), (3, 0.5))) is None  # cat and bread lie opposite
 
 
+@pytest.mark.parametrize("term_id", [10, 900_000_000, -1])
+def test_nbow_of_words_of_other_embeddings_is_refused(tiny, term_id):
+    with pytest.raises(BadInput, match=f"term id {term_id} is outside the 10 embeddings"):
+        tiny.nbow(weighted((0, 0.5), (term_id, 0.5)))
+
+
 def test_nbow_of_words_that_cancel_out_but_for_rounding_is_none(tmp_path):
     corners = {"abcdefg"[i]: (cos(2 * pi * i / 7), sin(2 * pi * i / 7)) for i in range(7)}
     store = write(tmp_path / "s", corners)

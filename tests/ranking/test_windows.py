@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from reranker import Reranker
+from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from reranker.ranking.windows import best_windows
 from reranker.text.bags import BagOfWords, pack, unknown_hash, unpack
@@ -65,3 +66,10 @@ def test_other_methods_compare_whole_documents(embeddings: Embeddings) -> None:
     # The mean of 384 waters and a cat: their cosine to cat is (384 · -0.6 + 1) / |(384 · -0.6 + 1, 384 · 0.8)|.
     mean = np.array([384 * -0.6 + 1, 384 * 0.8])
     assert found.documents[0].distance == pytest.approx(1 - mean[0] / np.linalg.norm(mean), abs=1e-6)
+
+
+def test_a_stored_bag_of_other_embeddings_is_refused_before_its_passages_are_looked_at(embeddings: Embeddings) -> None:
+    reranker = Reranker(embeddings)
+    stored = unpack(pack(BagOfWords(np.array([900_000_000]), np.array([1]), parts=np.array([1]))))
+    with pytest.raises(BadInput, match="term id 900000000 is outside the"):
+        reranker.rerank_bags(reranker.query("cat", "en"), [(stored, "en")], first_stage_scores=np.ones(1))
