@@ -46,6 +46,7 @@ class TextReader:
     def __init__(self, vocabulary: Vocabulary, stand_ins: StandIns) -> None:
         self._vocabulary = vocabulary
         self._stand_ins = stand_ins
+        self._spellings = stand_ins.spellings
         self._lock = threading.Lock()
         self._languages = self._own_languages = _Languages(vocabulary, stand_ins, vocabulary.languages)
         self._for_words = self._reader(self._own_languages, native.ReadPiece())
@@ -147,9 +148,8 @@ class TextReader:
         return self._languages
 
     def _reader(self, languages: _Languages, read_piece: Any) -> native.ReaderStruct:
-        spellings, n_places = self._stand_ins.spellings.struct, len(self._vocabulary.languages)
-        languages_at = ctypes.addressof(languages.structs)
-        return native.ReaderStruct(self._vocabulary.struct, spellings, languages_at, n_places, read_piece)
+        n_places, languages_at = len(self._vocabulary.languages), ctypes.addressof(languages.structs)
+        return native.ReaderStruct(self._vocabulary.struct, self._spellings.struct, languages_at, n_places, read_piece)
 
 
 class _Pieces:
@@ -365,7 +365,7 @@ class _Languages:
     def __init__(self, vocabulary: Vocabulary, stand_ins: StandIns, codes: Sequence[str]) -> None:
         self.codes = codes
         self.numbers = {code: number for number, code in enumerate(codes)}
-        self._arrays: list[Any] = []  # to which the structs point
+        self._kept: list[Any] = []  # to which the structs point
         self.structs = (native.LanguageStruct * len(codes))(
             *(self._structure(code, vocabulary.languages, stand_ins) for code in codes)
         )
@@ -374,13 +374,14 @@ class _Languages:
         self.rules = [sorted(set(firsts)).index(first) for first in firsts]
 
     def _structure(self, code: str, own: Sequence[str], stand_ins: StandIns) -> native.LanguageStruct:
-        replaced, seed = _replaced(code), language_seed(code)
+        replaced, seed, own_stop_words = _replaced(code), language_seed(code), _stop_words(code)
+        self._kept.append(own_stop_words)
         changes = [crc32(bytes(n), seed) ^ crc32(bytes(n)) for n in range(native.SHORT + 1)]
         structure = native.LanguageStruct(
             replaced=self._address(replaced),
             n_replaced=len(replaced),
             rules=_flags(code),
-            stop_words=_stop_words(code).struct,
+            stop_words=own_stop_words.struct,
             has_bare_stop_words=code in BARE_STOP_WORDS,
             place=own.index(code) if code in own else -1,
             same_rules=next(number for number, one in enumerate(self.codes) if _flags(one) == _flags(code)),
@@ -392,11 +393,12 @@ class _Languages:
         if structure.place >= 0:
             structure.spelling_offset = int(stand_ins.spellings.offset(code))
             if code in stand_ins.compounds:
-                structure.compounding = stand_ins.compounds[code].address
+                self._kept.append(stand_ins.compounds[code])
+                structure.compounding = self._kept[-1].address
         return structure
 
     def _address(self, array: NDArray[Any]) -> int:
-        self._arrays.append(array)
+        self._kept.append(array)
         return address(array)
 
 
