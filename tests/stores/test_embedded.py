@@ -22,6 +22,7 @@ from reranker.stores.base.filters import Filters
 from reranker.stores.base.protocol import Store
 from reranker.stores.base.writing import WriteResult
 from reranker.stores.embedded.file import FILE_NAME
+from reranker.stores.embedded.row_sums import row_sum, set_index_sum
 from reranker.stores.embedded.vectors import VectorBlock
 from reranker.stores.embedded.writable import WritableEmbeddedStore
 from reranker.translation import Translation, WordGroup
@@ -248,6 +249,47 @@ def test_what_sqlite_cannot_hold_is_bad_input(folder: Path) -> None:
     with pytest.raises(BadInput):
         store.open("docs").bm25("cat", 10, Filters.parse(None, {"a": {"gt": 10**400}}))
     assert store.open("docs").count() == 1
+
+
+@pytest.mark.parametrize("is_promoted", [True, False])
+def test_rebuilding_an_index_leaves_one_whose_name_looks_like_its_version_alone(
+    folder: Path, is_promoted: bool
+) -> None:
+    store = open_store(str(folder))
+    theirs = store.stage("pages-000001", DESCRIPTION)
+    if is_promoted:
+        store.promote("pages-000001", theirs)
+    list(write_documents(store, theirs, [make_document("theirs")]))
+    for doc_id in ("mine1", "mine2", "mine3"):
+        version = store.stage("pages", DESCRIPTION)
+        list(write_documents(store, version, [make_document(doc_id)]))
+        store.promote("pages", version)
+        for one in store.versions("pages"):
+            if not one.is_serving:
+                store.drop(one.name)
+    store.promote("pages-000001", theirs)
+    assert ids(store.open("pages-000001").bm25("cat", 10, ALL)) == ["theirs"]
+    assert ids(store.open("pages").bm25("cat", 10, ALL)) == ["mine3"]
+    store.drop("pages")
+    assert store.indices() == ["pages-000001"]
+
+
+def test_dropping_a_version_of_an_old_store_leaves_an_index_with_the_same_name_alone(folder: Path) -> None:
+    store = open_store(str(folder))
+    theirs = make_index(store, "theirs", DESCRIPTION)
+    version = make_index(store, "pages", DESCRIPTION)
+    store.close()
+    with closing(sqlite3.connect(folder / FILE_NAME)) as connection, connection:
+        connection.create_function("checked", 2, lambda index_id, name: row_sum((index_id,), name))
+        connection.execute("UPDATE aliases SET name = ? WHERE name = 'theirs'", (version,))
+        connection.execute("UPDATE aliases SET row_sum = checked(index_id, name)")
+        connection.execute("UPDATE indices SET meta = replace(meta, '\"theirs\"', ?)", (f'"{version}"',))
+        for (index_id,) in connection.execute("SELECT index_id FROM indices").fetchall():
+            set_index_sum(connection, index_id)
+    store.drop(version)
+    assert store.versions("pages") == []
+    assert store.indices() == [version]
+    assert [one.name for one in store.versions(version)] == [theirs]
 
 
 def test_a_dropped_index_leaves_nothing_in_any_table(folder: Path) -> None:

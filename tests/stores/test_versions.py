@@ -134,6 +134,18 @@ def test_a_version_that_is_not_there_cannot_be_promoted(
         store.promote(new_index(), version)
 
 
+def test_no_index_gets_the_name_of_another_index_s_version(store: WritableStore, index: str) -> None:
+    version = store.stage(index, DESCRIPTION)
+    put(store, version, "1")
+    with pytest.raises(BadInput, match=f"{version!r} is"):
+        store.stage(version, DESCRIPTION)
+    store.promote(index, version)
+    with pytest.raises(BadInput, match=f"{version!r} is"):
+        store.stage(version, DESCRIPTION)
+    assert store.versions(index) == [IndexVersion(version, True)]
+    assert found(store, version) == ["1"]
+
+
 def test_a_name_that_leaves_no_room_for_a_number_is_bad_input(store: WritableStore) -> None:
     with pytest.raises(BadInput, match="121"):
         store.stage("x" * 122, DESCRIPTION)

@@ -10,9 +10,9 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Any
 
-from reranker.base.errors import NotFound
+from reranker.base.errors import BadInput, NotFound
 from reranker.stores.base.description import IndexDescription
-from reranker.stores.base.names import RUN, VERSION_OF, IndexVersion, check_index_name
+from reranker.stores.base.names import RUN, VERSION_OF, IndexVersion, check_index_name, version_name
 from reranker.stores.embedded.row_sums import check_row, row_sum, set_index_sum, wrong_row
 from reranker.stores.embedded.rows import vocabulary_table, words_table
 
@@ -33,9 +33,14 @@ def index_names(connection: sqlite3.Connection) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class StoredIndex:
-    """A row of `indices`, read in the transaction that uses it."""
+    """A row of `indices`, read in the transaction that uses it.
+
+    Attributes:
+        name: its own; not the alias by which it was found.
+    """
 
     index_id: int
+    name: str
     generation: str
     changes: int
     description: IndexDescription
@@ -68,7 +73,23 @@ def existing_index(connection: sqlite3.Connection, name: str, address: str) -> S
             raise wrong_row("indices", alias[0])
     index_id, generation, changes, meta, own_name, found_sum = found
     check_row(found_sum, "indices", index_id, (index_id, changes), own_name, generation, meta)
-    return StoredIndex(index_id, generation, changes, IndexDescription.from_meta(json.loads(meta), name))
+    return StoredIndex(index_id, own_name, generation, changes, IndexDescription.from_meta(json.loads(meta), name))
+
+
+def free_version_name(connection: sqlite3.Connection, index: str) -> str:
+    """Returns the name of an index's next version. No other version or index has it, so that a name never stands for
+    two things.
+
+    Raises:
+        BadInput: a version of another index has the index's name.
+        WrongParameter: the name is too long.
+    """
+    parents = dict(connection.execute(f"SELECT name, {_VERSION_OF} FROM indices"))
+    if index in parents:
+        raise BadInput(
+            f"{index!r} is a version of the index {parents[index]!r}, so that no index can have this name; take another"
+        )
+    return version_name(index, {*parents, *parents.values()})
 
 
 def insert_index(connection: sqlite3.Connection, name: str, meta: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from reranker.base.errors import NotFound
 from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.checks import check_dim, document_problem
 from reranker.stores.base.description import IndexDescription
-from reranker.stores.base.names import IndexVersion, check_index_name, version_name
+from reranker.stores.base.names import IndexVersion, check_index_name
 from reranker.stores.base.writing import (
     NewVector,
     PreparedDocument,
@@ -31,6 +31,7 @@ from reranker.stores.embedded.indices import (
     delete_index,
     existing_index,
     forget_run,
+    free_version_name,
     insert_index,
     promote_version,
     version_ids,
@@ -60,8 +61,7 @@ class WritableEmbeddedStore(EmbeddedStore):
         check_index_name(index)
         check_dim(description.dim)
         with self._file.writing(create=True) as connection:
-            names = connection.execute("SELECT name FROM indices").fetchall()
-            version = version_name(index, (name for (name,) in names))
+            version = free_version_name(connection, index)
             insert_index(connection, version, description.as_meta(index, run))
         return version
 
@@ -84,8 +84,8 @@ class WritableEmbeddedStore(EmbeddedStore):
     def drop(self, index: str) -> None:
         with self._file.writing() as connection:
             found = self._index(connection, index)
-            for version in version_ids(connection, index) or [found.index_id]:
-                delete_index(connection, version)
+            for index_id in [found.index_id] if found.name == index else version_ids(connection, index):
+                delete_index(connection, index_id)
 
     def claim(self, index: str, owner: str, seconds: float) -> None:
         check_index_name(index)
