@@ -55,8 +55,8 @@ def create_app(
     proxy.register(app, settings, shadow)
     watch, allowed = watching.register(app), AllowedHosts(settings)
     app.before_request(lambda: allowed.check(request.environ))  # what is refused is counted and logged too
-    limits.register(app)
     keys = api_keys.register(app, settings)
+    limits.register(app)  # who is not let in waits for no slot
     callers.say_who_is_let_in(settings)
     app.after_request(_guard)
     if proxy.PROXY_EXTENSION in app.extensions:

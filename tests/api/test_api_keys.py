@@ -20,9 +20,11 @@ from reranker.api.app import create_app
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable
 from reranker.embeddings import Embeddings
 from reranker.service.key_file import add_key, read_keys, remove_key
+from reranker.service.service import EXTENSION
 from reranker.service.settings import Settings
 from reranker.stores.base.protocol import Store
 from tests.stores.fake_engine import serve
+from tests.support.waiting import PATIENCE_S
 
 MakeApp = Callable[[Settings, Store | None], Flask]
 RERANK = {"query": "cat", "documents": ["a cat", "a car"]}
@@ -114,6 +116,18 @@ def test_nobody_is_let_in_without_a_key_of_the_file(client: FlaskClient, key: st
         assert answer.headers["WWW-Authenticate"].startswith('Basic realm="Sinkrank')
         assert "X-Api-Key" in answer.text
         assert wrong not in answer.text
+
+
+def test_who_is_not_let_in_is_refused_while_all_slots_are_taken(make_app: MakeApp, file: Path, key: str) -> None:
+    client = make_app(Settings(api_keys=file, store=str(file.parent), workers=1), None).test_client()
+    slots = client.application.extensions[EXTENSION].slots
+    slots.acquire()
+    with ThreadPoolExecutor(1) as pool:
+        refused = pool.submit(client.post, "/v1/rerank", json=RERANK)
+        try:
+            assert refused.result(PATIENCE_S).status_code == 401
+        finally:
+            slots.release()
 
 
 def test_what_needs_no_key(client: FlaskClient) -> None:
