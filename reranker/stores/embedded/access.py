@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
 
+from reranker.stores.embedded.cached import CachedConnection
+
 Mode = Literal["rwc", "rw", "ro", "immutable"]
 
 
@@ -44,13 +46,14 @@ def access_of(path: Path) -> Access:
     return Access("immutable", (*identity, status.st_mtime_ns, status.st_size))
 
 
-def connect(path: Path, mode: Mode, timeout_s: float) -> sqlite3.Connection:
+def connect(path: Path, mode: Mode, timeout_s: float) -> CachedConnection:
     """Opens the file."""
     how = "mode=ro&immutable=1" if mode == "immutable" else f"mode={mode}"
     return sqlite3.connect(
         f"file:{quote(str(path))}?{how}",
         uri=True,
         timeout=timeout_s,
+        factory=CachedConnection,
         isolation_level=None,  # our code begins and ends transactions
         check_same_thread=False,  # the pool gives a connection to one thread at a time
     )

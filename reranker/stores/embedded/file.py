@@ -11,6 +11,7 @@ from pathlib import Path
 
 from reranker.base.errors import BadInput, NotFound, StoreDamaged, StoreUnavailable, VersionMismatch
 from reranker.stores.embedded.access import Access, access_of, connect
+from reranker.stores.embedded.cached import Cached, CachedConnection
 from reranker.stores.embedded.layout import (
     APPLICATION_ID,
     LAYOUT_VERSION,
@@ -22,6 +23,28 @@ from reranker.stores.embedded.layout import (
 FILE_NAME = "store.sqlite3"
 
 
+class _Opened:
+    """The file as it can be opened now.
+
+    Attributes:
+        idle: connections that no thread uses.
+        cached: what is kept in memory of it.
+        damage: that was found in it.
+    """
+
+    def __init__(self, access: Access) -> None:
+        self.access = access
+        self.idle: list[CachedConnection] = []
+        self.cached = Cached()
+        self.damage: StoreDamaged | None = None
+
+    def close(self) -> None:
+        """Closes unused connections."""
+        for connection in self.idle:
+            connection.close()
+        self.idle = []
+
+
 class SqliteFile:
     """The store's file in its folder, with a pool of connections. One thread uses a connection at a time. After a fork
     the child must not use what the parent has used (SQLite's rule)."""
@@ -31,12 +54,10 @@ class SqliteFile:
         self.path = folder / FILE_NAME
         self._timeout_s = timeout_s
         self._lock = threading.Lock()
-        self._idle: list[sqlite3.Connection] = []
-        self._access: Access | None = None
-        self._damage: StoreDamaged | None = None
+        self._opened: _Opened | None = None
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> Iterator[CachedConnection]:
         """A transaction that sees the file at one moment, whatever others write meanwhile.
 
         Raises:
@@ -77,28 +98,30 @@ class SqliteFile:
             NotFound, StoreUnavailable: as `reading`.
         """
         with self._lock:
-            return self._look().mode == "rw"
+            return self._look().access.mode == "rw"
 
     def close(self) -> None:
         """Closes unused connections."""
         with self._lock:
-            self._drop_idle()
+            if self._opened is not None:
+                self._opened.close()
 
     def mark_damaged(self, error: StoreDamaged) -> None:
         """Makes all reading and writing fail with this error until the file is replaced."""
-        self._damage = error
+        if self._opened is not None:
+            self._opened.damage = error
 
     @contextmanager
-    def _connection(self) -> Iterator[tuple[sqlite3.Connection, Access]]:
-        connection = access = None
+    def _connection(self) -> Iterator[tuple[CachedConnection, Access]]:
+        connection = opened = None
         try:
             with self._lock:
-                access = self._look()
-                if self._damage is not None:
-                    raise self._damage
-                connection = self._idle.pop() if self._idle else None
-            connection = connection or self._open(access)
-            yield connection, access
+                opened = self._look()
+                if opened.damage is not None:
+                    raise opened.damage
+                connection = opened.idle.pop() if opened.idle else None
+            connection = connection or self._open(opened)
+            yield connection, opened.access
         except sqlite3.Error as error:
             if connection is not None:
                 connection.close()
@@ -114,21 +137,21 @@ class SqliteFile:
             raise BadInput(f"a value cannot be kept or searched for ({error}); give valid text and numbers") from error
         finally:
             if connection is not None:
-                self._give_back(connection, access)
+                self._give_back(connection, opened)
 
-    def _give_back(self, connection: sqlite3.Connection, access: Access | None) -> None:
+    def _give_back(self, connection: CachedConnection, opened: _Opened | None) -> None:
         with suppress(sqlite3.Error):
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             with self._lock:
-                if access == self._access:
-                    self._idle.append(connection)
+                if opened is not None and opened is self._opened:
+                    opened.idle.append(connection)
                     return
         connection.close()  # the file was deleted or replaced meanwhile
 
-    def _look(self) -> Access:
+    def _look(self) -> _Opened:
         """Finds out how the file can be opened now. Closes pooled connections to a file that was deleted or replaced or
-        whose rights have changed."""
+        whose rights have changed, and forgets what was kept in memory of it."""
         try:
             access = access_of(self.path)
         except (FileNotFoundError, NotADirectoryError):
@@ -137,21 +160,17 @@ class SqliteFile:
             raise StoreUnavailable(
                 f"the store {self.folder} cannot be read ({error.strerror}); check its rights"
             ) from error
-        if access != self._access:
-            self._drop_idle()
-            self._access = access
-            self._damage = None
+        if self._opened is not None and self._opened.access != access:
+            self._opened.close()
+            self._opened = None
         if access is None:
             raise self._not_there()
-        return access
+        self._opened = self._opened or _Opened(access)
+        return self._opened
 
-    def _drop_idle(self) -> None:
-        for connection in self._idle:
-            connection.close()
-        self._idle = []
-
-    def _open(self, access: Access) -> sqlite3.Connection:
-        connection = connect(self.path, access.mode, self._timeout_s)
+    def _open(self, opened: _Opened) -> CachedConnection:
+        connection = connect(self.path, opened.access.mode, self._timeout_s)
+        connection.cached = opened.cached
         try:
             found = connection.execute("PRAGMA application_id").fetchone()[0]
             if found == 0 and not has_tables(connection):
@@ -215,7 +234,7 @@ class SqliteFile:
             return StoreUnavailable(
                 f"this Python's SQLite has no FTS5 ({reason}); use another Python, or an engine as store"
             )
-        if "unable to open" in reason and self._access is not None and self._access.mode == "ro":
+        if "unable to open" in reason and self._opened is not None and self._opened.access.mode == "ro":
             return StoreUnavailable(
                 f"the store {self.folder} may only be read, and has a write-ahead log that must be written first; open "
                 "it once where it can be written (`sinkrank doctor`), or make its folder writable"

@@ -14,7 +14,7 @@ from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.checks import check_depth, check_query_vector
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.filters import Filters
-from reranker.stores.embedded.bm25 import PartitionCache, bm25_rows, translated_rows
+from reranker.stores.embedded.bm25 import bm25_rows, translated_rows
 from reranker.stores.embedded.file import SqliteFile
 from reranker.stores.embedded.indices import StoredIndex, existing_index
 from reranker.stores.embedded.queries import (
@@ -26,7 +26,6 @@ from reranker.stores.embedded.queries import (
 )
 from reranker.stores.embedded.row_sums import check_row
 from reranker.stores.embedded.rows import read_document
-from reranker.stores.embedded.vectors import VectorCache
 from reranker.text.bags import unpack
 from reranker.text.documents import Candidate, Document, EncodedDocument
 from reranker.text.idf import DocumentFrequencies, IdfTable
@@ -41,17 +40,8 @@ class EmbeddedIndex:
     """An `IndexReader` in a folder; see `reranker.stores.base.protocol.IndexReader`. Each call sees the index as it is
     then, also after a rebuild by another process."""
 
-    def __init__(
-        self,
-        file: SqliteFile,
-        vectors: VectorCache,
-        postings: PartitionCache,
-        name: str,
-        description: IndexDescription,
-    ) -> None:
+    def __init__(self, file: SqliteFile, name: str, description: IndexDescription) -> None:
         self._file = file
-        self._vectors = vectors
-        self._postings = postings
         self._name = name
         self.description = description
 
@@ -95,7 +85,7 @@ class EmbeddedIndex:
     ) -> list[Candidate]:
         check_depth(depth)
         with self._file.reading() as connection:
-            stored, block = self._vectors.current(connection, self._name, self._index)
+            stored, block = connection.cached.vectors.current(connection, self._name, self._index)
             vector = check_query_vector(vector, stored.description.dim)
             allowed = allowed_rows(connection, stored.index_id, filters)
             row_ids, scores = block.nearest(vector, depth, allowed)
@@ -104,7 +94,7 @@ class EmbeddedIndex:
     def bm25(self, text: str, depth: int, filters: Filters, rights: Rights = SERVICE) -> list[Candidate]:
         check_depth(depth)
         with self._file.reading() as connection:
-            rows = bm25_rows(connection, self._index(connection), text, depth, filters, self._postings)
+            rows = bm25_rows(connection, self._index(connection), text, depth, filters, connection.cached.postings)
             return candidates_of_rows(connection, rows)
 
     def translated(
@@ -112,7 +102,9 @@ class EmbeddedIndex:
     ) -> list[Candidate]:
         check_depth(depth)
         with self._file.reading() as connection:
-            rows = translated_rows(connection, self._index(connection), groups, depth, filters, self._postings)
+            rows = translated_rows(
+                connection, self._index(connection), groups, depth, filters, connection.cached.postings
+            )
             return candidates_of_rows(connection, rows)
 
     def documents(self, doc_ids: Sequence[str], rights: Rights = SERVICE) -> dict[str, Document]:

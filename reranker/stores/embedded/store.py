@@ -12,12 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from reranker.stores.embedded.bm25 import PartitionCache
 from reranker.stores.embedded.checking import checked_steps
 from reranker.stores.embedded.file import SqliteFile
 from reranker.stores.embedded.index import EmbeddedIndex
 from reranker.stores.embedded.indices import existing_index, index_names
-from reranker.stores.embedded.vectors import VectorCache
 
 
 class EmbeddedStore:
@@ -25,8 +23,6 @@ class EmbeddedStore:
 
     def __init__(self, folder: Path, timeout_s: float = 30.0) -> None:
         self._file = SqliteFile(folder, timeout_s)
-        self._vectors = VectorCache()
-        self._postings = PartitionCache()
 
     @property
     def address(self) -> str:
@@ -43,7 +39,7 @@ class EmbeddedStore:
     def open(self, index: str) -> EmbeddedIndex:
         with self._file.reading() as connection:
             description = existing_index(connection, index, self.address).description
-        return EmbeddedIndex(self._file, self._vectors, self._postings, index, description)
+        return EmbeddedIndex(self._file, index, description)
 
     def checked_steps(self) -> Iterator[None]:
         """Checks the whole file in steps; see `reranker.stores.embedded.checking`."""
