@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -9,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import weakref
 from contextlib import closing
 from pathlib import Path
 
@@ -321,6 +323,21 @@ def test_a_dropped_index_leaves_nothing_in_any_table(folder: Path) -> None:
         assert connection.execute("SELECT name FROM sqlite_schema ORDER BY name").fetchall() == before
         for table in ("documents", "vectors", "facets", "partitions", "idf", "hubness_samples"):
             assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+
+
+def test_the_vectors_of_deleted_indices_do_not_stay_in_memory(folder: Path) -> None:
+    store = open_store(str(folder))
+    vectors = []
+    for name in ("one", "two", "three"):
+        fill(store, name, make_document("1"))
+        with store._file.reading() as connection:
+            _, block = connection.cached.vectors.current(connection, name, store.open(name)._index)
+            vectors.append(weakref.ref(block.vectors))
+        if name == "two":
+            store.drop(name)
+    del block
+    gc.collect()
+    assert [kept() is not None for kept in vectors] == [True, False, True]
 
 
 def test_equal_vectors_tie_wherever_they_stand() -> None:

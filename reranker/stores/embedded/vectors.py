@@ -75,7 +75,8 @@ class VectorBlock:
 
 
 class VectorCache:
-    """Keeps the vectors of each index in memory; threads can share it."""
+    """Keeps the vectors of each index in memory; threads can share it. Those of deleted indices stay until the vectors
+    of another index are read."""
 
     def __init__(self) -> None:
         self._blocks: dict[str, VectorBlock] = {}
@@ -102,7 +103,9 @@ class VectorCache:
                     (stored.index_id, block.change),
                 )
                 block = block.updated(stored.changes, list(map(read_vector_row, changed)))
-                self._blocks[name] = block
+                names = connection.execute("SELECT name FROM aliases UNION SELECT name FROM indices")
+                blocks = self._blocks | {name: block}
+                self._blocks = {one: blocks[one] for (one,) in names if one in blocks}
         return stored, block
 
 
