@@ -281,6 +281,7 @@ def test_documents_that_cannot_be_kept_are_errors_and_the_others_are_in(store: W
     bad = {
         "x" * 513: "512",
         "é" * 257: "512",
+        "a\0b": "NUL",
         "object": "JSON",
         "nan": "JSON",
         "circular": "JSON",

@@ -33,6 +33,8 @@ def document_problem(document: Document) -> str | None:
         return f"the metadata is not JSON ({error}); use strings, finite numbers, booleans, lists and objects"
     if n_id_bytes > MAX_ID_BYTES:
         return f"the id has {n_id_bytes} bytes; {MAX_ID_BYTES} is the most that an engine takes"
+    if "\0" in document.doc_id:
+        return "the id holds the character NUL, at which SQLite ends a text; leave it out"
     return None
 
 
