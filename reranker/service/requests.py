@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any, NoReturn, TypeVar, get_args
 
 from flask import request
@@ -35,6 +36,8 @@ from reranker.service.request_fields import (
 
 _MAX_SHOWN = 40
 _MAX_ID_CHARS = 512  # the engines' limit, in bytes
+_MAX_LEVELS = 200  # pydantic's own, of JSON; Python writes some 900, and no engine reads more than 1,000
+_TOO_DEEP = f"the body has objects or lists in more than {_MAX_LEVELS} levels; send a flatter one"
 
 Body = TypeVar("Body", bound=BaseModel)
 
@@ -180,13 +183,15 @@ def read_object() -> dict[str, Any]:
     """Reads the request's JSON object, with any content type.
 
     Raises:
-        BadInput: the body is not JSON, or not an object.
+        BadInput: the body is not JSON, is not an object, or is nested too deeply.
         RequestEntityTooLarge: the body is larger than the limit.
     """
     data = request.get_data(cache=False)
     try:
         body = json.loads(data, parse_constant=_refuse, parse_float=_finite)
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise BadBody(_TOO_DEEP) from None
+    except ValueError as error:
         # The message has only the place of the error, because bodies are not echoed.
         place = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
         raise BadInput(
@@ -194,7 +199,20 @@ def read_object() -> dict[str, Any]:
         ) from error
     if not isinstance(body, dict):
         raise BadBody(f'the body is {_described(body)}, not a JSON object; send one such as {{"query": "text"}}')
+    if _is_deeper(body, _MAX_LEVELS):
+        raise BadBody(_TOO_DEEP)
     return body
+
+
+def _is_deeper(value: Any, n_levels: int) -> bool:
+    """Whether objects and lists lie in each other in more levels than that."""
+    level = [value]
+    for _ in range(n_levels):
+        children = chain.from_iterable(one.values() if isinstance(one, dict) else one for one in level)
+        level = [child for child in children if isinstance(child, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 def _finite(text: str) -> float:
@@ -221,9 +239,14 @@ def parse(model: type[Body], body: dict[str, Any]) -> Body:
 
 
 def _message(model: type[BaseModel], error: Any) -> str:
-    *parents, key = error["loc"]
-    path, parent = (".".join(str(part) for part in parts) for parts in (error["loc"], parents))
+    path = ".".join(map(str, error["loc"]))
+    if error["type"] == "string_unicode":
+        # A wrong key has the place of its object.
+        where = repr(path) if path else "the body"
+        return f"{where} holds half of a surrogate pair; send Unicode text as keys and values"
     if error["type"] == "extra_forbidden":
+        *parents, key = error["loc"]
+        parent = ".".join(map(str, parents))
         known = _keys_at(model, parents)
         hint = did_you_mean(str(key), known)
         nearest = f"; {hint}" if hint else "."

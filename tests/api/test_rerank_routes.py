@@ -214,6 +214,20 @@ def test_a_text_cut_within_an_emoji_is_ranked_and_given_back(client: FlaskClient
     assert b'"chat \\ud83d"' in response.data
 
 
+@pytest.mark.parametrize(("n_levels", "status"), [(200, 200), (201, 400), (930, 400), (955, 400), (980, 400)])
+def test_a_document_is_given_back_however_deep_it_is_unless_the_body_is_refused(
+    client: FlaskClient, n_levels: int, status: int
+) -> None:
+    n_inside = n_levels - 3  # the body, its documents and the document
+    data = (
+        '{"query": "cat", "return_documents": true, "documents": [{"text": "chat", "deep": '
+        f"{'[' * n_inside}{']' * n_inside}}}]}}"
+    )
+    response = client.post("/v1/rerank", data=data)
+    assert response.status_code == status
+    assert ("200 levels" in response.text) == (status == 400)
+
+
 def test_no_documents_are_no_error(client: FlaskClient) -> None:
     assert rerank(client, query="cat", documents=[])["results"] == []
     assert rerank(client, "/rerank", query="cat", texts=[]) == []

@@ -144,6 +144,7 @@ def test_each_part_of_an_explanation_sums_to_what_it_says(client: FlaskClient, m
         ({"query": "cat", "filters": {"year": {"above": 3}}}, 400, "bad_input", "gte"),
         ({"query": "cat", "filters": {"tag": "\ud83d"}}, 400, "bad_body", "Unicode"),
         ({"query": "cat \ud83d"}, 400, "bad_body", "'query'"),
+        ({"query": "cat", "\ud83d": 1}, 400, "bad_body", "the body holds half of a surrogate pair"),
         ({"query": "cat", "index": "../etc"}, 400, "bad_input", "cannot be an index"),
         ({"query": "cat", "index": "missing"}, 404, "not_found", "missing"),
     ],
@@ -174,6 +175,15 @@ def test_a_body_that_is_no_json_object_is_refused(client: FlaskClient, settings:
     response = client.post("/v1/search", data=data[: settings.max_body_bytes])
     assert response.status_code == 400
     assert response.get_json()["code"] in ("not_json", "bad_body")
+
+
+@pytest.mark.parametrize("n_levels", [201, 930, 955, 980])
+def test_a_body_nested_in_more_than_200_levels_is_refused(client: FlaskClient, n_levels: int) -> None:
+    deep = "[" * (n_levels - 2) + "]" * (n_levels - 2)  # in the body and in its object
+    answer = client.post("/v1/search", data=f'{{"query": "cat", "filters": {{"tag": {deep}}}}}')
+    assert answer.status_code == 400
+    assert answer.get_json()["code"] == "bad_body"
+    assert "200 levels" in answer.get_json()["detail"]
 
 
 def test_the_content_type_does_not_matter(client: FlaskClient) -> None:
