@@ -99,7 +99,7 @@ class ExplainBody(_Search):
 
     query: QueryText = ""
     """The text to search for; required without `search`."""
-    doc_id: str = Field(alias="id")
+    doc_id: str = Field(alias="id", max_length=_MAX_ID_CHARS)
     """Id of the document to explain."""
     search: dict[str, Any] | None = None
     """The body of a search of the engine, as it is sent to the proxy, in place of `query` and its options."""

@@ -177,6 +177,20 @@ def test_a_body_that_is_no_json_object_is_refused(client: FlaskClient, settings:
     assert response.get_json()["code"] in ("not_json", "bad_body")
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/search", {"filters": {"x" * 5_000: 1}}),
+        ("/v1/search", {"filters": {"tag": {"x" * 5_000: 1}}}),
+        ("/v1/search", {"filters": {"tag": [{"x": "y" * 5_000}]}}),
+        ("/v1/search", {"filters": {"tag": [None] * 2_000}}),
+        ("/v1/explain", {"id": "x" * 5_000}),
+    ],
+)
+def test_an_error_repeats_no_long_value_of_the_request(client: FlaskClient, path: str, body: dict[str, Any]) -> None:
+    assert len(error(client, path, 400, query="cat", **body)["detail"]) < 250
+
+
 @pytest.mark.parametrize("n_levels", [201, 930, 955, 980])
 def test_a_body_nested_in_more_than_200_levels_is_refused(client: FlaskClient, n_levels: int) -> None:
     deep = "[" * (n_levels - 2) + "]" * (n_levels - 2)  # in the body and in its object

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -58,16 +59,18 @@ class Filters:
 def _condition(name: str, value: Any) -> tuple[Scalar, ...] | Range:
     if not _FIELD_NAME.fullmatch(name):
         raise WrongParameter(
-            f"filter field {name!r} is not a metadata name; use letters, digits, '_' and '-', with dots between"
+            f"filter field {reprlib.repr(name)} is not a metadata name; use letters, digits, '_' and '-', with dots between"
         )
     if isinstance(value, Mapping):
         unknown = set(value) - {"gte", "gt", "lte", "lt"}
         if unknown or not value:
-            raise WrongParameter(f"filter {name!r} takes gte, gt, lte, lt; got {sorted(value)}")
+            raise WrongParameter(f"filter {name!r} takes gte, gt, lte, lt; got {reprlib.repr(sorted(value))}")
         if not all(isinstance(bound, str | int | float) for bound in value.values()):
             raise WrongParameter(f"the bounds of filter {name!r} must be numbers or strings")
         return value
     values = tuple(value) if isinstance(value, list | tuple) else (value,)
     if not values or not all(isinstance(one, str | int | float | bool) for one in values):
-        raise WrongParameter(f"filter {name!r} takes a string, number or boolean, or a list of them; got {value!r}")
+        raise WrongParameter(
+            f"filter {name!r} takes a string, number or boolean, or a list of them; got {reprlib.repr(value)}"
+        )
     return values
