@@ -41,7 +41,7 @@ FirstPage = Callable[[Example], Sequence[int]]
 
 
 class Examples:
-    """Examples by index, cached for an hour. Thread-safe; one index is searched at a time.
+    """Examples by index, cached for an hour, failures not. Thread-safe; one index is searched at a time.
 
     Args:
         home: folder of the file.
@@ -65,10 +65,14 @@ class Examples:
         if not self._finding.acquire(timeout=_LIMIT_S):
             return ()
         try:
-            if index not in self._known:
+            found = self._known.get(index)
+            if found is None:
                 # Not with the caller's rights, and the log does not take its searches for the caller's.
-                self._known[index] = Context().run(self._find, index, first_page)
-            return self._known[index]
+                found = self._known[index] = Context().run(self._find, index, first_page)
+            return found
+        except SinkrankError as error:
+            _log.warning("no queries to offer as examples for index %r: %s", index, error)
+            return ()
         finally:
             self._finding.release()
 
@@ -78,12 +82,8 @@ class Examples:
             return cached[:N_EXAMPLES]
         if not self._has_titles:
             return ()
-        try:
-            offered = _from_documents(self._store.open(index).random_documents(_N_READ))
-            return self._most_different(list(islice(offered, _N_SEARCHED)), first_page)
-        except SinkrankError as error:
-            _log.warning("no queries to offer as examples for index %r: %s", index, error)
-            return ()
+        offered = _from_documents(self._store.open(index).random_documents(_N_READ))
+        return self._most_different(list(islice(offered, _N_SEARCHED)), first_page)
 
     def _most_different(self, examples: Sequence[Example], first_page: FirstPage) -> tuple[Example, ...]:
         """Those whose orders differ most, in turn of each language; what the limit leaves no time for comes last."""

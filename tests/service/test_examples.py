@@ -119,6 +119,19 @@ def test_a_store_that_does_not_answer_offers_none(tmp_path: Path) -> None:
     assert Examples(Down(), tmp_path).of_index("pages", same_order) == ()  # type: ignore[arg-type]
 
 
+def test_after_a_failure_the_next_request_gets_examples(store: Store, tmp_path: Path) -> None:
+    def first_page(example: Example) -> list[int]:
+        if is_down:
+            raise StoreUnavailable("no node")
+        return [1]
+
+    examples = Examples(store, tmp_path)
+    is_down = True
+    assert examples.of_index("pages", first_page) == ()
+    is_down = False
+    assert {each.query for each in examples.of_index("pages", first_page)} >= {"Le chat", "A cat"}
+
+
 def offered_by(client: FlaskClient, index: str) -> list[str]:
     answer = client.get("/-/ui/examples", query_string={"index": index})
     assert answer.status_code == 200
