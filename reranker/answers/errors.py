@@ -7,6 +7,8 @@ from typing import Literal
 
 from reranker.answers.answer import Answer
 
+TextsErrorType = Literal["empty", "validation", "overloaded", "backend"]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem(Answer):
@@ -37,4 +39,4 @@ class TextsError(Answer):
     """An error as the clients of text-embeddings-inference expect it."""
 
     error: str
-    error_type: Literal["empty", "validation", "backend"]
+    error_type: TextsErrorType

@@ -16,8 +16,8 @@ from typing import Any, Literal
 from flask import Flask, Response, g, request
 from werkzeug.exceptions import HTTPException
 
-from reranker.answers.errors import CohereError, Problem, TextsError
-from reranker.base.errors import BadInput, ClientLeft, EmptyQuery, SinkrankError
+from reranker.answers.errors import CohereError, Problem, TextsError, TextsErrorType
+from reranker.base.errors import BadInput, Busy, ClientLeft, EmptyQuery, SinkrankError
 from reranker.service.json_text import json_bytes, to_json
 
 Shape = Literal["ours", "cohere", "tei", "engine"]
@@ -103,8 +103,7 @@ def _render(status: int, code: str, message: str, is_empty: bool = False) -> Res
     if shape == "tei":
         # TEI answers a body of the wrong form with 422 and an empty one with 400. Its error types are a closed set.
         status = 422 if code in ("bad_body", "bad_input", "unknown_language") else status
-        answer = TextsError(message, "empty" if is_empty else "validation" if status < 500 else "backend")
-        return json_response(answer, status)
+        return json_response(TextsError(message, _texts_error_type(status, is_empty)), status)
     if shape == "engine":
         cause = {"type": code, "reason": message}
         return json_response({"error": {"root_cause": [cause], **cause}, "status": status}, status)
@@ -118,3 +117,11 @@ def _render(status: int, code: str, message: str, is_empty: bool = False) -> Res
     response = json_response(problem, status)
     response.content_type = PROBLEM_TYPE
     return response
+
+
+def _texts_error_type(status: int, is_empty: bool) -> TextsErrorType:
+    if is_empty:
+        return "empty"
+    if status == Busy.http_status:
+        return "overloaded"
+    return "validation" if status < 500 else "backend"

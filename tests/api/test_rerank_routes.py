@@ -9,6 +9,7 @@ import regex
 from flask import Flask
 from flask.testing import FlaskClient
 
+from reranker.api.limits import REFUSAL
 from reranker.api.rerank_routes import MODEL
 from reranker.base.errors import WrongParameter
 from reranker.service.service import EXTENSION
@@ -276,6 +277,13 @@ def test_errors_have_teis_shape(client: FlaskClient, data: bytes, status: int, k
     assert response.status_code == status
     assert response.get_json()["error_type"] == kind
     assert isinstance(response.get_json()["error"], str)
+
+
+def test_too_many_requests_are_teis_overload(client: FlaskClient) -> None:
+    refusal = {REFUSAL: "threads"}
+    response = client.post("/rerank", json={"query": "cat", "texts": TEXTS}, environ_overrides=refusal)
+    assert response.status_code == 429
+    assert response.get_json()["error_type"] == "overloaded"
 
 
 def test_documents_on_teis_path_get_coheres_errors(client: FlaskClient) -> None:

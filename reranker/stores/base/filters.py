@@ -59,7 +59,8 @@ class Filters:
 def _condition(name: str, value: Any) -> tuple[Scalar, ...] | Range:
     if not _FIELD_NAME.fullmatch(name):
         raise WrongParameter(
-            f"filter field {reprlib.repr(name)} is not a metadata name; use letters, digits, '_' and '-', with dots between"
+            f"filter field {reprlib.repr(name)} is not a metadata name; use letters, digits, '_' and '-', with dots "
+            "between"
         )
     if isinstance(value, Mapping):
         unknown = set(value) - {"gte", "gt", "lte", "lt"}
