@@ -17,7 +17,7 @@ from reranker.service.requests import RerankOptions
 from reranker.service.service import Service
 from reranker.service.text_bags import Bag, read_stored_bag
 from reranker.text.languages import language_code
-from reranker.transport import Parameters
+from reranker.transport import Parameters, check_method
 
 
 def rank_texts(
@@ -49,10 +49,11 @@ def rank_texts(
             f"{len(languages)} document languages came for {len(texts)} documents; give one for all or one for each"
         )
     parameters = service.parameters(options.epsilon, options.n_iterations, options.tau)
-    check_min_relevance(options.min_relevance, options.method or service.settings.method)
+    method = check_method(options.method or service.settings.method)
+    check_min_relevance(options.min_relevance, method)
     version = ApiVersion(api_version)
     try:
-        ranking, warnings = _rerank(service, options, texts, parameters, top_n)
+        ranking, warnings = _rerank(service, options, texts, method, parameters, top_n)
     except (EmptyQuery, UnknownWords) as error:
         falling = [RankedText(index=place, score=_low_score(len(texts) - place)) for place in range(len(texts))]
         warnings = [f"the documents are in the order given: {error}"]
@@ -79,11 +80,15 @@ def rank_texts(
 
 
 def _rerank(
-    service: Service, options: RerankOptions, texts: Sequence[str], parameters: Parameters, top_n: int | None
+    service: Service,
+    options: RerankOptions,
+    texts: Sequence[str],
+    method: str,
+    parameters: Parameters,
+    top_n: int | None,
 ) -> tuple[Reranking, list[str]]:
     if options.index is not None:
         check_may_use_statistics(service, options.index)
-    method = options.method or service.settings.method
     reranker = service.reranker if options.index is None else service.searcher.open(options.index).reranker
     query = reranker.query(options.query, options.language)
     candidates = _candidates(service, texts, options)

@@ -136,8 +136,7 @@ class Reranker:
             top_n: as `rerank`; `auto` with first-stage scores solves for all candidates all the same.
         """
         check_first_stage_share(first_stage_share)
-        if top_n is not None and top_n < 1:
-            raise WrongParameter(f"top_n is {top_n}; give 1 or more, or leave it out for all")
+        _check_top_n(top_n)
         started = time.perf_counter()
         if first_stage_scores is not None and len(candidates):
             start_encoding(query, method)
@@ -209,6 +208,9 @@ class Reranker:
             EmptyQuery, UnknownWords, UnknownLanguage, BadInput: as `query` and the method say.
             WrongParameter: top_n is below 1.
         """
+        # Before the query: a caller may go on without the words that it lacks.
+        check_method(method)
+        _check_top_n(top_n)
         read = self.query(query, language)
         candidates = self.read_documents(documents, document_languages)
         scores = self.lexical_scores(read, candidates, method)
@@ -242,3 +244,8 @@ class Reranker:
                     f"{len(codes)} languages came for {len(documents)} documents; give one for all or one for each"
                 )
         return list(zip(self.embeddings.bags(documents, codes), codes, strict=True))
+
+
+def _check_top_n(top_n: int | None) -> None:
+    if top_n is not None and top_n < 1:
+        raise WrongParameter(f"top_n is {top_n}; give 1 or more, or leave it out for all")

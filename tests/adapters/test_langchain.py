@@ -52,9 +52,13 @@ def test_no_documents_are_no_error(reranker: Reranker) -> None:
     assert SinkrankCompressor(reranker=reranker, top_n=3).compress_documents([], "cat") == []
 
 
-def test_a_method_that_there_is_not_is_an_error(reranker: Reranker) -> None:
+@pytest.mark.parametrize("query", ["cat", "zzz", " "])
+def test_a_method_or_a_number_that_cannot_be_is_an_error_whatever_the_query_is(reranker: Reranker, query: str) -> None:
     with pytest.raises(BadInput, match="magic"):
-        SinkrankCompressor(reranker=reranker, method="magic").compress_documents(DOCUMENTS, "cat")
+        SinkrankCompressor(reranker=reranker, method="magic").compress_documents(DOCUMENTS, query)
+    for top_n in (0, -1):
+        with pytest.raises(BadInput, match=f"top_n is {top_n}; give 1 or more"):
+            SinkrankCompressor(reranker=reranker, top_n=top_n).compress_documents(DOCUMENTS, query)
 
 
 def test_a_misspelled_option_is_an_error(reranker: Reranker) -> None:

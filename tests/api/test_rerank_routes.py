@@ -248,6 +248,7 @@ def test_no_documents_are_no_error(client: FlaskClient) -> None:
         ({"query": "cat", "documents": TEXTS, "languages": ["fr"]}, 400, "1 document languages came for 5"),
         ({"query": "cat", "documents": TEXTS, "language": "xx"}, 400, "'xx'"),
         ({"query": "cat", "documents": TEXTS, "method": "magic"}, 400, "magic"),
+        ({"query": "zzz", "documents": TEXTS, "method": "magic"}, 400, "magic"),
         ({"query": "cat", "documents": ["a"] * 1_001}, 413, "at most 1000"),
         ({"query": "cat", "documents": ["a" * 30_000]}, 413, "20000 bytes"),
     ],

@@ -62,9 +62,12 @@ def test_what_needs_no_solving_for_the_best_few_is_not_solved(reranker):
     assert (order(found), found.n_solved) == ([300], 1)
 
 
-def test_fewer_than_one_best_document_is_refused(reranker):
-    with pytest.raises(BadInput, match="top_n is 0; give 1 or more"):
-        reranker.rerank("chat", ["cat"], language="fr", top_n=0)
+def test_fewer_than_one_best_document_and_unknown_methods_are_refused_whatever_the_query_is(reranker):
+    for query in ("chat", "zzz"):
+        with pytest.raises(BadInput, match="top_n is 0; give 1 or more"):
+            reranker.rerank(query, ["cat"], language="fr", top_n=0)
+        with pytest.raises(BadInput, match="method is 'magic'"):
+            reranker.rerank(query, ["cat"], language="fr", method="magic")
 
 
 def test_ties_keep_the_given_order(reranker):
