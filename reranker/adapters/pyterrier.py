@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from reranker.adapters.ranking import rank_texts
 from reranker.base.errors import BadInput
 from reranker.base.extras import extra
@@ -55,8 +57,8 @@ class SinkrankTransformer(pt.Transformer):
 
     def _rank(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The rows of one query in their new order."""
-        texts = [str(text) for text in frame[self.text_field]]
-        query = str(frame["query"].iloc[0])
+        texts = [_text(value) for value in frame[self.text_field]]
+        query = _text(frame["query"].iloc[0])
         places = rank_texts(
             self.reranker,
             query,
@@ -67,3 +69,8 @@ class SinkrankTransformer(pt.Transformer):
         )
         ordered = frame.iloc[[place for place, _ in places]]
         return ordered.assign(score=[score for _, score in places], rank=range(len(places)))
+
+
+def _text(value: Any) -> str:
+    """Of a cell; nothing where it is missing."""
+    return "" if pd.isna(value) else str(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from reranker.adapters.pyterrier import SinkrankTransformer
 from reranker.base.errors import BadInput
 from reranker.ranking.reranker import Reranker
 from tests.adapters.conftest import BEST_SCORE, MANY, TEXTS, Observed
+from tests.support.tiny import write_embeddings
 
 
 @pytest.fixture
@@ -56,6 +58,15 @@ def test_an_empty_frame_stays_empty_with_its_columns(reranker: Reranker, results
 def test_a_frame_without_texts_says_how_to_get_them(reranker: Reranker, results: Any) -> None:
     with pytest.raises(BadInput, match=r"no column text .*get_text"):
         SinkrankTransformer(reranker)(results.drop(columns="text"))
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA])
+def test_a_missing_text_has_no_word(missing: Any, tmp_path: Path) -> None:
+    words = {"cat": (1.0, 0.0), "dog": (0.8, 0.6), "none": (1.0, 0.0), "nan": (1.0, 0.0), "na": (1.0, 0.0)}
+    reranker = Reranker(write_embeddings(tmp_path / "embeddings", {"en": words}))
+    rows = [("q1", "cat", "a", missing), ("q1", "cat", "b", "dog")]
+    ranked = SinkrankTransformer(reranker)(pd.DataFrame(rows, columns=["qid", "query", "docno", "text"]))
+    assert of(ranked, "q1") == [("b", 0), ("a", 1)]
 
 
 def test_the_best_few_are_asked_of_the_reranker(observed: Observed) -> None:
