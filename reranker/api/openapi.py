@@ -40,12 +40,16 @@ _JSON = "application/json"
 _STATUSES = {
     400: "The request is wrong; the message says what was expected.",
     401: "Credentials of the engine, or an API key of the service, are missing or wrong.",
-    403: "The engine does not let these credentials read the index.",
+    403: "The engine does not let these credentials read the index, or a page of another site sent the request.",
     404: "There is no such index or document.",
     409: "The index is of other versions, or not one of ours.",
     413: "The body or its list of documents is too large.",
+    421: "The service does not answer to this host.",
     422: "No word of the query has an embedding, or the body is wrong.",
+    429: "Too many requests are in progress; Retry-After says when to try again.",
     500: "A fault of the service; its log has the details.",
+    501: "A package is missing that the method needs.",
+    502: "What answers at the store's address is no search engine.",
     503: "The store does not answer, or there is none.",
 }
 
@@ -72,16 +76,18 @@ class _Route:
     statuses: tuple[int, ...] = ()
 
 
-_OF_AN_INDEX = (400, 401, 403, 404, 409, 413, 422, 500, 503)
+# What any route may answer, since it is refused before the route.
+_OF_ALL = (421, 429)
+_OF_AN_INDEX = (400, 401, 403, 404, 409, 413, 422, 500, 501, 502, 503)
 ROUTES = (
     _Route("post", "/v1/search", "Search an index in two stages", "search", (SearchBody,), SearchAnswer,
            errors=(Problem,), statuses=_OF_AN_INDEX),
     _Route("post", "/v1/explain", "Take the distance of one document apart", "search", (ExplainBody,), ExplainAnswer,
            errors=(Problem,), statuses=_OF_AN_INDEX),
     _Route("post", "/v1/matches", "Find a query's words, and words near to them, in texts", "search", (MatchesBody,),
-           MatchesAnswer, errors=(Problem,), statuses=(400, 401, 413, 503)),
+           MatchesAnswer, errors=(Problem,), statuses=(400, 401, 403, 413, 503)),
     _Route("post", "/v1/clicks", "Record clicks on hits of interleaved searches", "search", (ClicksBody,), ClicksAnswer,
-           errors=(Problem,), statuses=(400, 401, 404, 413, 503)),
+           errors=(Problem,), statuses=(400, 401, 403, 404, 413, 503)),
     _Route("get", "/v1/traffic", "What re-ranking would change in live searches", "search", answer=TrafficAnswer,
            errors=(Problem,), statuses=(401, 404, 503)),
     _Route("post", "/v1/rerank", "Re-rank texts, as Cohere's v1 and Jina's API", "rerank", (RerankBody,), RerankAnswer,
@@ -128,11 +134,13 @@ def _operation(route: _Route) -> dict[str, Any]:
         "tags": [route.tag],
         "responses": {"200": _response("Done.", _answer_schema(route), route.content_type)},
     }
-    for status in route.statuses:
-        content_type = PROBLEM_TYPE if Problem in route.errors else _JSON
-        operation["responses"][str(status)] = _response(
-            "Not ready." if Readiness in route.errors else _STATUSES[status], _one_of(route.errors), content_type
-        )
+    refusals = tuple(model for model in route.errors if model is not Readiness) or (Problem,)
+    for status in sorted({*route.statuses, *_OF_ALL}):
+        is_unready = status in route.statuses and Readiness in route.errors
+        errors = route.errors if is_unready else refusals
+        content_type = PROBLEM_TYPE if Problem in errors else _JSON
+        text = "Not ready." if is_unready else _STATUSES[status]
+        operation["responses"][str(status)] = _response(text, _one_of(errors), content_type)
     if route.request:
         content = {_JSON: {"schema": _one_of(route.request)}}
         operation["requestBody"] = {"required": True, "content": content}

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+import regex
 import schemathesis
 from flask import Flask
 from flask.testing import FlaskClient
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from schemathesis.checks import CHECKS, load_all_checks
 
+from reranker.api.limits import REFUSAL
 from reranker.api.openapi import ROUTES, description
+
+ROOT = Path(__file__).parents[2]
 
 load_all_checks()
 # A query of any words is a valid body, but need not be one that finds a word; and what the routes of others' clients
@@ -37,6 +42,25 @@ def test_it_is_served_as_it_is_generated(client: FlaskClient) -> None:
     assert served.mimetype == "application/json"
     assert served.get_json() == json.loads(json.dumps(description()))
     assert served.get_json()["openapi"].startswith("3.1.")
+
+
+def test_each_status_in_the_table_of_errors_is_described() -> None:
+    _, errors = (ROOT / "docs" / "http.md").read_text(encoding="utf-8").split("\n## Errors\n")
+    listed = {status for row in regex.findall(r"^\| ([\d, ]+) \|", errors, regex.M) for status in row.split(", ")}
+    assert {"400", "421", "429", "501", "502"} <= listed
+    for path in ("/v1/search", "/v1/explain", "/v1/rerank", "/v2/rerank", "/rerank"):
+        assert listed <= set(description()["paths"][path]["post"]["responses"])
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+@pytest.mark.parametrize(("asked", "status"), [({"HTTP_HOST": "evil.example"}, 421), ({REFUSAL: "threads"}, 429)])
+def test_what_is_refused_before_any_route_is_described(
+    app: Flask, route: Any, asked: dict[str, str], status: int
+) -> None:
+    answer = app.test_client().open(route.path, method=route.method, environ_overrides=asked)
+    assert answer.status_code == status
+    described = description()["paths"][route.path][route.method]["responses"][str(status)]["content"]
+    assert list(described) == [answer.mimetype]
 
 
 BODIES = {
