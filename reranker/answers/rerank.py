@@ -66,7 +66,8 @@ class RerankMeta(Answer):
     """Documents whose transport was solved to the end."""
     warnings: list[str] | None = None
     no_good_answer: bool | None = None
-    """Where `min_relevance` is given: the first result is probably not what was meant, or there is none."""
+    """Where `min_relevance` is given: the first result is probably not what was meant, or there is none; left out where
+    the relevance of the first is not known."""
     n_cut: Count | None = None
     """Documents that `min_relevance` left out."""
 

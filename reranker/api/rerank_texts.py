@@ -52,13 +52,16 @@ def rank_texts(
     method = check_method(options.method or service.settings.method)
     check_min_relevance(options.min_relevance, method)
     version = ApiVersion(api_version)
+    asked = options.min_relevance is not None
     try:
         ranking, warnings = _rerank(service, options, texts, method, parameters, top_n)
     except (EmptyQuery, UnknownWords) as error:
         falling = [RankedText(index=place, score=_low_score(len(texts) - place)) for place in range(len(texts))]
         warnings = [f"the documents are in the order given: {error}"]
-        return falling[:top_n], RerankMeta(version, "none", "none", 0, warnings)
-    asked = options.min_relevance is not None
+        # No relevance is known, so all stay.
+        no_good_answer = True if asked and not texts else None
+        n_cut = 0 if asked else None
+        return falling[:top_n], RerankMeta(version, "none", "none", 0, warnings, no_good_answer, n_cut)
     ranked = [
         RankedText(
             index=one.index,

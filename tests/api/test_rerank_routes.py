@@ -91,6 +91,19 @@ def test_relevance_is_an_option_and_leaves_texts_out_before_the_best_few_are_tak
     assert rerank(client, path, query="cat", documents=[], min_relevance=0)["meta"]["no_good_answer"] is True
 
 
+@pytest.mark.parametrize(
+    ("documents", "said"), [(["a cat", "zzz"], {"n_cut": 0}), ([], {"n_cut": 0, "no_good_answer": True})]
+)
+def test_nothing_is_left_out_for_a_query_without_a_known_word(
+    client: FlaskClient, documents: list[str], said: dict[str, Any]
+) -> None:
+    answer = rerank(client, query="zzz", documents=documents, min_relevance=0.5)
+    assert len(answer["results"]) == len(documents)
+    assert {name: answer["meta"][name] for name in ("n_cut", "no_good_answer") if name in answer["meta"]} == said
+    response = client.post("/rerank", json={"query": "zzz", "texts": documents, "min_relevance": 0.5})
+    assert response.headers.get("X-Rerank-No-Good-Answer") == (None if documents else "true")
+
+
 def test_texts_of_the_other_shape_say_it_in_a_header(client: FlaskClient) -> None:
     body = {"query": "cat", "language": "en", "texts": ["water", "a cat"], "min_relevance": 0}
     response = client.post("/rerank", json=body)
