@@ -97,7 +97,7 @@ def _unexpected(error: Exception) -> Response:
 
 
 def _render(status: int, code: str, message: str, is_empty: bool = False) -> Response:
-    shape: Shape = g.get("error_shape") or _SHAPES_BY_PATH.get(request.path, "ours")
+    shape: Shape = g.get("error_shape") or _SHAPES_BY_PATH.get(request.path.removesuffix("/"), "ours")
     if shape == "cohere":
         return json_response(CohereError(str(uuid.uuid4()), message), status)
     if shape == "tei":

@@ -276,6 +276,21 @@ def test_errors_have_coheres_shape(
 
 
 @pytest.mark.parametrize(
+    ("path", "keys"),
+    [
+        ("/v1/rerank/", {"id", "message"}),
+        ("/v2/rerank/", {"id", "message"}),
+        ("/rerank/", {"error", "error_type"}),
+        ("/v1/search/", {"type", "title", "status", "detail", "code"}),
+    ],
+)
+def test_a_slash_at_the_end_changes_no_shape(client: FlaskClient, path: str, keys: set[str]) -> None:
+    response = client.post(path, data=b"{")
+    assert response.status_code == 400
+    assert set(response.get_json()) == keys
+
+
+@pytest.mark.parametrize(
     ("data", "status", "kind"),
     [
         (b"{", 400, "validation"),
