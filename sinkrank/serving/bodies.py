@@ -88,6 +88,9 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
 
     def received(self, data: bytes) -> int:
         n_bytes: int = super().received(data)
+        if self.completed:
+            # waitress would ask for a body that is not to come, and wait for it.
+            self.expect_continue = False
         if self.body_bytes_received >= self.adj.inbuf_overflow and not self.refusal:
             self._make_room()
         return n_bytes

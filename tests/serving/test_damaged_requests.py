@@ -1,0 +1,72 @@
+"""Requests that are damaged, refused or sent in parts are answered, and stop nobody else."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.service import serving
+from tests.support.waiting import PATIENCE_S
+
+HOST = b"Host: localhost\r\n"
+
+
+def echo(environ: dict[str, Any], start: Callable[[str, list[tuple[str, str]]], object]) -> Iterable[bytes]:
+    """Answers with method, path and body."""
+    body = environ["wsgi.input"].read()
+    answer = f"<{environ['REQUEST_METHOD']} {environ['PATH_INFO']} ".encode() + body + b">"
+    start("200 OK", [("Content-Length", str(len(answer)))])
+    return [answer]
+
+
+@pytest.fixture
+def connection() -> Iterator[socket.socket]:
+    with serving(echo) as url, socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as one:
+        one.settimeout(PATIENCE_S)
+        yield one
+
+
+def answer_to(connection: socket.socket, sent: bytes) -> bytes:
+    """What comes up to the end of an answer of `echo`, or of the connection."""
+    connection.sendall(sent)
+    read = b""
+    while not read.endswith(b">") and (block := connection.recv(65_536)):
+        read += block
+    return read
+
+
+@pytest.mark.parametrize(
+    ("head", "echoed"),
+    [
+        (b"POST /_refresh HTTP/1.1\r\n" + HOST + b"Content-Length: 0\r\n", b"<POST /_refresh >"),
+        (b"GET /a HTTP/1.1\r\n" + HOST, b"<GET /a >"),
+    ],
+)
+def test_who_waits_for_continue_without_a_body_is_answered(
+    connection: socket.socket, head: bytes, echoed: bytes
+) -> None:
+    """RFC 9110, 10.1.1: 100 may be left out where the answer comes without a body being read."""
+    for _ in range(2):
+        answer = answer_to(connection, head + b"Expect: 100-continue\r\n\r\n")
+        assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
+        assert answer.endswith(b"\r\n\r\n" + echoed)
+
+
+def test_who_waits_for_continue_may_send_the_body_then(connection: socket.socket) -> None:
+    head = b"POST /a HTTP/1.1\r\n" + HOST + b"Content-Length: 3\r\nExpect: 100-continue\r\n\r\n"
+    for _ in range(2):
+        connection.sendall(head)
+        assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        assert answer_to(connection, b"abc").endswith(b"\r\n\r\n<POST /a abc>")
+
+
+@pytest.mark.parametrize(
+    ("length", "status"),
+    [(b"9999999999", b"413 Request Entity Too Large"), (b"abc", b"400 Bad Request")],
+)
+def test_a_body_that_is_refused_is_not_asked_for(connection: socket.socket, length: bytes, status: bytes) -> None:
+    head = b"POST /a HTTP/1.1\r\n" + HOST + b"Content-Length: " + length + b"\r\nExpect: 100-continue\r\n\r\n"
+    assert answer_to(connection, head).startswith(b"HTTP/1.1 " + status + b"\r\n")
