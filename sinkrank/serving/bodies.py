@@ -13,11 +13,15 @@ from io import BytesIO
 from typing import Any
 
 from waitress.parser import HTTPRequestParser, ParsingError
+from waitress.utilities import BadRequest
 
 NO_ROOM = "bodies"
 """Reason to refuse a request; see `reranker.api.limits`."""
 
 _VERSIONS = ("1.0", "1.1")
+# Of a chunk's size with its extensions, and of the trailer, as Node.js has it. waitress has no limit, and looks through
+# the whole line again whenever more of it comes.
+_MAX_LINE_BYTES = 16_384
 
 
 def room_bytes(largest_bytes: int, n_processes: int) -> int:
@@ -66,6 +70,7 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
     """
 
     refusal = ""
+    completed = False
 
     def __init__(self, adj: Any, room: Room) -> None:
         super().__init__(adj)
@@ -79,7 +84,10 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
         After a request whose body has two lengths, or a coding that HTTP/1.0 does not have, the connection is closed:
         a server in front may have seen another end of it (RFC 9112, 6.1).
         """
-        super().parse_header(header_plus)
+        try:
+            super().parse_header(header_plus)
+        except ValueError as error:  # of urllib.parse, or of a number with thousands of digits
+            raise ParsingError(f"The head of the request cannot be read ({error})") from error
         if self.version not in _VERSIONS:
             raise ParsingError("The request line names no version of HTTP that is served here: use HTTP/1.1")
         # waitress has taken the coding out of the headers where it reads the body by it.
@@ -91,6 +99,9 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
         if self.completed:
             # waitress would ask for a body that is not to come, and wait for it.
             self.expect_continue = False
+        elif self.chunked and len(self.body_rcv.control_line) + len(self.body_rcv.trailer) > _MAX_LINE_BYTES:
+            self.error = BadRequest("The size of a chunk, or the trailer, does not end")
+            self.completed = True
         if self.body_bytes_received >= self.adj.inbuf_overflow and not self.refusal:
             self._make_room()
         return n_bytes

@@ -70,3 +70,35 @@ def test_who_waits_for_continue_may_send_the_body_then(connection: socket.socket
 def test_a_body_that_is_refused_is_not_asked_for(connection: socket.socket, length: bytes, status: bytes) -> None:
     head = b"POST /a HTTP/1.1\r\n" + HOST + b"Content-Length: " + length + b"\r\nExpect: 100-continue\r\n\r\n"
     assert answer_to(connection, head).startswith(b"HTTP/1.1 " + status + b"\r\n")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"GET http://[x HTTP/1.1\r\n" + HOST,
+        b"POST /a HTTP/1.1\r\n" + HOST + b"Content-Length: " + b"1" * 5_000 + b"\r\n",
+    ],
+)
+def test_a_head_that_cannot_be_read_is_a_bad_request(
+    connection: socket.socket, head: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert answer_to(connection, head + b"\r\n").startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    assert caplog.records == []
+
+
+CHUNKED = b"POST /a HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(("before", "line"), [(b"", b""), (b"", b"1;a="), (b"0\r\n", b"Trailer: ")])
+def test_a_chunk_size_or_trailer_without_an_end_is_a_bad_request(
+    connection: socket.socket, before: bytes, line: bytes
+) -> None:
+    """It is kept in memory until it ends."""
+    answer = answer_to(connection, CHUNKED + before + line.ljust(16_385, b"1"))
+    assert answer.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+
+
+def test_a_chunk_extension_and_a_trailer_of_some_kilobytes_are_read_over(connection: socket.socket) -> None:
+    body = b"3;a=" + b"1" * 5_000 + b"\r\nabc\r\n0\r\nTrailer: " + b"1" * 5_000 + b"\r\n\r\n"
+    for _ in range(2):
+        assert answer_to(connection, CHUNKED + body).endswith(b"\r\n\r\n<POST /a abc>")
