@@ -113,6 +113,11 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         """Of the request that is received, if they take room in temporary files."""
         return 0 if self.request is None else self.request.n_taken
 
+    @property
+    def awaits_body(self) -> bool:
+        """Whether the head of a request is here, and its body is not."""
+        return self.request is not None and self.request.headers_finished
+
     def recv(self, buffer_size: int) -> bytes:
         data: bytes = super().recv(buffer_size)
         self.n_moved += len(data)

@@ -90,8 +90,8 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
             self._check(now_s)
 
     def is_busy(self) -> bool:
-        """Whether a request is being answered, or an answer is on its way out."""
-        return any(channel.requests or channel.total_outbufs_len for channel in self._channels())
+        """Whether a request is being answered, its body is on its way in, or an answer is on its way out."""
+        return any(channel.requests or channel.total_outbufs_len or channel.awaits_body for channel in self._channels())
 
     def maintenance(self, now: float) -> None:
         """Closes connections that were idle for too long. waitress would close all that are idle when the system's
@@ -198,15 +198,18 @@ def stop_signals(wake: Callable[[], None]) -> Iterator[Callable[[], bool]]:
 
     def note(number: int, frame: FrameType | None) -> None:
         received.append(number)
-        signal.signal(number, before[number])
+        restore()
         wake()
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
     before = {int(number): signal.signal(number, note) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield lambda: bool(received)
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        restore()
 
 
 def serve_until_stopped(
