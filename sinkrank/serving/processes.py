@@ -88,20 +88,33 @@ class _Processes:
     def __init__(self, n_processes: int) -> None:
         self._n_processes = n_processes
         self._next_start_s = 0.0
+        self._were_all_there = False
         self.pids: set[int] = set()
 
     def start_missing(self, serve: Callable[[], None]) -> None:
-        """Starts those that are not there, which serve and raise SystemExit."""
+        """Starts those that are not there, which serve and raise SystemExit. Where the system lets none be started, the
+        others go on, and it is tried again later.
+
+        Raises:
+            OSError: it lets none be started, and they have not all been there yet.
+        """
         if len(self.pids) == self._n_processes or time.monotonic() < self._next_start_s:
             return
         self._next_start_s = time.monotonic() + _RESTART_S
         while len(self.pids) < self._n_processes:
-            pid = os.fork()
+            try:
+                pid = os.fork()
+            except OSError as error:
+                if not self._were_all_there:
+                    raise
+                _log.warning("no server process can be started (%s); trying again", error.strerror)
+                return
             if not pid:
                 _leave_signals_to_parent()
                 serve()
                 raise SystemExit(0)
             self.pids.add(pid)
+        self._were_all_there = True
 
     def reap(self) -> None:
         """Forgets those that have ended."""
