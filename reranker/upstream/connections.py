@@ -7,6 +7,7 @@ for.
 from __future__ import annotations
 
 import select
+import socket
 import ssl
 import weakref
 from collections import deque
@@ -27,6 +28,11 @@ _NO_BODY_EXPECTED = frozenset(["GET", "HEAD", "DELETE", "TRACE", "OPTIONS"])
 # A larger body is not copied behind its head.
 _SMALL_BYTES = 65_536
 _TAKES_NO_MORE = (BrokenPipeError, ConnectionResetError)
+# A host that acknowledges nothing for so long is away: without power, or cut off. One that is up does, however long its
+# node works on an answer.
+_AWAY_S = 10
+# Where the system has them: a connection on which nothing moves is tried after so many seconds, and then each second.
+_TRIES = {"TCP_KEEPIDLE": _AWAY_S // 2, "TCP_KEEPALIVE": _AWAY_S // 2, "TCP_KEEPINTVL": 1, "TCP_KEEPCNT": _AWAY_S // 2}
 
 
 class EngineResponse:
@@ -191,8 +197,11 @@ class Connection:
             elif n_bytes is not None:
                 connection.putheader("Content-Length", str(n_bytes))
             if body is None or (isinstance(body, bytes) and len(body) <= _SMALL_BYTES):
+                self._end_if_away(_AWAY_S)
                 connection.end(body)
             else:
+                # The host of a node that is slow to read it says that it is full, which looks the same.
+                self._end_if_away(0)
                 # Where the node takes no more of the body, it may have answered already that this is too large.
                 with suppress(*() if isinstance(body, bytes) else _TAKES_NO_MORE):
                     connection.endheaders(body, encode_chunked=is_chunked)
@@ -203,6 +212,11 @@ class Connection:
         except BaseException:
             self.close()
             raise
+
+    def _end_if_away(self, seconds: int) -> None:
+        """Ends it if the host does not acknowledge for so long what was sent, where the system can; 0: never."""
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            self._connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 1_000 * seconds)
 
     def release(self) -> None:
         """Keeps it for the next request."""
@@ -283,6 +297,10 @@ class ConnectionPool:
         connection.auto_open = 0  # a closed one is not opened again behind our back
         try:
             connection.connect()
+            connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            for name, value in _TRIES.items():
+                if hasattr(socket, name):
+                    connection.sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
         except BaseException:
             connection.close()
             raise

@@ -230,12 +230,12 @@ class _Node:
                         blocks = iter(partial(answer.read_block, _BLOCK_BYTES), b"")
                         answer.body = uncompressed(b"".join(blocks), answer.encoding)
                 return answer
-        except TimeoutError as error:
-            raise EngineTimeout(
-                f"{self.redacted} did not answer in {request.timeout_s:g} s; see whether it is overloaded, or raise "
-                f"store_timeout_s (for requests that are passed on, proxy_timeout_s)"
-            ) from error
         except (OSError, HTTPException, zlib.error) as error:
+            if _took_too_long(error):
+                raise EngineTimeout(
+                    f"{self.redacted} did not answer in {request.timeout_s:g} s; see whether it is overloaded, or "
+                    f"raise store_timeout_s (for requests that are passed on, proxy_timeout_s)"
+                ) from error
             raise _Broken(
                 f"the connection to {self.redacted} broke ({reason(error)}); try again, and if it breaks again look "
                 f"into the engine's log, or check http or https of the setting store"
@@ -262,6 +262,12 @@ class _Node:
                 f"nothing answers at {self.redacted} ({reason(error)}); start the engine, or check host, port and "
                 f"http or https of the setting store"
             ) from error
+
+
+def _took_too_long(error: Exception) -> bool:
+    """Whether a call took the time that it had. The system's own timeouts, which have a number, are of hosts that are
+    away."""
+    return isinstance(error, TimeoutError) and error.errno is None
 
 
 def uncompressed(data: bytes, encoding: str, most: int = 0) -> bytes:
@@ -302,11 +308,10 @@ class Passing:
     def _next(self) -> bytes:
         try:
             return self._answer.read_block(_BLOCK_BYTES)
-        except TimeoutError as error:
-            self.close()
-            raise EngineTimeout(
-                "the engine's answer stopped; try again, or raise the setting proxy_timeout_s"
-            ) from error
         except (OSError, HTTPException) as error:
             self.close()
+            if _took_too_long(error):
+                raise EngineTimeout(
+                    "the engine's answer stopped; try again, or raise the setting proxy_timeout_s"
+                ) from error
             raise EngineUnreachable(f"the engine's answer broke off ({reason(error)}); try again") from error
