@@ -55,12 +55,12 @@ class EngineTimeout(StoreUnavailable):
     code = "engine_timeout"
 
 
-class NoTls(EngineUnreachable):
-    """The node takes connections, but TLS is not as we expect it. Another try would not help."""
-
-
 class _NoConnection(EngineUnreachable):
     """Nothing was sent: another node can be asked."""
+
+
+class NoTls(_NoConnection):
+    """The node takes connections, but TLS is not as we expect it. Another try of this node would not help."""
 
 
 class _Broken(EngineUnreachable):
@@ -197,7 +197,7 @@ class Upstream:
             may_repeat = False
             places.append(place)
         assert failed is not None  # noqa: S101 - an address has a node
-        if isinstance(failed, _NoConnection) and len(self._nodes) > 1:
+        if isinstance(failed, _NoConnection) and not isinstance(failed, NoTls) and len(self._nodes) > 1:
             raise EngineUnreachable(f"no node of {self.redacted} takes the request; the last one: {failed}") from failed
         raise failed
 

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import gzip
 import socket
+import ssl
 import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
+from reranker.upstream.access import EngineAccess
 from reranker.upstream.addresses import EngineAddress, read_address
 from reranker.upstream.node_order import REST_S
-from reranker.upstream.nodes import EngineUnreachable, Passing, Upstream
+from reranker.upstream.nodes import EngineUnreachable, NoTls, Passing, Upstream
+from tests.serving.engines import engine
+from tests.support.certificates import make_certificates
 from tests.support.listening import closed_port, listening
+from tests.support.tls_server import certificates
 from tests.support.waiting import PATIENCE_S, wait_until
+
+__all__ = ["certificates"]
 
 
 @dataclass
@@ -264,6 +272,49 @@ def test_a_node_that_goes_away_before_tls_is_spoken_has_received_nothing() -> No
         with pytest.raises(EngineUnreachable, match="no node of"):
             upstream(f"opensearch+https://{first}", second).send("POST", "/a", [], b"abc")
     assert tried == ["first", "second"]
+
+
+@contextmanager
+def without_tls() -> Iterator[str]:
+    """Host and port of a node that speaks HTTP alone."""
+
+    def answer(connection: socket.socket) -> None:
+        with connection, suppress(ConnectionResetError):
+            connection.recv(65_536)
+            connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+
+    with listening(answer) as url:
+        yield url.removeprefix("opensearch://")
+
+
+@contextmanager
+def unknown_to_us(folder: Path) -> Iterator[str]:
+    """Host and port of a node whose certificate another authority has signed."""
+    make_certificates(folder, "node")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(folder / "node.pem", folder / "node.key")
+
+    def accepted(connection: socket.socket) -> None:
+        with connection, suppress(OSError):  # it is refused
+            tls.wrap_socket(connection, server_side=True)
+
+    with listening(accepted) as url:
+        yield url.removeprefix("opensearch://")
+
+
+def test_the_next_node_is_asked_where_one_has_a_bad_certificate_or_no_tls(certificates: Path, tmp_path: Path) -> None:
+    """Nothing was sent to it, so a request that changes something goes on too."""
+    own = certificates / "node.pem", certificates / "node.key"
+    access = EngineAccess(ca_certs=certificates / "ca.pem")
+    with engine(tls=own) as sound, unknown_to_us(tmp_path) as unknown, without_tls() as plain:
+        for bad in (unknown, plain):
+            address = read_address(f"opensearch+https://{bad},127.0.0.1:{sound.port}")
+            assert isinstance(address, EngineAddress)
+            assert ask(Upstream(address, access), "POST", b"abc") == b"{}"
+        address = read_address(f"opensearch+https://{plain},{unknown}")
+        assert isinstance(address, EngineAddress)
+        with pytest.raises(NoTls, match=f"the certificate of opensearch\\+https://{unknown} is not trusted"):
+            ask(Upstream(address, access))
 
 
 def test_where_all_nodes_are_down_the_last_is_named() -> None:
