@@ -19,6 +19,9 @@ _SCHEME = regex.compile(r"([A-Za-z][A-Za-z0-9+.\-]+)://")
 
 _HOSTS_AND_PORTS = regex.compile(r"[\w.\-]+:[0-9]{1,5}(,[\w.\-]+:[0-9]{1,5})*")
 
+# Of ASCII, without blanks. A ',' comes before another node, and an '@' behind a password that has a '/'.
+_PREFIX = regex.compile(r"[!-+\--?A-~]*")
+
 _FORMS = (
     "opensearch://HOST:PORT, elasticsearch://HOST:PORT, opensearch+https://HOST:PORT, elasticsearch+https://HOST:PORT, "
     "http://HOST:PORT, https://HOST:PORT or a folder; name several nodes of one cluster as opensearch://A:9200,B:9200"
@@ -118,6 +121,12 @@ def _engine_address(address: str, scheme: str, use_tls: bool, distribution: Dist
     if not 1 <= len(found) <= _MAX_NODES or "?" in address or "#" in address:
         # The address itself is left out: it may hold a password.
         raise WrongParameter(f"the store's address begins with {scheme!r} but is no URL of an engine; give {_FORMS}")
+    if not _PREFIX.fullmatch(prefix):
+        raise WrongParameter(
+            f"the store's address begins with {scheme!r}, and its path has a ',', an '@', a blank or a letter beyond "
+            f"ASCII; name all nodes before the path, and percent-encode the rest: a '/' of a password is %2F; give "
+            f"{_FORMS}"
+        )
     displayed = [f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in found]
     username, colon, password = credentials.partition(":")
     return EngineAddress(
@@ -141,6 +150,7 @@ def _host_and_port(text: str, default_port: int) -> tuple[str, int]:
         ValueError: the text is neither.
     """
     parts = urlsplit(f"//{text}")
-    if not parts.hostname or parts.netloc != text or text.endswith(":") or regex.search(r"\s", text):
+    if not parts.hostname or parts.netloc != text or parts.port == 0 or text.endswith(":") or regex.search(r"\s", text):
         raise ValueError(text)
-    return parts.hostname, parts.port or default_port
+    host = parts.hostname.encode("idna").decode()  # as it is looked up, and sent in `Host`
+    return host, parts.port or default_port

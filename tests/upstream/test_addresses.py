@@ -44,6 +44,7 @@ def test_a_host_and_port_without_a_scheme_is_no_folder_that_would_be_made(addres
         ("http://[::1]:9200", "http://[::1]:9200", False, None),
         ("opensearch://a:9200,b:9201,c", "opensearch://a:9200,b:9201,c:9200", False, "opensearch"),
         ("https://me:x@a,[::1]:9200/search/", "https://a:443,[::1]:9200/search", True, None),
+        ("http://bücher.example/a%20b/~c", "http://xn--bcher-kva.example:9200/a%20b/~c", False, None),  # RFC 3490
     ],
 )
 def test_a_url_is_an_engine(address: str, shown: str, use_tls: bool, distribution: str | None) -> None:
@@ -104,6 +105,13 @@ def test_credentials_given_apart_go_before_those_of_the_address() -> None:
         "https://someone:secret@a,,b",
         "https://someone:secret@a:9200,https://b:9200",
         "https://someone:secret@a:9200, b:9200",
+        "https://someone:9/secret@node:9200",
+        "opensearch://a:9200/x,b:9200",
+        "https://someone:secret@node/é",
+        "https://someone:secret@node/a b",
+        "https://someone:secret@node:0",
+        "https://someone:secret@a..b:9200",
+        "https://someone:secret@" + 64 * "a" + ":9200",
         "opensearch://" + ",".join(f"n{number}" for number in range(33)),
         "",
         " ",
