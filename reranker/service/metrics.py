@@ -111,7 +111,10 @@ class Metrics:
         Args:
             accept: the request's header, by which Prometheus chooses between its formats.
         """
-        encode, content_type = choose_encoder(accept)
+        try:
+            encode, content_type = choose_encoder(accept)
+        except TypeError:  # it asks for a version that is no number
+            encode, content_type = choose_encoder("")
         registry = self.registry
         if is_multiprocess():
             registry = CollectorRegistry()

@@ -116,7 +116,7 @@ def _read_variables(environ: Mapping[str, str]) -> dict[str, Any]:
         # An empty variable counts as not set, since compose files write unset variables this way.
         if variable.startswith(ENVIRONMENT_PREFIX) and variable not in _NOT_SETTINGS and value:
             name = variable.removeprefix(ENVIRONMENT_PREFIX).lower()
-            values[name] = tuple(value.split(",")) if name in _LISTS else value
+            values[name] = tuple(filter(None, map(str.strip, value.split(",")))) if name in _LISTS else value
     return values
 
 

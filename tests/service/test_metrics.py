@@ -151,3 +151,9 @@ def test_each_metric_is_documented_and_no_other() -> None:
         if family.name.startswith("sinkrank_")
     }
     assert documented() == registered
+
+
+@pytest.mark.parametrize("version", ["abc", "1,application/openmetrics-text;version=v1"])
+def test_a_version_that_is_no_number_gets_the_plain_format(client: FlaskClient, version: str) -> None:
+    answer = client.get("/-/metrics", headers={"Accept": f"text/plain;version={version}"})
+    assert (answer.status_code, answer.content_type) == (200, "text/plain; version=0.0.4; charset=utf-8")

@@ -67,6 +67,8 @@ def test_a_list_in_the_environment_is_parted_by_commas():
     environ = {"SINKRANK_PROXY_TEXT_FIELDS": "title,body", "SINKRANK_STORE": "opensearch://a,b"}
     settings = load_settings({}, environ).settings
     assert settings.proxy_text_fields == ("title", "body")
+    spaced = load_settings({}, environ | {"SINKRANK_PROXY_TEXT_FIELDS": " title, body,"}).settings
+    assert spaced.proxy_text_fields == ("title", "body")
     assert settings.store == "opensearch://a,b"
 
 
