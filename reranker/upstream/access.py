@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reranker.base.errors import BadInput, WrongParameter
+from reranker.base.errors import BadInput, StoreUnavailable, WrongParameter
 from reranker.base.extras import extra
 from reranker.upstream.addresses import EngineAddress
 
@@ -70,8 +70,8 @@ class EngineAccess:
 
 
 def _signer(region: str, host: str) -> Credentials:
-    """Returns opensearch-py's signer for AWS. A collection of OpenSearch Serverless has a service of its own, `aoss`;
-    the others are `es`.
+    """Returns opensearch-py's signer for AWS. It raises StoreUnavailable where credentials have run out and cannot be
+    renewed. A collection of OpenSearch Serverless has a service of its own, `aoss`; the others are `es`.
 
     Raises:
         BadInput: boto3 finds no credentials.
@@ -79,6 +79,7 @@ def _signer(region: str, host: str) -> Credentials:
     """
     with extra("aws", "signing requests for AWS"):
         import boto3
+        from botocore.exceptions import BotoCoreError, ClientError
     from opensearchpy import Urllib3AWSV4SignerAuth
 
     credentials = boto3.Session().get_credentials()
@@ -88,5 +89,16 @@ def _signer(region: str, host: str) -> Credentials:
             "with a role"
         )
     service = "aoss" if host.endswith(".aoss.amazonaws.com") else "es"
-    signer: Credentials = Urllib3AWSV4SignerAuth(credentials, region, service)
-    return signer
+    signer = Urllib3AWSV4SignerAuth(credentials, region, service)
+
+    def sign(method: str, url: str, body: Any) -> Mapping[str, str]:
+        try:
+            headers: dict[str, str] = signer(method, url, body)
+        except (BotoCoreError, ClientError, RuntimeError) as error:  # botocore has logged more
+            raise StoreUnavailable(
+                f"boto3 cannot renew the AWS credentials ({type(error).__name__}); see whether their source answers, "
+                f"such as the metadata service"
+            ) from error
+        return headers
+
+    return sign

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import logging
 import socket
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -125,6 +127,29 @@ def test_without_boto3_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "boto3", None)
     with pytest.raises(MissingPackage, match=r"sinkrank\[aws\]"):
         open_store("https://node", access=EngineAccess(aws_region="eu-west-1"))
+
+
+def test_where_the_source_of_credentials_is_away_the_store_is_unavailable(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("boto3", reason="signing for AWS needs the extra aws")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    config, source = tmp_path / "config", tmp_path / "source.json"
+    config.write_text(f"[default]\ncredential_process = cat {source}\n")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    # They run out within ten minutes, so that botocore renews them before each request.
+    until = (datetime.now(UTC) + timedelta(minutes=1)).isoformat()
+    named = {"Version": 1, "AccessKeyId": "AKIDEXAMPLE", "SecretAccessKey": SECRET, "Expiration": until}
+    source.write_text(json.dumps(named))
+    with serve(lambda *request: (200, MAPPING)) as node:
+        store = open_store(node.address, access=EngineAccess(aws_region="eu-west-1"))
+        assert store.indices() == ["docs"]
+        source.unlink()
+        with pytest.raises(StoreUnavailable, match="boto3 cannot renew the AWS credentials"):
+            store.indices()
+        store.close()
 
 
 def test_without_credentials_it_says_where_they_are_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
