@@ -17,9 +17,13 @@ from werkzeug.wsgi import get_content_length, get_input_stream
 
 from reranker.upstream.connections import Headers
 
-# RFC 9110, 7.6.1: they are about one connection. The server has dealt with `Expect` before we see the request.
+# RFC 9110, 7.6.1 and 11.7.1: they are about one connection. The server has dealt with `Expect` before we see the
+# request, and it takes no answer with one of them (`Trailers` is its own).
 _HOP_BY_HOP = frozenset(
-    ["connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"]
+    [
+        *("connection", "keep-alive", "proxy-authenticate", "proxy-connection", "te", "trailer", "trailers"),
+        *("transfer-encoding", "upgrade"),
+    ]
 )
 _OF_ANOTHER_BODY = ("accept", "accept-encoding", "content-type", "content-encoding")
 _OURS_TO_SEND = frozenset(["host", "content-length", "expect"])

@@ -139,6 +139,23 @@ def test_a_body_over_the_limit_is_refused(fake: FakeEngine, url: str, is_chunked
     assert fake.received == []
 
 
+def test_an_answer_of_a_gateway_before_the_engine_is_passed_without_the_headers_of_the_connection(
+    fake: FakeEngine, url: str
+) -> None:
+    lines = [
+        "HTTP/1.1 407 Proxy Authentication Required",
+        'Proxy-Authenticate: Basic realm="gateway"',
+        "Keep-Alive: timeout=5",
+        "Trailers: X-Sum",
+        "Upgrade: h2c",
+        "Content-Length: 2",
+    ]
+    fake.answer = lambda received: "\r\n".join([*lines, "Connection: close, X-Hop", "X-Hop: 1", "", "no"]).encode()
+    answer = urllib3.request("GET", f"{url}/pages", retries=False)
+    assert (answer.status, answer.data) == (407, b"no")
+    assert {name.lower() for name in answer.headers} == {"content-length", "date", "server"}
+
+
 def test_an_answer_is_passed_as_it_is(fake: FakeEngine, url: str) -> None:
     body = gzip.compress(b'{"pages":{}}')
     lines = [
