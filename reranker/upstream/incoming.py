@@ -46,30 +46,6 @@ _OF_ONE_REQUEST = regex.compile(
     r"|(elastic-apm-)?traceparent|tracestate|baggage|b3|(x-b3|x-datadog)-.+|sentry-trace|newrelic|x-cloud-trace-context"
     r"|cf-ray|x-amz-cf-id|x-arr-log-id|x-azure-ref|x-varnish|x-envoy-(attempt-count|original-path)"
 )
-# Both engines refuse what is neither one of these nor read by a plugin: OpenSearch reads tokens from the one that its
-# configuration names.
-_OF_A_SEARCH = frozenset(
-    [
-        *("_source", "_source_excludes", "_source_includes", "allow_no_indices", "allow_partial_search_results"),
-        *("analyze_wildcard", "analyzer", "batched_reduce_size", "cancel_after_time_interval"),
-        *("ccs_minimize_roundtrips", "default_operator", "df", "docvalue_fields", "error_trace", "expand_wildcards"),
-        *("explain", "filter_path", "force_synthetic_source", "format", "from", "human", "ignore_throttled"),
-        *("ignore_unavailable", "include_named_queries_score", "lenient", "max_concurrent_searches"),
-        *(
-            "max_concurrent_shard_requests",
-            "phase_took",
-            "pre_filter_shard_size",
-            "preference",
-            "pretty",
-            "q",
-            "rerank",
-        ),
-        *("request_cache", "rest_total_hits_as_int", "routing", "scroll", "search_pipeline", "search_type"),
-        *("seq_no_primary_term", "size", "sort", "source", "source_content_type", "stats", "stored_fields"),
-        *("suggest_field", "suggest_mode", "suggest_size", "suggest_text", "terminate_after", "timeout"),
-        *("track_scores", "track_total_hits", "typed_keys", "verbose_pipeline", "version"),
-    ]
-)
 _DIGEST_BYTES = 16
 _salt = os.urandom(_DIGEST_BYTES)
 _BLOCK_BYTES = 65_536
@@ -163,9 +139,9 @@ class Incoming:
         Returns:
             the rest of a larger body, of which the beginning is read; None where it is whole.
         """
+        self.caller = caller_key(self.headers)
         if self.query_string:
             self.parameters = read_parameters(self.query_string)
-        self.caller = caller_key(self.headers, self.parameters)
         is_large = self.n_body_bytes is not None and self.n_body_bytes > limit
         self.body = b"" if is_large else self.stream.read(limit + 1)
         return self.blocks() if is_large or len(self.body) > limit else None
@@ -207,15 +183,12 @@ def end_to_end(headers: Headers, *others: str) -> Headers:
     return [(name, value) for name, value in headers if name.lower() not in dropped]
 
 
-def caller_key(headers: Headers, parameters: Mapping[str, str] = {}) -> bytes:
-    """The same for requests with the same credentials, wherever they stand; nothing can be read from it.
-
-    Args:
-        parameters: of the query string, unescaped.
-    """
-    found = [f"{name.lower()}:{value}" for name, value in headers if not _is_of_one_request(name.lower())]
-    found += [f"?{name}={value}" for name, value in parameters.items() if name not in _OF_A_SEARCH]
-    return hashlib.blake2b(repr(sorted(found)).encode(), digest_size=_DIGEST_BYTES, key=_salt).digest()
+def caller_key(headers: Headers) -> bytes:
+    """The same for requests with the same credentials; nothing can be read from it. A token in the URL does not count:
+    a search with a parameter that is not known to be of a search has whole windows, with the texts that its caller may
+    read."""
+    found = sorted(f"{name.lower()}:{value}" for name, value in headers if not _is_of_one_request(name.lower()))
+    return hashlib.blake2b(repr(found).encode(), digest_size=_DIGEST_BYTES, key=_salt).digest()
 
 
 @lru_cache(maxsize=1_000)

@@ -48,15 +48,8 @@ def test_a_caller_is_the_same_in_the_next_request(name: str) -> None:
     assert caller_key([*ONE, (name, "a")]) == caller_key([*ONE, (name, "b")]) == caller_key(ONE)
 
 
-def test_callers_differ_by_a_token_in_the_url_and_not_by_the_search() -> None:
-    """OpenSearch: `jwt_url_parameter`."""
-    first, second = ({"q": "cat", "from": page, "preference": "me"} for page in ("0", "10"))
-    assert caller_key(ONE, first) == caller_key(ONE, second) == caller_key(ONE)
-    assert len({caller_key(ONE, {**first, "token": token}) for token in ("a", "b")} | {caller_key(ONE)}) == 3
-
-
-def test_a_search_has_the_key_of_its_headers_and_its_url() -> None:
+def test_a_search_has_the_key_of_its_headers() -> None:
     environ = {"REQUEST_METHOD": "GET", "HTTP_X_AUTH_TOKEN": "a", "wsgi.input": BytesIO()}
-    incoming = Incoming.read(environ, "/pages/_search?q=cat&token=b", 100)
+    incoming = Incoming.read(environ, "/pages/_search?q=cat", 100)
     incoming.read_search(100)
-    assert incoming.caller == caller_key([("X-Auth-Token", "a")], {"token": "b"})
+    assert incoming.caller == caller_key([("X-Auth-Token", "a")])
