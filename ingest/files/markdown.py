@@ -39,7 +39,7 @@ def parse_markdown(row: Row) -> Row:
         return row._replace(error=not_utf8(error))
     try:
         matter, source = _front_matter(source)
-    except (ValueError, yaml.YAMLError, RecursionError) as error:
+    except Exception as error:  # PyYAML raises KeyError, AttributeError and others for values that it cannot convert
         reason = " ".join(str(error).split())
         return row._replace(error=f"the front matter cannot be read ({reason}); correct or remove it")
     blocks = list(_blocks(_PARSER.parse(source)))
@@ -60,7 +60,7 @@ def _front_matter(source: str) -> tuple[Mapping[str, Any], str]:
     """The front matter as values of JSON, and the rest of the source.
 
     Raises:
-        ValueError, YAMLError: it is not valid YAML or TOML.
+        Exception: it is not valid YAML or TOML.
     """
     found = _FRONT_MATTER.match(source)
     if found is None:

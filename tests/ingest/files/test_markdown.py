@@ -75,7 +75,20 @@ def test_text_between_two_rules_is_text() -> None:
     assert values_of("---\n\nOne line\n\n---\n\nTwo")["text"] == "One line\nTwo"
 
 
-@pytest.mark.parametrize("source", ["---\ntitle: [\n---\nx", "+++\ntitle\n+++\nx", "---\nd: 2024-99-99 \n---\nx\n"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "---\ntitle: [\n---\nx",
+        "+++\ntitle\n+++\nx",
+        "---\nd: 2024-99-99 \n---\nx\n",
+        '---\na: !!int ""\n---\nx',
+        '---\na: !!float ""\n---\nx',
+        "---\na: !!bool foo\n---\nx",
+        "---\na: !!timestamp x\n---\nx",
+        f"---\na: 1{':00' * 250}:00.5\n---\nx",
+        f"---\na: {'[' * 5_000}\n---\nx",
+    ],
+)
 def test_front_matter_that_cannot_be_read_is_a_reason_to_mend_it(source: str) -> None:
     row = parse(Row("in.md", 1, source.encode(), {"id": "in.md"}, None, "markdown"))
     assert "the front matter cannot be read" in str(row.error)
