@@ -23,6 +23,8 @@ _ATTRIBUTES = regex.compile(r"\s*\{[:#.][^{}]*\}\s*$")
 _TAG = regex.compile(r"<!--.*?-->|<[^<>]*>", regex.S)
 _LANGUAGE_KEYS = ("language", "lang")
 _BLOCK_TEXT = ("fence", "code_block")
+# Nodes and characters that all aliases of a page stand for: a list of lists of aliases grows tenfold with each level.
+_MAX_ALIASED = 100_000
 
 _PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
@@ -65,7 +67,7 @@ def _front_matter(source: str) -> tuple[Mapping[str, Any], str]:
     found = _FRONT_MATTER.match(source)
     if found is None:
         return {}, source
-    read = tomllib.loads(found[2]) if found[1] == "+++" else yaml.safe_load(found[2])
+    read = tomllib.loads(found[2]) if found[1] == "+++" else yaml.load(found[2], _Loader)  # noqa: S506 - a SafeLoader
     if not isinstance(read, dict):
         if found[1] == "---":
             return {}, source  # text between two horizontal rules
@@ -74,10 +76,35 @@ def _front_matter(source: str) -> tuple[Mapping[str, Any], str]:
     return {key: value for key, value in plain if value not in (None, "", [])}, source[found.end() :]
 
 
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]
+    """Reads YAML whose aliases stand for little."""
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self._n_composed = self._n_aliased = 0
+        self._sizes: dict[Any, int] = {}  # by node
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        is_alias, before = self.check_event(yaml.AliasEvent), self._n_composed
+        node = super().compose_node(parent, index)
+        if is_alias:
+            if node not in self._sizes:
+                raise ValueError("the alias of a value is in the value itself")
+            self._n_aliased += self._sizes[node]
+            if self._n_aliased > _MAX_ALIASED:
+                raise ValueError(f"the aliases stand for more than {_MAX_ALIASED:,} characters")
+            self._n_composed += self._sizes[node]
+        else:
+            self._n_composed += 1 + (len(node.value) if isinstance(node, yaml.ScalarNode) else 0)
+            self._sizes[node] = self._n_composed - before
+        return node
+
+
 def _plain(value: Any) -> Any:
     """A value that filters can use, or None."""
     if isinstance(value, list):
-        return [one for one in map(_plain, value) if one is not None and not isinstance(one, list)]
+        flat = (_plain(one) for one in value if not isinstance(one, list))
+        return [one for one in flat if one is not None]
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     if isinstance(value, float) and not math.isfinite(value):

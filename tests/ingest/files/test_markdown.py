@@ -63,6 +63,32 @@ def test_front_matter_gives_title_language_and_metadata() -> None:
     assert values_of(toml) == {"id": "in.md", "title": "Print", "text": "Text", "metadata": {"weight": 3}}
 
 
+def test_front_matter_may_have_aliases() -> None:
+    assert values_of("---\na: &a [x, y]\nb: *a\nc: &c {k: v}\n<<: *c\n---\nText")["metadata"] == {
+        "a": ["x", "y"],
+        "b": ["x", "y"],
+        "k": "v",
+    }
+
+
+LEVELS = range(1, 7)  # 9⁶ = 531,441
+
+
+@pytest.mark.parametrize(
+    "yaml",
+    [
+        "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{f'*a{n - 1},' * 9}]\n" for n in LEVELS),
+        "a0: &a0 {x: y}\n" + "".join(f"a{n}: &a{n} {{<<: [{f'*a{n - 1},' * 9}]}}\n" for n in LEVELS),
+        f"a: &a {'x' * 1_000}\nb: [{'*a,' * 1_000}]\n",
+        "a: &a [*a]\n",
+    ],
+    ids=["lists", "merged mappings", "strings", "itself"],
+)
+def test_aliases_make_no_large_page_of_a_small_one(yaml: str) -> None:
+    row = parse(Row("in.md", 1, f"---\n{yaml}---\nx".encode(), {"id": "in.md"}, None, "markdown"))
+    assert "the front matter cannot be read (the alias" in str(row.error)
+
+
 def test_front_matter_does_not_choose_the_id() -> None:
     assert values_of("---\nid: other\ntext: other\n---\nText") == {"id": "in.md", "title": "", "text": "Text"}
 
