@@ -50,7 +50,9 @@ def parse_markdown(row: Row) -> Row:
     if headings and title in ("", blocks[headings[0]][1]):
         title = blocks.pop(headings[0])[1]
     fields = {"title": title, "text": "\n".join(text for _, text in blocks)}
-    language = next((matter[key] for key in _LANGUAGE_KEYS if isinstance(matter.get(key), str)), None)
+    # YAML reads the code of Norwegian, `no`, as false.
+    languages = ("no" if matter.get(key) is False else matter.get(key) for key in _LANGUAGE_KEYS)
+    language = next((one for one in languages if isinstance(one, str)), None)
     if language:
         fields["language"] = language
     more = {key: value for key, value in matter.items() if key not in ("title", "id", "text", *_LANGUAGE_KEYS)}

@@ -63,6 +63,16 @@ def test_front_matter_gives_title_language_and_metadata() -> None:
     assert values_of(toml) == {"id": "in.md", "title": "Print", "text": "Text", "metadata": {"weight": 3}}
 
 
+@pytest.mark.parametrize("key", ["lang", "language"])
+def test_norwegian_is_a_language_and_no_false(key: str) -> None:
+    assert values_of(f"---\n{key}: no\n---\nSkriv ut") == {
+        "id": "in.md",
+        "title": "",
+        "text": "Skriv ut",
+        "language": "no",
+    }
+
+
 def test_front_matter_may_have_aliases() -> None:
     assert values_of("---\na: &a [x, y]\nb: *a\nc: &c {k: v}\n<<: *c\n---\nText")["metadata"] == {
         "a": ["x", "y"],
