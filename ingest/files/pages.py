@@ -34,7 +34,7 @@ def read_folder(source: Source) -> Iterator[Row]:
 def parse_text(row: Row) -> Row:
     """The row with title and text. The title is the first line, if an empty line follows it."""
     try:
-        text = row.raw.decode().removeprefix("\ufeff")
+        text = row.raw.decode().removeprefix("\ufeff").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         return row._replace(error=not_utf8(error))
     title, _, rest = text.strip().partition("\n\n")

@@ -102,6 +102,11 @@ def test_a_folder_of_pages_becomes_documents_by_their_paths(tmp_path: Path) -> N
     assert note == Document("b/note.txt", "Cats sleep.\n\nA lot.", "en", "On cats")
 
 
+def test_the_title_of_a_text_is_found_with_line_ends_of_windows(tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_bytes(b"On cats\r\n\r\nCats sleep.\r\nA lot.\r\n")
+    assert documents(read(tmp_path / "in.txt")) == [Document("in.txt", "Cats sleep.\nA lot.", "en", "On cats")]
+
+
 def test_a_page_without_main_text_keeps_all_of_its_text(tmp_path: Path) -> None:
     (tmp_path / "in.html").write_text("<p>Cat</p><style>p {}</style>")
     (one,) = documents(read(tmp_path / "in.html"))
