@@ -125,9 +125,15 @@ def read_records(sources: Sequence[Source], layout: Layout) -> Iterator[Record]:
             yield record_of(row, layout)
 
 
+def read_row(row: Row, layout: Layout) -> Row:
+    """The row with its fields, or with the reason why there are none. A row of a reject file stands for the rejected
+    row."""
+    return _unwrapped(parse(row), layout)
+
+
 def record_of(row: Row, layout: Layout) -> Record:
-    """Parses a row if needed, and checks its document. A row of a reject file stands for the rejected row."""
-    row = _unwrapped(parse(row), layout)
+    """Reads a row, and checks its document."""
+    row = read_row(row, layout)
     if row.values is None or row.error is not None:
         return Record(row, None, None, row.error)
     doc_id = next((row.values[name] for name in layout.id_fields if row.values.get(name) is not None), None)
@@ -199,7 +205,7 @@ def _unwrapped(row: Row, layout: Layout) -> Row:
     line = values["line"] if isinstance(values["line"], int) else row.line
     rejected = Row(str(values["file"]), line, str(values["raw"]).encode(errors="replace"))
     if isinstance(values.get("values"), dict):
-        return rejected._replace(values=values["values"])
+        return rejected._replace(values=values["values"], format="")
     parsed = parse(rejected)
     # If the row still cannot be read (not JSON, a truncated file), the first reason says more.
     return parsed if parsed.error is None else parsed._replace(error=str(values["reason"]))

@@ -49,16 +49,14 @@ class CountedRow(NamedTuple):
 
 
 class EncodedRow(NamedTuple):
-    """The result of a row.
+    """The result of a row, which the caller has.
 
     Attributes:
-        row: the rejected row; None for a document, whose row the caller has.
         first_words: first words for the hubness sample (`hubness.pack_first_words`); empty without a known word.
         document: None if the row was rejected.
         reason: why; empty for a document.
     """
 
-    row: Row | None
     doc_id: str | None
     id_hash: int
     language: str
@@ -166,8 +164,8 @@ class RowEncoder:
             prepared = self._prepare(EncodedDocument(document, bag, nbow, self._versions.get(language, "")))
         first_words = pack_first_words(first) if len(first) else ""
         hashed = id_hash(document.doc_id)
-        return EncodedRow(None, document.doc_id, hashed, language, len(bag) > 0, first_words, prepared)
+        return EncodedRow(document.doc_id, hashed, language, len(bag) > 0, first_words, prepared)
 
 
 def _rejected(record: Record) -> EncodedRow:
-    return EncodedRow(record.row, record.doc_id, 0, "", False, "", None, record.reason or "not a document")
+    return EncodedRow(record.doc_id, 0, "", False, "", None, record.reason or "not a document")

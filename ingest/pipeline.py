@@ -182,6 +182,7 @@ class _Run:
             rejects,
             sample,
             self.progress,
+            self.options.layout,
             n_rows=None if counted is None else counted.n_rows,
             is_continued=is_continued,
         )

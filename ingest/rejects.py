@@ -24,8 +24,8 @@ def default_reject_path(sources: Iterable[Source]) -> Path:
 class RejectFile:
     """A JSONL file of `{"file", "line", "id", "reason", "raw"}`. The first reject creates it, over an older one.
 
-    `raw` is the row as in its file, with `\\x..` for bytes that are not UTF-8. Rows that are not JSON objects
-    also have their fields in `values`. The file can be ingested as it is, corrected or not.
+    `raw` is the row as in its file, with `\\x..` for bytes that are not UTF-8. Rows of other
+    formats than JSON also have their fields in `values`. The file can be ingested as it is, corrected or not.
     """
 
     def __init__(self, path: Path, sources: Iterable[Source]) -> None:
@@ -48,7 +48,7 @@ class RejectFile:
             self._file.close()
 
     def add(self, row: Row, doc_id: str | None, reason: str) -> None:
-        """Writes one row and flushes it, so that a killed run loses none."""
+        """Writes one row, which was parsed, and flushes it, so that a killed run loses none."""
         if self._file is None:
             self._file = self.path.open("wb")
         self._file.write(json.dumps(_as_json(row, doc_id, reason)).encode() + b"\n")
@@ -63,6 +63,6 @@ def _as_json(row: Row, doc_id: str | None, reason: str) -> dict[str, Any]:
         "reason": reason,
         "raw": row.raw.decode(errors="backslashreplace"),
     }
-    if row.values is not None and not row.raw.lstrip().startswith(b"{"):
+    if row.values is not None and row.format != "jsonl":
         rejected["values"] = row.values
     return rejected

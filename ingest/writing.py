@@ -6,6 +6,7 @@ from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator, Sequence, Set
 from contextlib import closing
 
+from ingest.documents import Layout, read_row
 from ingest.encoding import EncodedRow, EncodingWorkers, RowEncoder
 from ingest.files import Row, in_pieces
 from ingest.progress import Progress
@@ -35,6 +36,7 @@ class Writing:
         rejects: RejectFile,
         sample: HubnessSampleBuilder,
         progress: Progress,
+        layout: Layout,
         *,
         n_rows: int | None = None,
         is_continued: bool = False,
@@ -43,6 +45,7 @@ class Writing:
         Args:
             target: the index; None writes nothing and counts every document as written.
             sample: gets the words of the documents that are in the index.
+            layout: which fields of a row are the parts of a document.
             n_rows: number of rows of the input, if known.
             is_continued: whether the index may have some of the documents; these are not written again.
         """
@@ -55,6 +58,7 @@ class Writing:
         self._rejects = rejects
         self._sample = sample
         self._progress = progress
+        self._layout = layout
         self._total = n_rows
         self._earlier = store.open(target) if is_continued and target is not None else None
         self._waiting: deque[tuple[Row, EncodedRow]] = deque()
@@ -102,7 +106,7 @@ class Writing:
             first_row += len(piece)
             for row, encoded, is_first in zip(piece, encoded_rows, are_first, strict=True):
                 if encoded.document is None:
-                    self._reject(encoded.row or row, encoded.doc_id, encoded.reason)
+                    self._reject(row, encoded.doc_id, encoded.reason)
                 elif not is_first:
                     reason = f"the id {encoded.doc_id!r} occurred before in this input; give each document its own"
                     self._reject(row, encoded.doc_id, reason)
@@ -138,7 +142,7 @@ class Writing:
         self._report()
 
     def _reject(self, row: Row, doc_id: str | None, reason: str) -> None:
-        self._rejects.add(row, doc_id, reason)
+        self._rejects.add(read_row(row, self._layout), doc_id, reason)
         self.n_rejected += 1
         self._report()
 

@@ -17,7 +17,7 @@ class Row(NamedTuple):
         raw: the row as in the file, without its line end; empty if it is not text.
         values: its fields by name; None if they could not be read or are not parsed yet (`reading.parse`).
         error: why they could not be read.
-        format: format of `raw`, one that `reading.parse` knows.
+        format: format of `raw`, one that `reading.parse` knows; empty if `values` are not to be parsed from it.
     """
 
     file: str

@@ -30,7 +30,7 @@ def read_csv(source: Source) -> Iterator[Row]:
             if error is None and len(cells) != len(columns):
                 error = f"the row has {len(cells)} columns, the header {len(columns)}; check commas and quotes"
             values = None if error else dict(zip(columns, cells, strict=True))
-            yield Row(source.name, records.line, records.raw, values, error)
+            yield Row(source.name, records.line, records.raw, values, error, "")
 
 
 def header(records: Records) -> list[str]:

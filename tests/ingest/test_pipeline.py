@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from ingest.pipeline import ingest
+from ingest.files import open_sources
+from ingest.pipeline import Options, ingest
 from ingest.summary import IngestSummary
 from reranker.base.errors import (
     BadInput,
@@ -22,8 +23,10 @@ from reranker.embeddings import Embeddings
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.protocol import WritableStore
 from reranker.stores.base.writing import PreparedDocument, WriteResult
+from tests.ingest.records import ENGLISH, documents, read
 from tests.ingest.runs import Pages, Wrapped, source
 from tests.stores.samples import make_index
+from tests.support.commands import write_rows
 from tests.support.tiny import write_words
 
 
@@ -39,6 +42,12 @@ def document(doc_id: str, text: str, language: str = "fr") -> dict[str, Any]:
 def read_rejects(path: Path | None) -> list[dict[str, Any]]:
     assert path is not None
     return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def n_indexed(pages: Pages, rejects: Path, *paths: Path, store: Any = None) -> int:
+    with open_sources(list(map(str, paths))) as sources:
+        options = Options(ENGLISH, rejects=rejects, n_workers=1)
+        return ingest(sources, store or pages.store, "pages", pages.embeddings, options).indexed
 
 
 def frequencies(store: WritableStore, language: str) -> tuple[int, dict[int, int]]:
@@ -165,6 +174,47 @@ def test_a_document_that_the_store_refuses_is_rejected_with_the_stores_reason(pa
     assert (summary.indexed, summary.rejected) == (2, 1)
     (rejected,) = read_rejects(pages.folder / "r.jsonl")
     assert (rejected["line"], rejected["id"], rejected["reason"]) == (2, "2", "mapper_parsing_exception: no")
+
+
+@pytest.mark.parametrize(
+    ("name", "page"),
+    [
+        ("index.md", "# Chat\n\n{% raw %}\n\nchat"),
+        ("index.md", "{% raw %}\n\nchat"),
+        ("index.txt", '{"a": 1}\n\nchat'),
+        ("index.html", "<title>Chat</title>{<p>chat"),
+    ],
+)
+def test_a_rejected_page_can_be_corrected_and_ingested_however_often_it_is_rejected(
+    pages: Pages, name: str, page: str
+) -> None:
+    one, two = pages.folder / "one" / name, pages.folder / "two" / name
+    for path in (one, two):
+        path.parent.mkdir()
+        path.write_text(page)
+    first, second, third = (pages.folder / f"{number}.jsonl" for number in (1, 2, 3))
+
+    assert n_indexed(pages, first, one.parent, two.parent) == 1  # both have the same id
+    assert n_indexed(pages, second, first, store=Refusing(pages.store, name)) == 0
+    (before,), (rejected,) = read_rejects(first), read_rejects(second)
+    assert rejected == {**before, "reason": "mapper_parsing_exception: no"}
+    assert (rejected["file"], rejected["raw"]) == (str(two), page)
+
+    write_rows(second, [{**rejected, "values": {**rejected["values"], "id": "corrected"}}])
+    assert n_indexed(pages, third, second) == 1
+    expected = replace(documents(read(one))[0], doc_id="corrected")
+    assert pages.store.open("pages").fetch("corrected").document == expected
+
+
+def test_a_row_of_csv_that_begins_with_a_brace_can_be_corrected_and_ingested(pages: Pages) -> None:
+    path, rejects = pages.folder / "in.csv", pages.folder / "r.jsonl"
+    path.write_text("text,language,id\n{chat},fx,1\n")
+    assert n_indexed(pages, rejects, path) == 0
+    (row,) = read_rejects(rejects)
+    assert row["values"] == {"text": "{chat}", "language": "fx", "id": "1"}
+    write_rows(rejects, [{**row, "values": {**row["values"], "language": "fr"}}])
+    assert n_indexed(pages, pages.folder / "again.jsonl", rejects) == 1
+    assert pages.store.open("pages").fetch("1").document.text == "{chat}"
 
 
 def test_a_store_that_fails_midway_is_reported_with_what_was_not_confirmed(pages: Pages) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -126,6 +127,21 @@ def test_the_same_documents_come_out_of_one_process_and_of_two(
     ]
     for number in (0, 7, 2_399):
         assert_equal(*(embedded.open(f"pages-{n_workers}").fetch(str(number)) for n_workers in (1, 2)))
+
+
+def test_a_rejected_row_may_be_nested_deeper_than_pickle_goes(
+    embedded: WritableStore, embeddings: Embeddings, tmp_path: Path
+) -> None:
+    rows = [{"id": str(n), "lang": "fr", "text": "chat"} for n in range(2_300)]
+    deep = f'{{"id": "deep", "text": "chat", "a": {"[" * 600}{"]" * 600}}}'
+    path = write_rows(tmp_path / "in.jsonl", [deep, *rows])
+    with open_sources([str(path)]) as sources:
+        options = Options(rejects=tmp_path / "rejects.jsonl", n_workers=2)
+        summary = ingest(sources, embedded, "pages", embeddings, options)
+    assert (summary.indexed, summary.rejected) == (2_300, 1)
+    rejected = json.loads((tmp_path / "rejects.jsonl").read_text())
+    assert (rejected["id"], rejected["raw"]) == ("deep", deep)
+    assert "no field 'language'" in rejected["reason"]
 
 
 def test_a_process_that_encodes_loads_neither_the_engines_client_nor_the_transport() -> None:
