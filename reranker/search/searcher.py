@@ -24,6 +24,7 @@ from reranker.search.request import SearchRequest
 from reranker.stores.base.names import check_index_name
 from reranker.stores.base.protocol import Store
 from reranker.text.documents import Candidate
+from reranker.transport import check_method
 
 
 class Searcher:
@@ -85,7 +86,11 @@ class Searcher:
 
         The search is run again, since evidence is scaled over its candidates; a document that is none of them is scored
         among them, with nothing from the first stage, and `standing` says where it fell.
+
+        Raises:
+            WrongParameter: the method is `none`.
         """
+        check_method(request.method)
         opened = self.open(request.index)
         reranker = opened.reranker
         request, query = self._resolved(reranker, request)
@@ -98,7 +103,7 @@ class Searcher:
         first_stage_rank = first_stage.rank_of(doc_id, found, request.depth)
         window = found.with_document(encoded)
         reranking = self._rerank(reranker, query, window, request)
-        assert reranking is not None  # noqa: S101 - the query has a known word
+        assert reranking is not None  # noqa: S101 - there is a method, and the query has a known word
         place = next(i for i, each in enumerate(window.candidates) if each.doc_id == doc_id)
         ranked = next(each for each in reranking.documents if each.index == place)
         explained = explain(

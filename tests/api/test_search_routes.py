@@ -163,6 +163,7 @@ def test_bad_searches_say_what_is_wrong(
         ({"query": "cat"}, 400, "bad_body"),
         ({"query": "cat", "id": "nowhere"}, 404, "not_found"),
         ({"query": "cat", "id": "unknown"}, 400, "bad_input"),
+        ({"query": "cat", "id": "cat-en", "method": "none"}, 400, "bad_input"),
         ({"query": "", "id": "cat-en"}, 400, "empty_query"),
     ],
 )
