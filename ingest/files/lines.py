@@ -62,7 +62,18 @@ def open_file(path: Path) -> Iterator[BufferedReader]:
     if the file is damaged or truncated.
 
     Raises:
-        BadInput: it cannot be opened, is packed otherwise, or is a FIFO, a socket or a device.
+        BadInput: as `open_packed`, or it is packed otherwise.
+    """
+    with open_packed(path) as raw:
+        yield _unpacked(raw, path)
+
+
+@contextmanager
+def open_packed(path: Path) -> Iterator[BufferedReader]:
+    """A file's contents as they are.
+
+    Raises:
+        BadInput: it cannot be opened, or is a FIFO, a socket or a device.
     """
     try:
         raw = open(path, "rb", opener=_open_at_once)  # noqa: SIM115
@@ -71,7 +82,7 @@ def open_file(path: Path) -> Iterator[BufferedReader]:
     with raw:
         if not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
             raise BadInput(f"{path} is not a regular file; name a file, or give - to read standard input")
-        yield _unpacked(raw, path)
+        yield raw
 
 
 def _open_at_once(path: str, flags: int) -> int:

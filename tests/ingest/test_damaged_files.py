@@ -98,10 +98,11 @@ def test_a_page_that_is_gone_since_the_folder_was_read_is_rejected(
     assert good.document is not None
 
 
-def test_a_fifo_is_refused_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("file_format", ["jsonl", "csv", "parquet"])
+def test_a_fifo_is_refused_at_once(tmp_path: Path, file_format: str) -> None:
     os.mkfifo(tmp_path / "fifo")
     with pytest.raises(BadInput, match=r"fifo is not a regular file; .* give - to read standard input"):
-        read(tmp_path / "fifo", file_format="jsonl")
+        read(tmp_path / "fifo", file_format=file_format)
 
 
 def test_a_parquet_row_that_is_not_utf_8_or_has_no_date_of_ours_is_rejected_and_the_others_are_read(
