@@ -99,7 +99,7 @@ def check_sources(sources: Sequence[Source], layout: Layout) -> None:
     """Checks the headers before a long run begins.
 
     Raises:
-        BadInput: a CSV file has no text column, or no language column and there is no default.
+        BadInput: a CSV or Parquet file has no text column, a name twice, or no language column and there is no default.
     """
     for source in sources:
         header = read_header(source)
@@ -149,7 +149,7 @@ def record_of(row: Row, layout: Layout) -> Record:
 
 
 def as_document(values: Mapping[str, Any], layout: Layout) -> Document:
-    """The document of a row. Without an id it gets a hash of its contents, which is the same in every run.
+    """The document of a row. Without an id it gets a hash of its language, title and text, which is the same in every run.
 
     Raises:
         BadDocument: a part of the wrong type, or no language.
@@ -174,7 +174,7 @@ def as_document(values: Mapping[str, Any], layout: Layout) -> Document:
 
 
 def content_id(language: str, title: str, text: str) -> str:
-    """The id of a document without one: 32 hexadecimal digits of a hash of its contents."""
+    """The id of a document without one: 32 hexadecimal digits of a hash of its language, title and text."""
     contents = json.dumps([language, title, text], ensure_ascii=False)
     return blake2b(contents.encode(), digest_size=16).hexdigest()
 
