@@ -149,7 +149,7 @@ def record_of(row: Row, layout: Layout) -> Record:
 
 
 def as_document(values: Mapping[str, Any], layout: Layout) -> Document:
-    """The document of a row. Without an id it gets a hash of its language, title and text, which is the same in every run.
+    """The document of a row. Without an id it gets a hash of language, title and text, which is the same in every run.
 
     Raises:
         BadDocument: a part of the wrong type, or no language.

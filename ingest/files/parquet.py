@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from ingest.files.lines import MAX_ROW_BYTES, open_packed
-from ingest.files.row import Row
+from ingest.files.row import Row, check_columns
 from ingest.files.sources import Source
 from reranker.base.errors import BadInput
 from reranker.base.extras import extra
@@ -20,13 +20,14 @@ def read_parquet(source: Source) -> Iterator[Row]:
     """The rows, batch by batch.
 
     Raises:
-        BadInput: not a Parquet file, or not a file.
+        BadInput: not a Parquet file, or not a file, or two columns have one name.
         MissingPackage: pyarrow is not installed.
     """
     pyarrow = _pyarrow()
     number = 0
     try:
         with open_packed(source.path) as raw, pyarrow.parquet.ParquetFile(raw) as file:
+            check_columns(source.name, file.schema_arrow.names)
             for batch in file.iter_batches(_BATCH_ROWS):
                 for row in _rows(source.name, number, batch):
                     number += 1
@@ -46,7 +47,7 @@ def columns_of(source: Source) -> list[str]:
     pyarrow = _pyarrow()
     try:
         with open_packed(source.path) as raw, pyarrow.parquet.ParquetFile(raw) as file:
-            return list(file.schema_arrow.names)
+            return check_columns(source.name, file.schema_arrow.names)
     except (pyarrow.ArrowException, OSError, UnicodeError) as error:
         raise BadInput(f"{source.name} cannot be read as Parquet ({error}); check its format") from error
 

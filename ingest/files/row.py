@@ -1,9 +1,12 @@
-"""A row of a file."""
+"""A row of a file, and the names of its columns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
+
+from reranker.base.errors import BadInput
 
 # The fields of a row of a reject file, except the optional `values`.
 REJECT_FIELDS = frozenset({"file", "line", "id", "reason", "raw"})
@@ -26,6 +29,19 @@ class Row(NamedTuple):
     values: Mapping[str, Any] | None = None
     error: str | None = None
     format: str = "jsonl"
+
+
+def check_columns(file: str, names: Iterable[str]) -> list[str]:
+    """Returns the names of the columns.
+
+    Raises:
+        BadInput: a name is repeated.
+    """
+    n_times = Counter(names)
+    for name, n in n_times.items():
+        if n > 1:
+            raise BadInput(f"{file} has the column {name!r} twice; give each column one name")
+    return list(n_times)
 
 
 def json_type(value: object) -> str:

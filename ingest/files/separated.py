@@ -8,7 +8,7 @@ from io import BufferedReader
 
 from ingest.files import lines
 from ingest.files.lines import open_file
-from ingest.files.row import Row, not_utf8
+from ingest.files.row import Row, check_columns, not_utf8
 from ingest.files.sources import Source
 from reranker.base.errors import BadInput
 
@@ -41,16 +41,12 @@ def header(records: Records) -> list[str]:
     """
     name = records.source.name
     if records.source.columns is not None:
-        return list(records.source.columns)
+        return check_columns(name, records.source.columns)
     for cells, error in records:
         if error is not None:
             raise BadInput(f"{name}, line {records.line}: {error}; the first row must name the columns")
         if cells:
-            columns = [cell.strip() for cell in cells]
-            repeated = {column for column in columns if columns.count(column) > 1}
-            if repeated:
-                raise BadInput(f"{name} has the column {min(repeated)!r} twice; give each column one name")
-            return columns
+            return check_columns(name, (cell.strip() for cell in cells))
     raise BadInput(f"{name} is empty; the first row must name the columns (id, language, title, text, …)")
 
 

@@ -183,6 +183,16 @@ def test_a_csv_header_is_checked_before_the_run(tmp_path: Path, content: str, me
         check_sources([Source(path, "in.csv", "csv")], Layout())
 
 
+def test_columns_of_one_name_are_refused_in_parquet_and_where_they_are_given(tmp_path: Path) -> None:
+    from pyarrow import parquet, table
+
+    parquet.write_table(table([["a"], ["b"]], ["text", "text"]), tmp_path / "in.parquet")
+    (tmp_path / "in.csv").write_text("a,b\n")
+    for name, columns in (("in.parquet", None), ("in.csv", ["text", "text"])):
+        with pytest.raises(BadInput, match=f"{name} has the column 'text' twice; give each column one name"):
+            read(tmp_path / name, columns=columns)
+
+
 def test_a_column_that_is_named_for_the_text_has_to_be_there_beside_a_title_too(tmp_path: Path) -> None:
     path = tmp_path / "in.csv"
     path.write_text("id,language,title,body\n")
