@@ -27,8 +27,6 @@ from threadpoolctl import threadpool_limits
 
 from reranker.base.errors import SinkrankError
 
-_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
 # The modules are looked for where the parent looks for them.
 _PROGRAM = """\
 import json, sys
@@ -82,7 +80,7 @@ class Worker:
 
 def _start(shared: Any) -> tuple[subprocess.Popen[bytes], Connection]:
     """Starts a process, which inherits the signals that the thread blocks."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)
+    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
     ours, theirs = Pipe()
     with theirs:  # else the connection would outlive the process
         command = [get_executable(), "-c", _PROGRAM, str(theirs.fileno()), json.dumps(sys.path)]

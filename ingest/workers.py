@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
@@ -28,10 +29,11 @@ class Workers(Generic[_Shared]):
         """
         Args:
             shared: the object that every function needs; must be picklable. Each process gets it once, with its caches.
-            n_workers: number of processes; 1 runs the functions in this process.
+            n_workers: number of processes; 1 runs the functions in this process, and so does any number on Windows,
+                where no process inherits blocked signals and an open socket.
         """
         self._shared = shared
-        self._n_workers = n_workers
+        self._n_workers = n_workers if hasattr(signal, "pthread_sigmask") else 1
         self._started: list[Worker] = []
 
     def __enter__(self) -> Self:

@@ -9,7 +9,7 @@ import sys
 import threading
 from typing import Any
 
-from sinkrank.console.exits import EXIT_STOPPED
+from sinkrank.console.exits import END_SIGNALS, EXIT_STOPPED
 
 # Long enough for the destructor that swallowed it, and the hook, to be over on a busy machine.
 _AGAIN_SECONDS = 0.25
@@ -38,18 +38,20 @@ def _keep_signal(unraisable: Any) -> None:
     number = _signal_of(unraisable.exc_value)
     if number is None:
         sys.__unraisablehook__(unraisable)
-    else:
+    elif hasattr(signal, "pthread_kill"):
         main_thread = threading.main_thread().ident
         # A signal, not `interrupt_main`, which wakes no thread that waits.
         threading.Timer(_AGAIN_SECONDS, signal.pthread_kill, (main_thread, number)).start()
+    else:  # Windows
+        threading.Timer(_AGAIN_SECONDS, signal.raise_signal, (number,)).start()
 
 
 def _signal_of(error: BaseException | None) -> int | None:
     """The signal whose handler raised the error: KeyboardInterrupt, or SystemExit with 128 + its number."""
     if isinstance(error, KeyboardInterrupt):
         return signal.SIGINT
-    if isinstance(error, SystemExit) and error.code in (128 + signal.SIGTERM, 128 + signal.SIGHUP):
-        return int(error.code) - 128
+    if isinstance(error, SystemExit) and error.code in [128 + number for number in END_SIGNALS]:
+        return int(str(error.code)) - 128
     return None
 
 

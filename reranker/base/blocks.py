@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import BinaryIO
 from zlib import crc32
 
 BLOCK_BYTES = 1 << 20
@@ -14,17 +15,18 @@ class WrongBlock(Exception):
     """A block of a file is not what was written; the message says which bytes."""
 
 
-def block_sums(descriptor: int, n_bytes: int) -> str:
+def block_sums(file: BinaryIO, n_bytes: int) -> str:
     """The CRC-32 of each block of the first `n_bytes` of an open file, 8 hexadecimal digits each.
 
     CRC-32 finds every damage of up to 32 bits in a row, and any other but one in 4 billion; it reads 4 GB a second.
     """
     starts = range(0, n_bytes, BLOCK_BYTES)
-    return "".join(_sum(os.pread(descriptor, min(BLOCK_BYTES, n_bytes - start), start)) for start in starts)
+    return "".join(_sum(_read(file, start, min(start + BLOCK_BYTES, n_bytes))) for start in starts)
 
 
-def check_blocks(descriptor: int, n_bytes: int, sums: str, n_most: int | None = None) -> Iterator[int]:
-    """Compares an open file with its checksums; yields the size of each block that is right.
+def check_blocks(file: BinaryIO, n_bytes: int, sums: str, n_most: int | None = None) -> Iterator[int]:
+    """Compares an open file with its checksums; yields the size of each block that is right. It moves in the file, so
+    no other thread may read it.
 
     Args:
         n_most: compare only so many blocks, evenly spaced from the first to the last; None: all.
@@ -32,7 +34,7 @@ def check_blocks(descriptor: int, n_bytes: int, sums: str, n_most: int | None = 
     Raises:
         WrongBlock: a block differs, or the file has another size than `n_bytes`.
     """
-    found = os.fstat(descriptor).st_size
+    found = os.fstat(file.fileno()).st_size
     n_blocks = -(-n_bytes // BLOCK_BYTES)
     if found != n_bytes or len(sums) != n_blocks * _DIGITS:
         raise WrongBlock(f"it has {found:,} bytes; {n_bytes:,} were written")
@@ -41,10 +43,15 @@ def check_blocks(descriptor: int, n_bytes: int, sums: str, n_most: int | None = 
         place = (n_blocks - 1) * number // max(1, n_compared - 1)
         start = place * BLOCK_BYTES
         end = min(start + BLOCK_BYTES, n_bytes)
-        block = os.pread(descriptor, end - start, start)
+        block = _read(file, start, end)
         if _sum(block) != sums[place * _DIGITS : (place + 1) * _DIGITS]:
             raise WrongBlock(f"its bytes {start:,} to {end - 1:,} are not what was written")
         yield len(block)
+
+
+def _read(file: BinaryIO, start: int, end: int) -> bytes:
+    file.seek(start)
+    return file.read(end - start)
 
 
 def _sum(block: bytes) -> str:

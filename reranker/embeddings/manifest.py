@@ -27,7 +27,7 @@ def describe(folder: Path, names: Iterable[str]) -> dict[str, dict[str, Any]]:
 def _describe(path: Path) -> dict[str, Any]:
     n_bytes = path.stat().st_size
     with path.open("rb") as file:
-        return {"bytes": n_bytes, "blocks": block_sums(file.fileno(), n_bytes)}
+        return {"bytes": n_bytes, "blocks": block_sums(file, n_bytes)}
 
 
 def digest_of_meta(meta: Mapping[str, Any]) -> str:
@@ -59,7 +59,7 @@ def checked_blocks(folder: Path, meta: Mapping[str, Any], n_most: int | None = N
         path = folder / name
         try:
             with path.open("rb") as file:
-                yield from check_blocks(file.fileno(), entry["bytes"], entry["blocks"], n_most)
+                yield from check_blocks(file, entry["bytes"], entry["blocks"], n_most)
         except (OSError, WrongBlock) as error:
             raise BadEmbeddings(
                 f"{path} is damaged: {error}; restore the file, or import or train the embeddings again"

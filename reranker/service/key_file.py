@@ -12,6 +12,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import regex
@@ -60,15 +61,13 @@ def add_key(path: Path, name: str) -> str:
         raise WrongParameter(f"{path} has a key {name!r} already; remove it first, or take another name")
     key = _PREFIX + secrets.token_urlsafe(_KEY_BYTES)
     line = f"{name} {digest(key)} {datetime.now(UTC).isoformat(timespec='seconds')}\n"
-    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, mode=0o600)
-    try:
-        end = os.fstat(file).st_size
-        if end > 0 and os.pread(file, 1, end - 1) != b"\n":  # an editor left it out
+    with open(path, "a+b", buffering=0, opener=partial(os.open, mode=0o600)) as file:
+        end = file.seek(0, os.SEEK_END)
+        file.seek(max(0, end - 1))
+        if end > 0 and file.read(1) != b"\n":  # an editor left it out
             line = f"\n{line}"
-        os.write(file, line.encode())
-        os.fsync(file)
-    finally:
-        os.close(file)
+        file.write(line.encode())  # at the end, wherever it is by now
+        os.fsync(file.fileno())
     return key
 
 
@@ -83,9 +82,10 @@ def remove_key(path: Path, name: str) -> None:
     if not found:
         names = ", ".join(known for *_, known, _ in keys) or "none"
         raise NotFound(f"{path} has no key {name!r}; it has: {names}")
-    with path.open("r+b") as file:
+    with path.open("r+b", buffering=0) as file:
         for start, length in found:
-            os.pwrite(file.fileno(), f"# removed {name}".ljust(length).encode(), start)
+            file.seek(start)
+            file.write(f"# removed {name}".ljust(length).encode())
         os.fsync(file.fileno())
 
 

@@ -25,7 +25,8 @@ class _Helpers:
 
 
 _helpers = _Helpers()
-os.register_at_fork(after_in_child=_helpers.reset)
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(after_in_child=_helpers.reset)
 
 
 # Multiplications below which another thread costs more than it saves: handing work over, and solving in steps, not in

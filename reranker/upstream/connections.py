@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import select
 import socket
+import selectors
 import ssl
 import weakref
 from collections import deque
@@ -33,6 +34,8 @@ _TAKES_NO_MORE = (BrokenPipeError, ConnectionResetError)
 _AWAY_S = 10
 # Where the system has them: a connection on which nothing moves is tried after so many seconds, and then each second.
 _TRIES = {"TCP_KEEPIDLE": _AWAY_S // 2, "TCP_KEEPALIVE": _AWAY_S // 2, "TCP_KEEPINTVL": 1, "TCP_KEEPCNT": _AWAY_S // 2}
+# Windows has no poll; elsewhere select takes no socket of a number above 1,023.
+_Selector: type[selectors.BaseSelector] = getattr(selectors, "PollSelector", selectors.SelectSelector)
 
 
 class EngineResponse:
@@ -154,13 +157,13 @@ class Connection:
     def __init__(self, connection: _OneWrite, idle: _IdleConnections) -> None:
         self._connection = connection
         self._idle = idle
-        self._poll = select.poll()
-        self._poll.register(connection.sock, select.POLLIN)
+        self._selector = _Selector()
+        self._selector.register(connection.sock, selectors.EVENT_READ)
 
     @property
     def is_closed(self) -> bool:
         """Whether the node has closed it meanwhile, or sent what nobody asked for."""
-        return bool(self._poll.poll(0))
+        return bool(self._selector.select(0))
 
     def ask(
         self,

@@ -13,6 +13,7 @@ import typer
 
 from reranker.service.settings import Settings
 from sinkrank.console import options, output
+from sinkrank.console.exits import END_SIGNALS
 from sinkrank.console.ingest_report import explain_failure, report
 from sinkrank.console.parsing import parse_pairs
 
@@ -184,7 +185,7 @@ def _ended_cleanly() -> Iterator[None]:
     def end(number: int, frame: FrameType | None) -> None:
         raise SystemExit(128 + number)
 
-    obeyed = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
+    obeyed = [number for number in END_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, end) for number in obeyed}
     try:
         yield
