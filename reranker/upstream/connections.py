@@ -6,9 +6,8 @@ for.
 
 from __future__ import annotations
 
-import select
-import socket
 import selectors
+import socket
 import ssl
 import weakref
 from collections import deque
