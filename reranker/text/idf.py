@@ -162,9 +162,8 @@ class IdfTable:
         if has_weight.all():
             return WeightedBags(term_ids, weights, offsets, distinct)
         distinct = DistinctTerms(distinct.term_ids, distinct.places[has_weight])
-        return WeightedBags(
-            term_ids[has_weight], weights[has_weight], np.concatenate([[0], np.cumsum(has_weight)])[offsets], distinct
-        )
+        n_before = np.concatenate([[0], np.cumsum(has_weight, dtype=np.int64)])
+        return WeightedBags(term_ids[has_weight], weights[has_weight], n_before[offsets], distinct)
 
 
 def _sums(weights: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -66,7 +66,7 @@ class CandidateCosts:
 
     def parts(self) -> list[Places]:
         """The places of all candidates, part by part. Who works in this order has no table computed twice."""
-        return [np.arange(part.first, part.last) for part in self._parts]
+        return [np.arange(part.first, part.last, dtype=np.int64) for part in self._parts]
 
     def parts_of(self, places: Places) -> Iterator[tuple[Part, Places, Places | slice]]:
         """The parts that hold any of the candidates: (part, their places in it, their places among `places`)."""

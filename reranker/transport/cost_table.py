@@ -47,7 +47,7 @@ def cost_table(
     norms = np.ones(len(query_rows), dtype) if dtype == np.float32 else np.einsum("ij,ij->i", query_rows, query_rows)
     laid_out, factors, close = _laid_out(query_rows, n)
     cost = _aligned(n_terms + loops.TERMS_TOGETHER, len(query_rows), dtype)
-    unsound = np.full(1, -1)
+    unsound = np.full(1, -1, np.int64)
     if not n_terms:
         return cost[:0]
     padded = np.concatenate([terms, np.full(2 * loops.TERMS_TOGETHER, terms[-1], np.int32)])

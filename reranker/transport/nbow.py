@@ -35,7 +35,7 @@ def mean_embeddings(bags: WeightedBags, embeddings: NDArray[np.float32], n_threa
     """
     means = np.empty((len(bags), embeddings.shape[1]), np.float32)
     offsets = bags.offsets.astype(np.int64, copy=False)
-    unsound = np.full(1, -1)
+    unsound = np.full(1, -1, np.int64)
     work = partial(
         loops.fill_bag_means,
         np.zeros(1, np.int64),

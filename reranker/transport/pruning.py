@@ -75,7 +75,7 @@ def nearest_by_emd(problem: Problem, parameters: Parameters, k: int, n_threads: 
         for place in left[np.argsort(bounds[left], kind="stable")][:n_most]:
             if bounds[place] > least.limit:
                 break
-            least.add(np.array([place]), _solved(costs, place, parameters))
+            least.add(np.array([place], np.int64), _solved(costs, place, parameters))
 
     for places in costs.parts():
         (nearest_words,) = solve_from(costs, [("rwmd", parameters)], places)
@@ -84,14 +84,14 @@ def nearest_by_emd(problem: Problem, parameters: Parameters, k: int, n_threads: 
         tighten(first)
         solve(first, k)  # they give a limit
         tighten(rest)
-    solve(np.arange(n_candidates), n_candidates)
+    solve(np.arange(n_candidates, dtype=np.int64), n_candidates)
     return least.distances, int(np.count_nonzero(least.solved))
 
 
 def _solved(costs: CandidateCosts, place: int, parameters: Parameters) -> Distances:
     """The exact distance of one candidate, from the table of all where there is only one."""
     if len(costs.parts()) == 1:
-        return solve_from(costs, [("emd", parameters)], np.array([place]))[0]
+        return solve_from(costs, [("emd", parameters)], np.array([place], np.int64))[0]
     alone = CandidateCosts(costs.problem.part([place]), "float64", ground_cost=parameters.ground_cost)
     return solve_from(alone, [("emd", parameters)])[0]
 

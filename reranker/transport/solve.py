@@ -78,7 +78,7 @@ def solve_from(costs: CandidateCosts, components: Sequence[Component], places: P
             needs no costs and is of all candidates.
     """
     problem, n_threads = costs.problem, costs.n_threads
-    places = np.arange(len(problem.candidates)) if places is None else np.asarray(places, dtype=np.int64)
+    places = np.arange(len(problem.candidates), dtype=np.int64) if places is None else np.asarray(places, np.int64)
     values, errors, iterations = _nothing_found(len(components), len(places))
     by_cost = []
     for rows in _solved_together(components, costs.precision):
@@ -236,7 +236,7 @@ def _solve_scaled(
     )
     n_operations = len(bags.term_ids) * cost.shape[1] * 2 * _USUAL_ITERATIONS
     n_threads = worthwhile(min(costs.n_threads, len(places)), n_operations)
-    order = np.arange(len(places))
+    order = np.arange(len(places), dtype=np.int64)
     if n_threads > 1:  # the longest first, so that threads end together
         order = np.argsort(-np.diff(bags.offsets)[places], kind="stable")
     work = partial(
