@@ -16,10 +16,11 @@ WITHOUT_UNIX = """
 import os, select, signal, sys
 sys.modules |= dict.fromkeys(("fcntl", "grp", "pwd", "resource", "termios"))
 for name in ("fork", "getuid", "pread", "pwrite", "register_at_fork", "sched_getaffinity", "O_NONBLOCK"):
-    delattr(os, name)
+    vars(os).pop(name, None)
 for name in ("SIGCHLD", "SIGHUP", "SIGKILL", "pthread_kill", "pthread_sigmask"):
-    delattr(signal, name)
-del select.poll, select.epoll
+    vars(signal).pop(name, None)
+for name in ("epoll", "kqueue", "poll"):
+    vars(select).pop(name, None)
 """
 MODULES = (
     "ingest.pipeline",
