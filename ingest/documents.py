@@ -9,7 +9,7 @@ from hashlib import blake2b
 from math import isfinite
 from typing import Any
 
-from ingest.files import REJECT_FIELDS, Row, Source, json_type, parse, read_header, read_rows
+from ingest.files import PAGE_FORMATS, REJECT_FIELDS, Row, Source, json_type, parse, read_header, read_rows
 from reranker.base.errors import BadDocument, BadInput, UnknownLanguage, WrongParameter
 from reranker.text.documents import Document
 from reranker.text.language_detection import UNKNOWN_LANGUAGE, detect_language
@@ -200,12 +200,15 @@ def _unwrapped(row: Row, layout: Layout) -> Row:
     values = row.values
     if values is None or not values.keys() >= REJECT_FIELDS:
         return row
-    if values.keys() & {*layout.title_fields, *layout.text_fields}:
+    text_fields = {*layout.title_fields, *layout.text_fields}
+    if values.keys() & text_fields:
         return row  # a document that has fields of these names
     line = values["line"] if isinstance(values["line"], int) else row.line
     rejected = Row(str(values["file"]), line, str(values["raw"]).encode(errors="replace"))
-    if isinstance(values.get("values"), dict):
-        return rejected._replace(values=values["values"], format="")
+    given = values.get("values")
+    if isinstance(given, dict):
+        is_unparsed = values.get("format") in PAGE_FORMATS and not given.keys() & text_fields
+        return parse(rejected._replace(values=given, format=str(values["format"]) if is_unparsed else ""))
     parsed = parse(rejected)
     # If the row still cannot be read (not JSON, a truncated file), the first reason says more.
     return parsed if parsed.error is None else parsed._replace(error=str(values["reason"]))

@@ -24,8 +24,9 @@ def default_reject_path(sources: Iterable[Source]) -> Path:
 class RejectFile:
     """A JSONL file of `{"file", "line", "id", "reason", "raw"}`. The first reject creates it, over an older one.
 
-    `raw` is the row as in its file, with `\\x..` for bytes that are not UTF-8. Rows of other
-    formats than JSON also have their fields in `values`. The file can be ingested as it is, corrected or not.
+    `raw` is the row as in its file, with `\\x..` for bytes that are not UTF-8. Rows of other formats than JSON have
+    their fields in `values`, too, and pages that could not be parsed their `format`. The file can be ingested as it is,
+    corrected or not.
     """
 
     def __init__(self, path: Path, sources: Iterable[Source]) -> None:
@@ -65,4 +66,6 @@ def _as_json(row: Row, doc_id: str | None, reason: str) -> dict[str, Any]:
     }
     if row.values is not None and row.format != "jsonl":
         rejected["values"] = row.values
+        if row.format:
+            rejected["format"] = row.format
     return rejected

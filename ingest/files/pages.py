@@ -88,11 +88,11 @@ def _row(path: Path, name: str, page_id: str, page_format: str) -> Row:
         with open_file(path) as file:
             content = file.read(MAX_ROW_BYTES + 1)
     except BadInput as error:
-        return Row(name, 1, b"", values, str(error), page_format)
+        return Row(name, 1, b"", values, str(error), "")
     except DAMAGE as error:
-        return Row(name, 1, b"", values, f"the file cannot be read ({error}); fetch or write it again", page_format)
+        return Row(name, 1, b"", values, f"the file cannot be read ({error}); fetch or write it again", "")
     if len(content) > MAX_ROW_BYTES:
-        return Row(name, 1, b"", values, f"the file is longer than {MAX_ROW_BYTES:,} bytes; split it", page_format)
+        return Row(name, 1, b"", values, f"the file is longer than {MAX_ROW_BYTES:,} bytes; split it", "")
     return Row(name, 1, content, values, None, page_format)
 
 

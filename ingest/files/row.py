@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from reranker.base.errors import BadInput
 
-# The fields of a row of a reject file, except the optional `values`.
+# The fields of a row of a reject file, except the optional `values` and `format`.
 REJECT_FIELDS = frozenset({"file", "line", "id", "reason", "raw"})
 
 

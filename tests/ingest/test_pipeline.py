@@ -206,6 +206,25 @@ def test_a_rejected_page_can_be_corrected_and_ingested_however_often_it_is_rejec
     assert pages.store.open("pages").fetch("corrected").document == expected
 
 
+def test_a_page_that_could_not_be_read_can_be_corrected_as_it_is_written_or_given_a_text(pages: Pages) -> None:
+    (pages.folder / "page").write_text("---\na: !!bool x\n---\n# Chat\n\nchat")
+    rejects, again = pages.folder / "r.jsonl", pages.folder / "again.jsonl"
+    with open_sources([str(pages.folder / "page")], "markdown") as sources:
+        assert ingest(sources, pages.store, "pages", pages.embeddings, Options(ENGLISH, rejects=rejects)).indexed == 0
+    (row,) = read_rejects(rejects)
+    assert "the front matter cannot be read" in row["reason"]
+
+    assert n_indexed(pages, again, rejects) == 0
+    assert read_rejects(again) == [row]
+    write_rows(rejects, [{**row, "raw": row["raw"].replace("!!bool x", "yes")}])
+    assert n_indexed(pages, again, rejects) == 1
+    found = pages.store.open("pages").fetch("page").document
+    assert (found.title, found.text, found.metadata) == ("Chat", "chat", {"a": True})
+    write_rows(rejects, [{**row, "values": {**row["values"], "text": "eau"}}])
+    assert n_indexed(pages, again, rejects) == 1
+    assert pages.store.open("pages").fetch("page").document.text == "eau"
+
+
 def test_a_row_of_csv_that_begins_with_a_brace_can_be_corrected_and_ingested(pages: Pages) -> None:
     path, rejects = pages.folder / "in.csv", pages.folder / "r.jsonl"
     path.write_text("text,language,id\n{chat},fx,1\n")
