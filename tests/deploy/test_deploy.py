@@ -46,8 +46,29 @@ def of_compose() -> dict[str, str]:
     return {name: regex.sub(r"\$\{.*\}", "secret", value) for name, value in given.items()}
 
 
+def service_links() -> dict[str, str]:
+    """The variables that Kubernetes gives every pod for our own Service, unless the pod says no (Kubernetes: Service,
+    "Environment variables")."""
+    service = read(DEPLOY / "kubernetes" / "service.yaml")
+    name, given = service["metadata"]["name"].upper().replace("-", "_"), {}
+    for one in service["spec"]["ports"]:
+        number, address = str(one["port"]), f"tcp://10.96.7.8:{one['port']}"
+        given |= {
+            "SERVICE_HOST": "10.96.7.8",
+            "SERVICE_PORT": number,
+            f"SERVICE_PORT_{one['name'].upper()}": number,
+            "PORT": address,
+            f"PORT_{number}_TCP": address,
+            f"PORT_{number}_TCP_PROTO": "tcp",
+            f"PORT_{number}_TCP_PORT": number,
+            f"PORT_{number}_TCP_ADDR": "10.96.7.8",
+        }
+    return {f"{name}_{part}": value for part, value in given.items()}
+
+
 def of_pod() -> dict[str, str]:
-    return {one["name"]: one.get("value", "secret") for one in CONTAINER["env"]}
+    own = {one["name"]: one.get("value", "secret") for one in CONTAINER["env"]}
+    return own if POD.get("enableServiceLinks", True) is False else service_links() | own
 
 
 def of_unit() -> dict[str, str]:
@@ -69,6 +90,11 @@ def test_settings_are_ones_that_there_are_with_values_that_fit(
 ) -> None:
     monkeypatch.chdir(tmp_path)  # away from a sinkrank.toml of the checkout
     assert settings_of(name)
+
+
+def test_the_variables_of_a_service_named_sinkrank_are_kept_from_its_pods() -> None:
+    assert service_links()["SINKRANK_PORT"] == "tcp://10.96.7.8:80"
+    assert service_links().keys().isdisjoint(of_pod())
 
 
 @pytest.mark.parametrize(
