@@ -103,8 +103,8 @@ def check_engine(settings: Settings, store: Store) -> EngineStore:
     return store
 
 
-def proxy_of(settings: Settings, store: EngineStore, embeddings: Embeddings) -> Proxy:
-    """The service's proxy over an open store."""
+def proxy_of(settings: Settings, store: EngineStore, embeddings: Embeddings | None) -> Proxy:
+    """The service's proxy over an open store; without embeddings it takes those of the settings once there are some."""
     from reranker.proxy import Proxy
     from reranker.service.service import Service
 

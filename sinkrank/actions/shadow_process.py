@@ -50,9 +50,13 @@ def shadow_process(settings: Settings) -> Iterator[Callable[[Incoming], None]]:
     owner = os.getpid()
     pid = os.fork()
     if not pid:
-        to_write.close()
-        _rank_until_left(settings, to_read, owner)
-        os._exit(0)
+        try:
+            to_write.close()
+            _rank_until_left(settings, to_read, owner)
+        except Exception:
+            _log.exception("the process that ranks in shadow has failed; start the service again to go on recording")
+        finally:
+            os._exit(0)  # all else that is begun is the parent's
     to_read.close()
     try:
         yield ShadowSender(to_write).send
@@ -65,13 +69,13 @@ def shadow_process(settings: Settings) -> Iterator[Callable[[Incoming], None]]:
 
 
 def _rank_until_left(settings: Settings, to_read: socket.socket, parent: int) -> None:
-    """Ranks what comes until the parent has ended."""
+    """Ranks what comes until the parent has ended, as soon as there are embeddings."""
     os.nice(_LEAST_PRIORITY)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # the parent ends it
     file = TrafficFile(settings.home)
     with resources.opened_store(settings) as store:
-        proxy = proxy_of(settings, check_engine(settings, store), resources.open_embeddings(settings))
+        proxy = proxy_of(settings, check_engine(settings, store), resources.embeddings_if_any(settings))
         to_read.settimeout(_LOOK_S)
         while os.getppid() == parent:
             try:

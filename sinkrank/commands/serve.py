@@ -10,14 +10,13 @@ from urllib.parse import urlencode
 
 import typer
 
-from reranker.base.errors import NoEmbeddings, SinkrankError, WrongParameter
+from reranker.base.errors import SinkrankError, WrongParameter
 from reranker.service.settings import Settings
 from reranker.service.settings_sources import LoadedSettings
 from sinkrank.console import options, output
 
 if TYPE_CHECKING:
     from reranker.answers.page import Example
-    from reranker.embeddings import Embeddings
     from reranker.stores.base.protocol import Store
 
 
@@ -82,6 +81,7 @@ def _run(settings: Settings, store: Store | None, first: Example | None) -> None
     from reranker.service.logs import set_up_logs
     from reranker.service.service import EXTENSION, Service
     from sinkrank.actions.shadow_process import shadow_process
+    from sinkrank.console.resources import embeddings_if_any
     from sinkrank.serving.processes import serve_with_processes
     from sinkrank.serving.server import address_of, bind, serve_until_stopped, spare_collector
 
@@ -89,7 +89,7 @@ def _run(settings: Settings, store: Store | None, first: Example | None) -> None
     console = output.talk()
     in_shadow = shadow_process(settings) if settings.proxy_mode == "shadow" else nullcontext()
     with in_shadow as shadow, bind(settings.host, settings.port) as listener:
-        app = create_app(settings, store, _embeddings(settings), shadow)
+        app = create_app(settings, store, embeddings_if_any(settings), shadow)
         service: Service = app.extensions[EXTENSION]
         address = address_of(listener)
 
@@ -114,19 +114,6 @@ def _run(settings: Settings, store: Store | None, first: Example | None) -> None
 def page_path(first: Example | None) -> str:
     """The path of the page, with a search."""
     return "/-/ui" if first is None else f"/-/ui?{urlencode(first)}"
-
-
-def _embeddings(settings: Settings) -> Embeddings | None:
-    """The embeddings; None (logged) if there are none yet and the proxy can pass searches on until then."""
-    from reranker.upstream.addresses import is_engine
-    from sinkrank.console import resources
-
-    try:
-        return resources.open_embeddings(settings)
-    except NoEmbeddings:
-        if is_engine(settings.store_address):
-            return None
-        raise
 
 
 @contextmanager

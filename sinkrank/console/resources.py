@@ -13,6 +13,7 @@ from reranker.service.missing_embeddings import no_embeddings_message
 from reranker.service.settings import Settings
 from reranker.stores import open_store
 from reranker.stores.base.protocol import WritableStore
+from reranker.upstream.addresses import is_engine
 
 
 def open_embeddings(settings: Settings, files: Sequence[str] = ()) -> Embeddings:
@@ -29,6 +30,21 @@ def open_embeddings(settings: Settings, files: Sequence[str] = ()) -> Embeddings
         return Embeddings.open(settings.embeddings_path)
     except NoEmbeddings:
         raise NoEmbeddings(no_embeddings_message(settings, files)) from None
+
+
+def embeddings_if_any(settings: Settings) -> Embeddings | None:
+    """The embedding store of a service; None if there is none yet, and the proxy can pass searches on until then.
+
+    Raises:
+        NoEmbeddings: there are no embeddings, and no engine to pass searches to.
+        NotFound, BadEmbeddings, VersionMismatch: as `Embeddings.open`.
+    """
+    try:
+        return open_embeddings(settings)
+    except NoEmbeddings:
+        if is_engine(settings.store_address):
+            return None
+        raise
 
 
 @contextmanager
