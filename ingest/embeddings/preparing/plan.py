@@ -85,6 +85,9 @@ def make_plan(
         home: folder of fetched files and encoded words.
         without: names of parts to leave out.
         query_languages: languages of queries, which the texts need not be in.
+
+    Raises:
+        BadInput: there would be no words of a query language.
     """
     left_out = {name: "as asked" for name in NAMES if name in without}
     first = first_languages(texts)
@@ -106,6 +109,7 @@ def make_plan(
         if others:
             left_out[LANGUAGES] = NEEDS_ENCODER
     elif others:
+        _check_words(others, texts, dictionaries, are_left_out=DICTIONARIES in without)
         last.append(OtherLanguages(first, others, home, of_others, n_threads))
     if texts.n_aligned > 1:
         left_out.setdefault(PASSAGES, "it would part words that translations have brought together")
@@ -145,6 +149,23 @@ def language_to_train(texts: Texts, asked: str | None = None) -> str | None:
             f"{languages[0]}"
         )
     return languages[0] if len(languages) == 1 else None
+
+
+def _check_words(others: Iterable[str], texts: Texts, dictionaries: Iterable[str], *, are_left_out: bool) -> None:
+    """Checks that there are words of each other language: those of its documents, or of a dictionary.
+
+    Raises:
+        BadInput: otherwise.
+    """
+    translated = {code for pair in dictionaries for code in pair.split("-")}
+    without = ", ".join(code for code in others if code not in texts.languages and code not in translated)
+    if without:
+        reason = (
+            "--without leaves the dictionaries out; keep them"
+            if are_left_out
+            else f"FreeDict has no dictionary between it and {', '.join(texts.languages)}; leave it out of --queries-in"
+        )
+        raise BadInput(f"no query in {without} would have a known word: no document is in it, and {reason}")
 
 
 def _dictionaries(languages: list[str], left_out: dict[str, str]) -> tuple[str, ...]:

@@ -159,6 +159,23 @@ def test_all_other_languages_are_mapped_into_the_space_of_that_of_nine_tenths_of
     assert set(plan.left_out) | {step.name for step in plan.steps()} | {"dictionaries"} == {*NAMES, "languages"}
 
 
+def test_a_query_language_that_would_get_no_words_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    """FreeDict has fi-en and br-fr, and none with Ukrainian."""
+    rows = [{"id": str(n), "language": "en", "text": "word"} for n in range(20)]
+    english = read(tmp_path / "en", rows)
+    assert len(make_plan(english, tmp_path, query_languages=["fi"]).last) == 2
+    with pytest.raises(BadInput, match=r"no query in uk would .*between it and en; leave it out of --queries-in"):
+        make_plan(english, tmp_path, query_languages=["fi", "uk"])
+    with pytest.raises(BadInput, match=r"no query in br would"):
+        make_plan(english, tmp_path, query_languages=["br"])
+    with pytest.raises(BadInput, match=r"no query in fi would .*--without leaves the dictionaries out"):
+        make_plan(english, tmp_path, without={"dictionaries"}, query_languages=["fi"])
+    french = read(tmp_path / "fr", [*rows, {"id": "f", "language": "fr", "text": "mot"}])
+    assert make_plan(french, tmp_path, query_languages=["br"]).last
+    ukrainian = read(tmp_path / "uk", [*rows, {"id": "u", "language": "uk", "text": "слово"}])
+    assert make_plan(ukrainian, tmp_path, query_languages=["uk"]).last
+
+
 def test_if_no_language_has_nine_tenths_of_the_documents_all_share_a_space(tmp_path: Path) -> None:
     rows = [{"id": f"{n}{code}", "language": code, "text": "word"} for n, code in enumerate(["en", "en", "fr", "fi"])]
     plan = make_plan(read(tmp_path, rows), tmp_path)
