@@ -97,6 +97,17 @@ def test_all_parts_are_joined(empty_home: Path, run: Run, english: str) -> None:
     assert left_over(empty_home) == []
 
 
+@pytest.mark.usefixtures("encoder")
+def test_a_damaged_file_of_encoded_words_costs_the_encoded_part_alone(empty_home: Path, run: Run, english: str) -> None:
+    run(*PREPARE, english, "--without", "training", "--output", "first")
+    words = empty_home / ".sinkrank" / "encoded-words.sqlite3"
+    whole = words.read_bytes()
+    words.write_bytes(whole[:32_768] + b"\xff" * (len(whole) - 32_768))
+    report = json.loads(run(*PREPARE, english, "--json").stdout)
+    assert [part["name"] for part in report["made"]] == ["training"]
+    assert "encoded-words.sqlite3 cannot store encoded words" in report["left_out"]["encoder"]
+
+
 def test_the_plan_is_shown_and_nothing_made(empty_home: Path, run: Run, english: str) -> None:
     result = run(*PREPARE, english, "--dry-run", "--without", "dictionaries")
     assert "69 documents (en 69)" in result.stdout
