@@ -17,6 +17,9 @@ from sinkrank.evaluation.judgments import JudgedQuery
 from sinkrank.evaluation.measures import MEASURES
 from sinkrank.evaluation.statistics import Interval, bootstrap_interval, highest_share, holm, randomisation_p
 
+N_HITS = 100
+"""The number of hits that `R@100` needs: a search shows as many, however few of them are re-ranked."""
+
 # People notice a loss of more than this.
 MUCH_WORSE = 0.1
 
@@ -122,7 +125,7 @@ def _search(way: Way, searcher: Searcher, index: str, query: JudgedQuery) -> tup
         depth=way.depth,
         method=way.method,
         parameters=way.parameters,
-        size=way.depth,
+        size=max(way.depth, N_HITS),
         knn_weight=way.knn_weight,
         feedback=way.feedback,
         first_stage_share=way.first_stage_share,

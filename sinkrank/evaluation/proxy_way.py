@@ -14,15 +14,13 @@ from reranker.base.errors import BadInput
 from reranker.proxy import Proxy
 from reranker.proxy.explain import refusal, window_search
 from reranker.upstream.incoming import Incoming
-from sinkrank.evaluation.comparison import Run, Way, measures_of
+from sinkrank.evaluation.comparison import N_HITS, Run, Way, measures_of
 from sinkrank.evaluation.judgments import JudgedQuery
 from sinkrank.evaluation.query_template import QueryTemplate
 
 FIRST_STAGE = "engine"
 """Name of the first stage of a `Way` whose candidates are the hits of the caller's own query."""
 
-# The number of hits that `R@100` needs.
-_N_HITS = 100
 _LEARNING_S = 60.0
 
 
@@ -118,7 +116,7 @@ class ProxySearches:
                 f"ours can choose; leave `languages` out and put a filter into the template"
             )
         what = f"the search of query {query.query_id!r}"
-        body = self._index.template.search(query.text, _section(way, query)) | {"from": 0, "size": _N_HITS}
+        body = self._index.template.search(query.text, _section(way, query)) | {"from": 0, "size": N_HITS}
         answer, headers = self._index.ask(body, query.index, what, "change the template")
         return tuple(dict.fromkeys(str(hit["_id"]) for hit in answer["hits"]["hits"])), outcome_of(headers)
 

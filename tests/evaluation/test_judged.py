@@ -138,6 +138,16 @@ def test_the_measures_are_those_of_the_ranking(searcher: Searcher) -> None:
     assert run.mean("judged@10") == pytest.approx(2 / 4)  # of the four that are there
 
 
+@pytest.mark.parametrize("method", ["none", "nbow"])
+def test_a_small_depth_hides_no_hit_from_the_measures(searcher: Searcher, method: str) -> None:
+    """All four documents are among the first hundred, though one alone is re-ranked."""
+    run = IndexSearches(searcher, "pets").run(
+        Way(method, method, depth=1), [query("q", "chat", cat=1, long=1, bread=1, car=1)]
+    )
+    assert sorted(run.ranking["q"]) == ["bread", "car", "cat", "long"]
+    assert run.mean("R@100") == run.mean("nDCG@10") == 1.0
+
+
 def test_a_query_without_a_known_word_or_without_a_letter_finds_nothing(searcher: Searcher) -> None:
     texts = {"q": "zzz", "r": "12 34", "s": "", "t": "chat"}
     run = IndexSearches(searcher, "pets").run(
