@@ -69,6 +69,8 @@ def _toml_lines(way: Way) -> list[str]:
     lines = [f'method = "{way.method}"', f"epsilon = {way.parameters.epsilon:g}", f"depth = {way.depth}"]
     if way.parameters.tau is not None:
         lines.append(f"tau = {way.parameters.tau:g}")
+    if way.first_stage != "engine":  # the caller's own query
+        lines.append(f'first_stage = "{way.first_stage}"')
     if way.first_stage == "hybrid":
         lines.append(f"knn_weight = {way.knn_weight:g}")
     return lines

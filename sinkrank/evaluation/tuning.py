@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from reranker.base.errors import BadInput
+from reranker.search.first_stage import DEFAULT_FIRST_STAGE
 from sinkrank.evaluation.comparison import Run, Way
 from sinkrank.evaluation.judgments import JudgedQuery
 
@@ -77,6 +78,8 @@ def tune(
         BadInput: too few queries.
     """
     choosing, reporting = halves(queries)
+    if start.first_stage == "auto":
+        start = replace(start, first_stage=DEFAULT_FIRST_STAGE)
     tried: dict[Way, float] = {}
 
     def measured(way: Way) -> float:

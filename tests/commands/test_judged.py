@@ -120,6 +120,29 @@ def test_tune_says_to_keep_what_is_set_and_prints_no_settings(run: RunCommand, f
 
 
 @pytest.mark.parametrize(
+    ("first_stage", "lines"),
+    [
+        ("bm25", ['first_stage = "bm25"']),
+        ("hybrid", ['first_stage = "hybrid"', "knn_weight = 0.5"]),
+        ("engine", []),  # the caller's own query, which no setting names
+    ],
+)
+def test_the_lines_of_tune_set_the_first_stage_that_was_measured(
+    first_stage: str, lines: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    ways = [Way(name, "auto", first_stage, depth) for name, depth in (("before", 100), ("after", 50))]
+    ids = [f"q{i}" for i in range(20)]
+    runs = [
+        Run(way, dict.fromkeys(ids, ()), {name: dict.fromkeys(ids, value) for name in MEASURES})
+        for way, value in zip(ways, (0.2, 0.8), strict=True)
+    ]
+    present(Tuning("nDCG@10", ((ways[1], 0.8),), ways[1], *runs, n_choosing=20), as_json=False)
+    printed = capsys.readouterr().out.splitlines()
+    assert "depth = 50" in printed
+    assert [line for line in printed if line.startswith(("first_stage =", "knn_weight ="))] == lines
+
+
+@pytest.mark.parametrize(
     ("before", "after", "is_shown"),
     [
         ([0.2] * 20, [0.8] * 20, True),

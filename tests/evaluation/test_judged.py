@@ -218,6 +218,14 @@ def test_a_parameter_that_is_better_on_one_half_is_chosen_and_told_by_the_other(
     assert not {each.query_id for each in choosing} & set(tuning.after.ranking)
 
 
+def test_the_weight_of_knn_is_tuned_in_the_default_first_stage(searcher: Searcher) -> None:
+    """`auto` is `hybrid` (docs/choosing.md)."""
+    queries = [query(f"q{i}", f"chat{' pain' * i}", cat=1) for i in range(24)]
+    tuning = tune(Way("emd", "emd", "auto"), IndexSearches(searcher, "pets").run, queries)
+    assert {way.knn_weight for way, _ in tuning.tried} == {0.2, 0.35, 0.5, 0.65, 0.8}
+    assert tuning.before.way.first_stage == tuning.chosen.first_stage == "hybrid"
+
+
 def test_only_parameters_that_act_are_tried(searcher: Searcher) -> None:
     queries = [query(f"q{i}", f"chat{' pain' * i}", cat=1) for i in range(24)]
     tuning = tune(Way("emd", "emd"), IndexSearches(searcher, "pets").run, queries)
