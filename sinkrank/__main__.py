@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import signal
 import sys
@@ -18,6 +19,7 @@ _NEW_OBJECTS = 50_000
 
 def main() -> None:
     """Runs the command line; exits with 0 for done, 1 for failed, 2 for wrong use, 130 for Ctrl-C."""
+    _write_any_text()
     sys.unraisablehook = _keep_signal
     # Imported objects stay. Collecting garbage after every 700 new objects would take a twentieth of a search.
     gc.set_threshold(_NEW_OBJECTS)
@@ -31,6 +33,14 @@ def main() -> None:
     except KeyboardInterrupt:
         print("sinkrank: stopped", file=sys.stderr)  # noqa: T201
         sys.exit(EXIT_STOPPED)
+
+
+def _write_any_text() -> None:
+    """Lets the output take any text: in UTF-8 where it goes into a file or a pipe, whatever the locale, and in its own
+    encoding on a terminal. What that lacks, such as half a surrogate pair in UTF-8, becomes an escape, as of JSON."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
 
 
 def _keep_signal(unraisable: Any) -> None:

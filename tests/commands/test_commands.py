@@ -71,6 +71,36 @@ def test_help_imports_nothing_heavy(empty_home: Path) -> None:
     assert set(result.stdout.split()) & heavy == set()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_output_into_a_pipe_is_utf_8_whatever_the_locale_and_takes_any_text(
+    home: Path, run: Run, more: list[str]
+) -> None:
+    """A byte that is no UTF-8 is half a surrogate pair as an argument, of which JSON may hold the escape alone."""
+    name = os.fsdecode(b"Fran\xe7ais.jsonl")
+    write_rows(home / name, [{"id": "1", "language": "en", "title": "Γάτα 😺", "text": "cat"}, "no row"])
+
+    def output_of(*arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "sinkrank", *arguments, *more],
+            cwd=home,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "cp1252"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=120,
+            check=False,
+        )
+        return done.stdout.decode("utf-8")
+
+    ingested, found = output_of("ingest", name), output_of("search", "cat", "--lang", "en")
+    if more:
+        assert json.loads(ingested)["rejects"] == f"{name}.rejects.jsonl"
+        assert json.loads(found)["hits"][0]["title"] == "Γάτα 😺"
+    else:
+        assert "Fran\\udce7ais.jsonl.rejects.jsonl" in ingested
+    assert "Γάτα 😺" in found
+
+
 def test_an_error_has_no_traceback_unless_asked_for(empty_home: Path) -> None:
     quiet = process(empty_home, "search", "cat")
     assert (quiet.returncode, quiet.stdout) == (1, "")
