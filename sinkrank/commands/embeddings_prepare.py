@@ -13,7 +13,7 @@ from sinkrank.console.embedding_options import GroupField, Replace
 from sinkrank.console.parsing import parse_names
 
 
-@options.takes_settings(*options.STORE, embeddings=options.NewStore)
+@options.takes_settings(*options.STORE, embeddings=options.NewStore, index=options.IndexToRead)
 def prepare(
     loaded: LoadedSettings,
     files: Annotated[

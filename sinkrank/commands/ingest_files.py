@@ -20,7 +20,7 @@ from sinkrank.console.parsing import parse_pairs
 _FROM_INDEX = "From an index"
 
 
-@options.takes_settings(*options.SEARCHABLE)
+@options.takes_settings(*options.SEARCHABLE, index=options.IngestIndex)
 def ingest_files(
     settings: Settings,
     files: Annotated[

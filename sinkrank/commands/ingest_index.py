@@ -11,7 +11,7 @@ from reranker.service.settings import Settings
 from sinkrank.console import options, output
 
 
-@options.takes_settings(*options.STORE)
+@options.takes_settings(*options.STORE, index=options.IngestIndex)
 def rollback(
     settings: Settings,
     to: Annotated[
@@ -35,7 +35,7 @@ def rollback(
         output.results().print(f"index {name!r} now is {version}")
 
 
-@options.takes_settings(*options.SEARCHABLE)
+@options.takes_settings(*options.SEARCHABLE, index=options.IngestIndex)
 def refresh(settings: Settings, json_: options.Json = False) -> None:
     """Recount the document frequencies of an index and reweight its documents, in place.
 
@@ -60,7 +60,7 @@ def refresh(settings: Settings, json_: options.Json = False) -> None:
     )
 
 
-@options.takes_settings(*options.STORE)
+@options.takes_settings(*options.STORE, index=options.IngestIndex)
 def delete(
     settings: Settings,
     ids: Annotated[list[str], typer.Argument(metavar="ID", help="Document ids.", show_default=False)],

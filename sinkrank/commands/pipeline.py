@@ -20,11 +20,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Re-rank inside an OpenSearch search pipeline (needs ml-commons).")
 
-_ENGINE = ("store", "index")
-
 
 @app.command()
-@options.takes_settings(*_ENGINE)
+@options.takes_settings("store", index=options.PipelineIndex)
 def install(
     settings: Settings,
     service_url: Annotated[
@@ -75,7 +73,7 @@ def install(
 
 
 @app.command()
-@options.takes_settings(*_ENGINE)
+@options.takes_settings("store", index=options.PipelineIndex)
 def remove(settings: Settings, json_: options.Json = False) -> None:
     """Remove everything that install has created for an index. It is no error if nothing is there.
 

@@ -76,6 +76,16 @@ Config = Annotated[
         help=f"Settings file; default: {SETTINGS_FILE} if it exists.",
     ),
 ]
+
+
+def _index(text: str) -> Any:
+    """The option `--index` of a command that chooses its index in another way than a search."""
+    return Annotated[str | None, typer.Option("--index", metavar="NAME", rich_help_panel=_PANEL, help=text)]
+
+
+IngestIndex = _index(f"Index; default: {DEFAULT_INDEX}.")
+IndexToRead = _index("Index to read instead of files.")
+PipelineIndex = _index("Index of the pipeline; must be given.")
 FIELDS = "Fields"
 TitleField = Annotated[
     str | None, typer.Option(metavar="NAME", rich_help_panel=FIELDS, help="Title field; default: title or headline.")

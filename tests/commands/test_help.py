@@ -45,6 +45,20 @@ def test_each_command_has_an_example(command: tuple[str, ...]) -> None:
     assert f"Example: sinkrank {' '.join(command).removesuffix(' files')} " in f"{help_of(command, 1000)} "
 
 
+@pytest.mark.parametrize(
+    ("command", "index"),
+    [
+        *((f"ingest {name}", "Index; default: documents.") for name in ("files", "refresh", "rollback", "delete")),
+        ("embeddings prepare", "Index to read instead of files."),
+        *((f"pipeline {name}", "Index of the pipeline; must be given.") for name in ("install", "remove")),
+        ("search", "Index to search; default: the store's only index."),
+    ],
+)
+def test_the_help_says_which_index_a_command_takes_if_none_is_named(command: str, index: str) -> None:
+    shown = " ".join(help_of(tuple(command.split()), 1000).split())
+    assert f"--index NAME {index} " in shown
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_no_word_is_cut_on_80_columns(command: tuple[str, ...]) -> None:
     assert words(help_of(command, 80)) == words(help_of(command, 1000))
