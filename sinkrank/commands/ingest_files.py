@@ -127,6 +127,11 @@ def ingest_files(
     """
     if bool(files) == bool(from_index):
         raise typer.BadParameter("name at least one file (- for standard input), or --from-index", param_hint="FILE...")
+    if query is not None and from_index is None:
+        raise typer.BadParameter("it needs --from-index", param_hint="--query")
+    for option, value in (("--format", file_format), ("--columns", columns), ("--types", types)):
+        if value is not None and from_index is not None:
+            raise typer.BadParameter("it is for files, not for --from-index", param_hint=option)
 
     from ingest.documents import Layout
     from ingest.files import open_sources

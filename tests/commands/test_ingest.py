@@ -259,6 +259,24 @@ def test_no_file_or_a_file_and_an_index_is_wrong_use(home: Path, run: Run, argum
     run("ingest", *arguments, exits=2)
 
 
+@pytest.mark.parametrize(
+    ("source", "option", "message"),
+    [
+        (["in.jsonl"], ["--query", '{"term": {"lang": "fr"}}'], "--query: it needs --from-index"),
+        *(
+            (["--from-index", "http://old:9200/pages"], option, f"{option[0]}: it is for files")
+            for option in (["--format", "csv"], ["--columns", "id,text"], ["--types", "year=int"])
+        ),
+    ],
+)
+def test_an_option_of_the_other_kind_of_source_is_wrong_use(
+    home: Path, run: Run, source: list[str], option: list[str], message: str
+) -> None:
+    write_rows(home / "in.jsonl", DOCUMENTS)
+    shown = " ".join(run("ingest", *source, *option, exits=2).stderr.split())
+    assert f"Invalid value for {message}" in shown
+
+
 def test_what_is_left_out_of_a_folder_is_told(run: Run, home: Path) -> None:
     (home / "docs").mkdir()
     (home / "docs" / "cat.md").write_text("# A cat\n\nThe cat.", encoding="utf-8")
