@@ -52,8 +52,8 @@ def read_judged_queries(queries: Path | None, qrels: Path) -> list[JudgedQuery]:
         WrongParameter: the judgments need a file of the queries.
     """
     content = _text(qrels)
-    is_csv = _is_csv(content)
     try:
+        is_csv = _is_csv(content)
         judged = _read_csv(qrels, content) if is_csv else _read_qrels(qrels, content)
     except csv.Error as error:
         raise BadInput(f"{qrels} is no CSV: {error}") from error
@@ -111,14 +111,19 @@ def _read_queries(path: Path, judged: Judgments) -> list[JudgedQuery]:
 
 def _is_csv(content: str) -> bool:
     """Whether the first line is a header with the columns `query`, `docid` and `rating`."""
-    return set(_CSV_COLUMNS) <= {name.strip().lower() for name in content.partition("\n")[0].split(",")}
+    return set(_CSV_COLUMNS) <= set(_header(csv.reader([content.partition("\n")[0]])))
+
+
+def _header(rows: Iterator[list[str]]) -> list[str]:
+    return [name.strip().lower() for name in next(rows, [])]
 
 
 def _read_csv(path: Path, content: str) -> Judgments:
     """Reads the columns `query`, `docid` and `rating` below a header; a row without a rating is not judged."""
     rows = csv.reader(io.StringIO(content, newline=""))
-    header = [name.strip().lower() for name in next(rows)]
+    header = _header(rows)
     judged: Judgments = {}
+    row: list[str] | None = None
     for row in filter(None, rows):
         place = f"{path}, line {rows.line_num}"
         if len(row) != len(header):
@@ -129,6 +134,8 @@ def _read_csv(path: Path, content: str) -> Judgments:
             raise BadInput(f"{place}: no query or no docid; give both")
         if rating:
             judged.setdefault(query, {})[document] = _rating(rating, place)
+    if row is not None and not judged:
+        raise BadInput(f"no row of {path} has a rating; give 1 or more to relevant documents, and 0 to others")
     return judged
 
 

@@ -78,6 +78,13 @@ def test_ratings_of_csv_are_judgments_and_its_queries_the_queries(tmp_path: Path
     ]
 
 
+def test_a_header_in_quotes_is_a_header(tmp_path: Path) -> None:
+    """As R's write.csv has it."""
+    ratings = write(tmp_path / "ratings.csv", '"query","docid","rating"\n"cat","d1","2"\n')
+    (read,) = read_judged_queries(None, ratings)
+    assert (read.text, read.relevance) == ("cat", {"d1": 2})
+
+
 def test_beside_a_file_of_queries_csv_names_their_ids(tmp_path: Path) -> None:
     queries = write(tmp_path / "queries.tsv", "q7\tcat\n")
     ratings = write(tmp_path / "ratings.csv", "rating,note,docid,query\n3,good,d1,q7\n")
@@ -94,6 +101,7 @@ def test_beside_a_file_of_queries_csv_names_their_ids(tmp_path: Path) -> None:
         ("query,docid,rating\ncat,,1\n", "line 2: no query or no docid"),
         ("query,docid,rating\ncat,1\n", "line 2: 2 columns, and the header has 3"),
         ("query,docid,rating\n", "is empty"),
+        ("query,docid,rating\ncat,d1,\ncat,d2,\n", r"no row of .*ratings\.csv has a rating; give 1 or more"),
         ("query,docid,rating\ncat,d1,0\n", "no query .* has a relevant document"),
         ("q 0 d 1\n", "name the file of the queries with --queries"),
     ],
