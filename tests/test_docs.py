@@ -9,7 +9,9 @@ import typer.main
 
 import sinkrank
 from docs import settings_table
+from ingest.embeddings.preparing.parts import NAMES as PARTS
 from reranker.api.app import create_app
+from reranker.service.requests import ExplainBody, SearchBody
 from reranker.service.settings import Settings
 from reranker.transport import METHODS
 from sinkrank.commands.app import app as command_line
@@ -77,6 +79,19 @@ def table(page, header):
     """The rows below the header of a table."""
     lines = page[page.index(header) :].splitlines()
     return [row for row in lines[2 : next(n for n, line in enumerate(lines) if not line)] if row]
+
+
+def test_the_parts_of_prepare_are_those_that_can_be_left_out():
+    documented = [regex.match(r"\| `(\w+)`", row)[1] for row in table(text("commands.md"), "| part |")]
+    assert tuple(documented) == PARTS
+
+
+def test_the_keys_of_a_search_that_explain_does_not_take_are_named():
+    search, explain = (
+        {field.alias or name for name, field in body.model_fields.items()} for body in (SearchBody, ExplainBody)
+    )
+    named = regex.search(r"the keys of the search above, except (.+?)\. Use", text("http.md"))[1]
+    assert set(regex.findall(r"`(\w+)`", named)) == search - explain
 
 
 FIGURES = "| collection | measure | first stage | Sinkrank | |"

@@ -43,7 +43,7 @@ def prepare(
         typer.Option(
             "--without",
             metavar="PART,…",
-            help="Parts to skip: training, encoder, dictionaries, passages.",
+            help="Parts to skip: training, encoder, dictionaries, passages, languages.",
         ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read the documents, show the plan, and exit.")] = False,

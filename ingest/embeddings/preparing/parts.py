@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 TRAINING, ENCODER, DICTIONARIES = "training", "encoder", "dictionaries"
 PASSAGES, LANGUAGES = "passages", "languages"
-NAMES = (TRAINING, ENCODER, DICTIONARIES, PASSAGES)
+NAMES = (TRAINING, ENCODER, DICTIONARIES, PASSAGES, LANGUAGES)
 
 MAX_OTHERS = 50_000
 """Number of words of each language to add that are not in the documents, for queries."""

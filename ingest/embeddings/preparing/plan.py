@@ -107,8 +107,8 @@ def make_plan(
     if ENCODER in left_out:
         left_out.setdefault(PASSAGES, NEEDS_ENCODER)
         if others:
-            left_out[LANGUAGES] = NEEDS_ENCODER
-    elif others:
+            left_out.setdefault(LANGUAGES, NEEDS_ENCODER)
+    elif others and LANGUAGES not in left_out:
         _check_words(others, texts, dictionaries, are_left_out=DICTIONARIES in without)
         last.append(OtherLanguages(first, others, home, of_others, n_threads))
     if texts.n_aligned > 1:

@@ -9,7 +9,7 @@ import pytest
 from ingest.embeddings.preparing.other_languages import OtherLanguages
 from ingest.embeddings.preparing.parts import NAMES
 from ingest.embeddings.preparing.passages import PassageMap
-from ingest.embeddings.preparing.plan import language_to_train, make_plan
+from ingest.embeddings.preparing.plan import check_names, language_to_train, make_plan
 from ingest.embeddings.preparing.texts import _used_languages
 from ingest.embeddings.preparing.unusable import Unusable
 from ingest.embeddings.sentence_models import E5, MINILM
@@ -156,7 +156,14 @@ def test_all_other_languages_are_mapped_into_the_space_of_that_of_nine_tenths_of
     without = make_plan(read(tmp_path, rows), tmp_path, without={"encoder"})
     assert without.last == []
     assert "languages" in without.left_out
-    assert set(plan.left_out) | {step.name for step in plan.steps()} | {"dictionaries"} == {*NAMES, "languages"}
+    assert set(plan.left_out) | {step.name for step in plan.steps()} | {"dictionaries"} == set(NAMES)
+
+
+def test_other_languages_are_not_added_where_they_are_left_out(tmp_path: Path) -> None:
+    rows = [{"id": str(n), "language": "fr" if n == 19 else "en", "text": "word"} for n in range(20)]
+    plan = make_plan(read(tmp_path, rows), tmp_path, without=check_names(["languages"]), query_languages=["fi", "uk"])
+    assert [step.name for step in plan.steps()] == ["training", "encoder", "passages"]
+    assert plan.left_out == {"languages": "as asked"}
 
 
 def test_a_query_language_that_would_get_no_words_is_refused_before_anything_is_made(tmp_path: Path) -> None:
