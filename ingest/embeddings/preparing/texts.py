@@ -268,4 +268,7 @@ def _group(document: Document, field: str) -> str | None:
         return document.doc_id
     # `--from-index` copies the nested field `page.group` as `page_group`.
     value = document.metadata.get(field, document.metadata.get(field.replace(".", "_")))
-    return None if isinstance(value, bool) or not isinstance(value, str | int) else str(value) or None
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return None
+    # Half a surrogate pair, which comes in from JSON, becomes its escape.
+    return str(value).encode(errors="backslashreplace").decode() or None
