@@ -147,7 +147,8 @@ def comparison_tables(summed: Sequence[ComparedRun]) -> Group:
         "worse by .1": [str(each.difference.n_much_worse) if each.difference else "" for each in summed],
     }
     methods = [each.run.way.name for each in summed]
-    title = f"{len(first.ranking)} queries; p: paired randomisation test of {MEASURE} against {first.way.name}, Holm"
+    n_queries = output.counted(len(first.ranking), "query", "queries")
+    title = f"{n_queries}; p: paired randomisation test of {MEASURE} against {first.way.name}, Holm"
     return Group(title, methods_table(methods, measures), methods_table(methods, certainty))
 
 

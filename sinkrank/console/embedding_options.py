@@ -42,4 +42,4 @@ def show_summary(summary: EmbeddingsSummary, as_json: bool) -> None:
         soft_wrap=True,
     )
     for reason, n in summary.skipped.items():
-        console.print(f"skipped: {n:,} {reason}", soft_wrap=True)
+        console.print(f"skipped ({n:,}): {reason}", soft_wrap=True)

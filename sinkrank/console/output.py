@@ -44,13 +44,13 @@ def table(*columns: str, **more: Any) -> Table:
     return Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left", title_style="", **more)
 
 
-def counted(n: int, thing: str) -> str:
-    """A number with its noun.
+def counted(n: int, thing: str, things: str = "") -> str:
+    """A number with its noun; the plural of most has an s.
 
-    >>> counted(1, "document"), counted(5268, "document")
-    ('1 document', '5,268 documents')
+    >>> counted(1, "document"), counted(5268, "document"), counted(2, "query", "queries")
+    ('1 document', '5,268 documents', '2 queries')
     """
-    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
+    return f"{n:,} {thing}" if n == 1 else f"{n:,} {things or f'{thing}s'}"
 
 
 def print_json(value: Any) -> None:

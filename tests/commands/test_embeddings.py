@@ -67,6 +67,12 @@ def test_files_are_imported_with_the_languages_in_front_of_them(empty_home: Path
     assert shown["words"][0]["nearest"][0]["word"] == "chat"
 
 
+def test_what_is_skipped_of_a_file_is_counted_by_reason(empty_home: Path, run: Run) -> None:
+    (empty_home / "words.vec").write_text("cat 1 0\ndog 0 1\ntwo_words 1 1\n", encoding="utf-8")
+    shown = run("embeddings", "import", "en=words.vec").stdout
+    assert "skipped (1): entries that are not a word of letters" in shown
+
+
 def test_a_store_that_is_there_is_replaced_only_when_asked(empty_home: Path, run: Run, files: list[str]) -> None:
     run("embeddings", "import", files[0], "--output", "mine")
     assert "--replace" in run("embeddings", "import", files[1], "--output", "mine", exits=1).stderr

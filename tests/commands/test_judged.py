@@ -92,6 +92,11 @@ def test_a_person_sees_a_table_and_the_queries_that_moved(run: RunCommand, files
     assert "auto" in result.stdout
 
 
+def test_one_query_is_a_query(run: RunCommand, tmp_path: Path) -> None:
+    (tmp_path / "ratings.csv").write_text("query,docid,rating\nchat,fr/chat,1\n", encoding="utf-8")
+    assert run("evaluate", "--qrels", str(tmp_path / "ratings.csv")).stdout.startswith("1 query; p: ")
+
+
 def test_a_narrow_terminal_cuts_no_measure(run: RunCommand, files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sinkrank.console.output.results", lambda: Console(highlight=False, width=80))
     shown = run("evaluate", *files, "--methods", "auto").stdout
