@@ -9,9 +9,12 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 # Ends a sentence: its sign with quotes and brackets behind it, and blanks; or a line end. It begins with a set of
-# characters, which `re` looks for three times as fast as for alternatives.
-_SENTENCE_END = re.compile(r"[.!?…。！？\n][.!?…。！？\"'»”’)\]」』）]*\s*(?:(?<=\s)|(?<=[。！？」』）]))")
-_LONG_SENTENCE_END = 16  # characters
+# characters, which `re` looks for three times as fast as for alternatives. The signs are limited: a text of dots alone
+# would be read to its end from each of them, and `re` lets no other thread work meanwhile.
+_LONG_SENTENCE_END = 16  # signs
+_SENTENCE_END = re.compile(
+    rf"[.!?…。！？\n][.!?…。！？\"'»”’)\]」』）]{{0,{_LONG_SENTENCE_END}}}\s*(?:(?<=\s)|(?<=[。！？」』）]))"
+)
 # As Lucene's SimpleHTMLEncoder escapes.
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;", "/": "&#x2F;"}
 _SPECIAL = re.compile("[" + "".join(_ESCAPES) + "]")
@@ -88,7 +91,9 @@ def _cut(text: str, spans: Sequence[Span], size: int) -> Iterator[tuple[int, int
 def _sentences(text: str, first: int, last: int) -> list[int]:
     """Where sentences begin behind one place and up to another: after the first place, and with the text's end."""
     found = [first]
-    for match in _SENTENCE_END.finditer(text, max(0, first - _LONG_SENTENCE_END)):
+    # No further than an end reaches that begins before the last place.
+    least, most = max(0, first - _LONG_SENTENCE_END), last + _LONG_SENTENCE_END + 2
+    for match in _SENTENCE_END.finditer(text, least, most):
         if match.end() > last:
             break
         if match.end() > first:

@@ -36,6 +36,20 @@ def test_a_long_sentence_is_cut_between_words_around_the_mark() -> None:
     assert fragments(text, "cat", size=0) == [text.replace("cat", "[cat]")]
 
 
+def test_a_text_of_many_signs_in_a_row_is_cut_at_once() -> None:
+    """Quadratic reading of them would take half an hour."""
+    signs = "." * 200_000 + "x"
+    assert fragments(f"A cat {signs} dog. End", "cat", "dog", size=10) == ["A [cat]", "[dog]. End"]
+
+
+def test_a_text_of_many_marks_without_an_end_of_a_sentence_is_cut_at_once() -> None:
+    """Reading on to the next end of a sentence from each of them would take an hour."""
+    n = 100_000
+    text = "cat " * n
+    spans = [Span(4 * number, 4 * number + 3, "[", "]", "cat") for number in range(n)]
+    assert best_fragments([text], [spans], 1, n, False) == [(0, span.start, span.end) for span in spans]
+
+
 def test_a_mark_that_is_longer_than_a_fragment_is_whole() -> None:
     assert fragments("a verylongword b", "verylongword", size=4) == ["[verylongword]"]
 
