@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from reranker.base.raw_json import write_value
+from reranker.base.raw_json import read_value, write_value
 from reranker.proxy.fetch import look_up
 from reranker.proxy.guard import Slot
 from reranker.proxy.hit_texts import identity, look_up_body
@@ -82,11 +82,17 @@ class _Hit:
                 forms.setdefault(name, form)
         return [field for name, form in forms.items() for field in self._field(name, form)]
 
+    @cached_property
+    def _known_names(self) -> Iterable[str]:
+        """Of the fields that patterns may mean."""
+        return dict.fromkeys([*self.of_engine, *(path for path, _ in named_strings(self.source or {}))])
+
     def _names(self, form: HighlightField) -> Iterable[str]:
+        if form.has_own_query:
+            return ()
         if "*" not in form.name:
-            return () if form.has_own_query else (form.name,)
-        paths = [path for path, _ in named_strings(self.source or {})]
-        return [name for name in (*self.of_engine, *paths) if not form.has_own_query and is_match(form.name, name)]
+            return (form.name,)
+        return [name for name in self._known_names if is_match(form.name, name)]
 
     def _field(self, name: str, form: HighlightField) -> Iterator[_Field]:
         fragments = _read_fragments(self.of_engine.get(name, ()), form)
@@ -103,18 +109,29 @@ class _Hit:
 
 def with_highlights(request: SearchRequest, pages: Sequence[Page | AsItCame], slot: Slot) -> Sequence[Page | AsItCame]:
     """The pages with marks in those of searches that ask for them; where that fails, as they are."""
-    marked = {page: own for page in pages if isinstance(page, Page) and (own := _hits_of(page))}
+    marked = [one for one in pages if isinstance(one, Page) and one.ranked.window.search.highlight is not None]
     if not marked:
         return pages
+
+    def work() -> Mapping[Page, dict[int, str]]:
+        hits = _with_sources(request, {page: own for page in marked if (own := _hits_of(page))})
+        return {page: _written(page, own) for page, own in hits.items()}
+
     try:
-        hits = _with_sources(request, marked)
-        written = slot.run(lambda: {page: _written(page, own) for page, own in hits.items()}, request.calls.deadline)
+        written = slot.run(work, request.calls.deadline)
     except Fallback as failed:
         _log.warning("hits are marked by the engine alone (%s): %s", failed.reason, failed)
         return pages
+    except Exception as error:  # whatever it is, a ranking is worth more than its marks
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        _log.warning("hits are marked by the engine alone (highlights_failed): %s", reason)
+        return pages
     finally:
         slot.succeeded = True  # the ranking has
-    return [replace(page, highlights=written[page]) if page in written else page for page in pages]
+    return [
+        replace(page, highlights=written[page]) if isinstance(page, Page) and page in written else page
+        for page in pages
+    ]
 
 
 def _hits_of(page: Page) -> list[_Hit]:
@@ -130,7 +147,10 @@ def _hits_of(page: Page) -> list[_Hit]:
         is_text = isinstance(source, str)  # of what is left of it; all of it stands in the engine's answer
         member = document.member("_source") if is_text else None
         if member is not None:
-            source = orjson.loads(text[member.value_start : member.end])
+            try:
+                source = orjson.loads(text[member.value_start : member.end])
+            except orjson.JSONDecodeError:  # half a surrogate pair, or a number that it does not take
+                source, _ = read_value(text, member.value_start)
         _, language = collected.bags[spot.index]
         known = source if isinstance(source, Mapping) else None
         may_lack = search.source_filter.is_partial and not is_text

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 # Of `tags_schema: styled`.
 _STYLED = ([f'<em class="hlt{number}">' for number in range(1, 11)], ["</em>"])
 _DEFAULT_TAGS = (["<em>"], ["</em>"])
 _FRAGMENT_SIZE, _N_FRAGMENTS = 100, 5
+# Each field of a hit is compared with each pattern, and each place of a fragment with each tag, so that with more of
+# them a request could choose how long that takes.
+_MAX_FIELDS = 100
+_MAX_TAGS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +59,14 @@ class Highlight:
 
 
 def read_highlight(value: Any) -> tuple[HighlightField, ...]:
-    """The fields of a search's `highlight`; none where there is nothing that can be read."""
+    """The first 100 fields of a search's `highlight`; none where there is nothing that can be read."""
     fields = value.get("fields") if isinstance(value, Mapping) else None
     # An object, or a list of objects, which says in which order they are marked.
     listed = fields if isinstance(fields, list) else [fields]
+    named = (each for one in listed if isinstance(one, Mapping) for each in one.items() if isinstance(each[1], Mapping))
+    is_html = isinstance(value, Mapping) and value.get("encoder") == "html"
     try:
-        return tuple(
-            _field(name, {**value, **own}, is_html=value.get("encoder") == "html")
-            for one in listed
-            if isinstance(one, Mapping)
-            for name, own in one.items()
-            if isinstance(own, Mapping)
-        )
+        return tuple(_field(name, {**value, **own}, is_html) for name, own in islice(named, _MAX_FIELDS))
     except ValueError:
         return ()  # the engine says what is wrong with it
 
@@ -88,8 +89,8 @@ def _field(name: str, options: Mapping[str, Any], is_html: bool) -> HighlightFie
 
 def _texts(value: Any) -> tuple[str, ...]:
     texts = tuple(value) if isinstance(value, list) else (value,)
-    if not texts or not all(isinstance(text, str) and text for text in texts):
-        raise ValueError(f"{value!r} is no list of tags")
+    if not 0 < len(texts) <= _MAX_TAGS or not all(isinstance(text, str) and text for text in texts):
+        raise ValueError(f"{value!r} is no list of at most {_MAX_TAGS} tags")
     return texts
 
 

@@ -155,9 +155,9 @@ def read_marked(
     for piece in re.split(f"({'|'.join(map(re.escape, tags))})", fragment):
         if opened is None and piece in pre_tags:
             opened = piece
-            start = n_chars
+            start, first = n_chars, len(pieces)
         elif opened is not None and piece in post_tags:
-            spans.append(Span(start, n_chars, opened, piece, "".join(pieces)[start:].lower()))
+            spans.append(Span(start, n_chars, opened, piece, "".join(pieces[first:]).lower()))
             opened = None
         else:
             text = _ESCAPED.sub(lambda match: _CHARACTERS[match.group()], piece) if is_html else piece

@@ -6,11 +6,13 @@ The tiny embeddings: chat is at cosine 0.96 from cat and 0.936 from dog, cat at 
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from reranker.query_dsl.source_texts import named_strings
 from tests.support.fake_engine import FakeEngine, Received, ok
 from tests.support.service import MakeProxy
 
@@ -157,6 +159,57 @@ def test_a_search_without_highlight_looks_for_no_marks(search: Search, monkeypat
     monkeypatch.setattr("reranker.proxy.highlights.find_marks", lambda *_: pytest.fail("marks were looked for"))
     assert search({"body": "un chat"}, highlight={"fields": {}}) is None
     assert search({"body": "un chat"}, mode="engine") is None
+
+
+def test_a_marking_that_fails_leaves_the_engines_marks_and_the_ranking(
+    search: Search, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any) -> Any:
+        raise ValueError("no marks")
+
+    monkeypatch.setattr("reranker.proxy.highlights.find_marks", fail)
+    marks = {"body": ["<em>cat</em> chat"]}
+    assert search({"body": "cat chat"}, marks) == marks
+    assert "hits are marked by the engine alone (highlights_failed): ValueError: no marks" in caplog.text
+
+
+def test_fields_are_read_where_the_time_limit_counts(search: Search, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = set()
+
+    def named(*value: Any) -> Any:
+        threads.add(threading.current_thread().name.rpartition("_")[0])
+        return named_strings(*value)
+
+    monkeypatch.setattr("reranker.proxy.highlights.named_strings", named)
+    assert search({"body": "un chat"}, highlight={"fields": {"bod*": {}}}) == {"body": ["un <em>chat</em>"]}
+    assert threads == {"proxy-rerank"}
+
+
+def test_half_a_surrogate_pair_in_a_hit_is_marked_in_a_window_without_texts_too(
+    fake: FakeEngine, make_proxy: MakeProxy
+) -> None:
+    """The page of an ids-only window is read member by member. The third search has such a window."""
+    texts = [r"cat chat \ud83d", "chat", "dog", "bread"]
+
+    def answer(received: Received) -> bytes:
+        body = json.loads(received.body)
+        named = body["query"].get("bool", {}).get("filter", [body["query"]])[0].get("terms", {}).get("_seq_no")
+        hits = []
+        for number, text in enumerate(texts):
+            if named is None or number in named:
+                hit = f'{{"_index":"pages","_id":"{number}","_score":{9 - number},"_seq_no":{number},"_primary_term":1'
+                hits.append(hit + ("}" if "stored_fields" in body else f',"_source":{{"body":"{text}"}}}}'))
+        return ok(f'{{"_shards":{{"total":1}},"hits":{{"max_score":9,"hits":[{",".join(hits)}]}}}}'.encode())
+
+    fake.answer = answer
+    client = make_proxy().test_client()
+    body = {"query": QUERY, "highlight": {"fields": {"body": {}}}, "size": 1, "ext": {"rerank": {"language": "en"}}}
+    for _ in range(3):
+        fake.received.clear()
+        got = client.post("/pages/_search", json=body)
+        assert got.headers["X-Rerank-Status"] == "applied"
+        assert r'"highlight":{"body":["<em>cat</em> <em>chat</em> \ud83d"]}' in got.text
+    assert [json.loads(one.body).get("stored_fields") for one in fake.received] == ["_none_", None]
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,15 @@ def test_a_query_of_its_own_is_noted() -> None:
     assert read({"body": {"highlight_query": query}})["body"].has_own_query
 
 
+def test_the_first_hundred_fields_are_read_and_a_field_has_a_hundred_tags_at_most() -> None:
+    names = [f"x{number}*" for number in range(4_000)]
+    assert list(read({name: {} for name in names})) == names[:100]
+    assert list(read([{name: {}} for name in names])) == names[:100]
+    tags = [f"<{number}>" for number in range(101)]
+    assert read({"body": {"pre_tags": tags[:100], "post_tags": ["</>"]}})["body"].pre_tags == tuple(tags[:100])
+    assert read({"body": {"pre_tags": tags, "post_tags": ["</>"]}}) == {}
+
+
 @pytest.mark.parametrize(
     "highlight",
     [

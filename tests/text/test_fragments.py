@@ -88,6 +88,13 @@ def test_marks_between_tags_that_are_alike_are_read() -> None:
     assert read_marked("a **b** c", ["**"], ["**"], is_html=False) == ("a b c", [Span(2, 3, "**", "**", "b")])
 
 
+def test_a_fragment_with_many_marks_is_read_at_once() -> None:
+    """To join all that is read so far at each mark would take half an hour."""
+    n = 200_000
+    text, spans = "a " * n, [Span(2 * number, 2 * number + 1, "[", "]", "a") for number in range(n)]
+    assert read_marked("[a] " * n, ["["], ["]"], is_html=False) == (text, spans)
+
+
 @given(text=LETTERS, is_html=st.booleans(), size=st.integers(0, 20), data=st.data())
 def test_fragments_are_parts_of_the_text_in_order_that_hold_all_marks(text, is_html, size, data) -> None:
     ends = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=8)))
