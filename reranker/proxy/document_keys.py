@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reranker.proxy.search import Search
 
-DocumentKey = tuple[str, str, int, int]
-"""A document at one time: how it is read, as a text whose hash is computed once for a window; the index; the sequence
-number, which changes with each writing; the primary term."""
+DocumentKey = tuple[bytes, str, int, int]
+"""A document at one time: how it is read, as a digest, since names have any length; the index; the sequence number,
+which changes with each writing; the primary term."""
 
 
 def document_keys(search: Search, hits: Sequence[Mapping[str, Any]], caller: bytes) -> list[DocumentKey | None]:
@@ -21,9 +22,10 @@ def document_keys(search: Search, hits: Sequence[Mapping[str, Any]], caller: byt
     # The indices as the search names them, since an alias may choose a shard; the fields that are read, each as often
     # as it counts, and whether every string is read where these hold no known word.
     reading = repr((caller, search.indices, search.weighted_fields, not search.text_fields))
+    digest = hashlib.blake2b(reading.encode("utf-8", "surrogatepass")).digest()
     # An engine gives -2 where it knows no sequence number.
     return [
-        (reading, hit["_index"], number, hit["_primary_term"])
+        (digest, hit["_index"], number, hit["_primary_term"])
         if isinstance(number := hit.get("_seq_no"), int) and number >= 0
         else None
         for hit in hits

@@ -296,7 +296,6 @@ def look_up_body(search: Search, hits: Sequence[Hit], fields: Sequence[str]) -> 
     return json.dumps(body).encode()
 
 
-@lru_cache(maxsize=100)
 def _key_names(fields: tuple[str, ...]) -> tuple[str, ...]:
     """The names of the keys of the title and text, as far as these fields are read."""
     return tuple(key for name, key in KEY_FIELDS.items() if any(is_match(one.split(".")[0], name) for one in fields))

@@ -37,6 +37,8 @@ _MAX_KNOWN = 200
 _MAX_JOINED = 10
 # Each takes a second or so; what does not fit in is asked for again by the next search.
 _MAX_WAITING = 50
+# The names of the fields of a search together, which are kept with what is learned.
+_MAX_FIELD_CHARS = 10_000
 
 _log = logging.getLogger(__name__)
 
@@ -163,7 +165,7 @@ class IndexStatistics:
 
     def statistics(self, index: str, fields: Sequence[str] = ()) -> SampleStatistics | None:
         """What is known at this moment; None for nothing. What is not known or old is learned in the background."""
-        if self._store is None or not is_any_index_name(index):
+        if self._store is None or not is_any_index_name(index) or sum(map(len, fields)) > _MAX_FIELD_CHARS:
             return None
         key = (index, tuple(fields))
         with self._changed:

@@ -19,6 +19,7 @@ from reranker.ranking.query import Query
 from reranker.ranking.reranker import Reranker
 from reranker.search.opened_indices import INDEX_CACHE_SECONDS
 from reranker.service.service import Service
+from reranker.stores.base.names import is_any_index_name
 
 # Of an index's documents. Fewer may have been taken for that language by chance.
 LEAST_SHARE = 0.05
@@ -54,7 +55,8 @@ class Indices:
         self._statistics = statistics
         self._foreign: TTLCache[str, None] = TTLCache(_MAX_KNOWN_INDICES, INDEX_CACHE_SECONDS, clock)
         self._learned: LRUCache[tuple[SampleStatistics, ...], Reranker] = LRUCache(_MAX_KEPT)
-        self._last: LRUCache[tuple[str, ...], Reranker] = LRUCache(_MAX_KEPT)
+        # By the hash of the names, which have any length: what is taken by it is only a guess.
+        self._last: LRUCache[int, Reranker] = LRUCache(_MAX_KEPT)
         self._lock = threading.Lock()
 
     def is_ours(self, index: str) -> bool:
@@ -74,7 +76,7 @@ class Indices:
         prepared: dict[Search, Weighed] = {}
         for search in searches:
             with self._lock:
-                last = self._last.get(search.indices)
+                last = self._last.get(hash(search.indices))
             with suppress(Exception):  # whatever it is, the ranking meets it again
                 weighed = None if last is None else Weighed.of_search(last, search)
                 query = search.query if weighed is None else weighed.query
@@ -102,7 +104,7 @@ class Indices:
         if prepared is not None and prepared.reranker is reranker:
             return prepared
         with self._lock:
-            self._last[search.indices] = reranker
+            self._last[hash(search.indices)] = reranker
         return Weighed.of_search(reranker, search)
 
     def _foreign_reranker(self, indices: Collection[str], fields: tuple[str, ...]) -> Reranker:
@@ -121,7 +123,7 @@ class Indices:
 
     def _own_reranker(self, index: str) -> Reranker | None:
         """The reranker of one of our indices; None for any other, which is remembered for a while."""
-        if self._service.store is None:
+        if self._service.store is None or not is_any_index_name(index):
             return None
         with self._lock:
             if index in self._foreign:

@@ -190,12 +190,11 @@ class WindowKinds:
 
     def __init__(self, kinds: Collection[str] = IDS_ONLY, clock: Callable[[], float] = time.monotonic) -> None:
         self._kinds = kinds
-        self._compared: TTLCache[tuple[tuple[str, ...], str], bool] = TTLCache(_MAX_KNOWN, TRUST_S, clock)
-        self._resting: TTLCache[tuple[bytes, tuple[str, ...]], bool] = TTLCache(_MAX_KNOWN, REST_S, clock)
+        # By the hashes of names and texts, which have any length.
+        self._compared: TTLCache[tuple[int, str], bool] = TTLCache(_MAX_KNOWN, TRUST_S, clock)
+        self._resting: TTLCache[tuple[bytes, int], bool] = TTLCache(_MAX_KNOWN, REST_S, clock)
         # By the text of a query; with None whether most documents of the last new text were cached.
-        self._is_cached: TTLCache[tuple[bytes, tuple[str, ...], int | None], bool] = TTLCache(
-            _MAX_KNOWN, TRUST_S, clock
-        )
+        self._is_cached: TTLCache[tuple[bytes, int, int | None], bool] = TTLCache(_MAX_KNOWN, TRUST_S, clock)
         self._lock = threading.Lock()
 
     def kind_for(self, plan: WindowPlan, caller: bytes, names: tuple[str, ...], text: str) -> str | None:
@@ -207,11 +206,11 @@ class WindowKinds:
         if not plan.kinds:
             return None
         with self._lock:
-            if (caller, names) in self._resting:
+            if (caller, hash(names)) in self._resting:
                 return None
-            is_cached = any(self._is_cached.get((caller, names, one)) for one in (None, hash(text)))
+            is_cached = any(self._is_cached.get((caller, hash(names), one)) for one in (None, hash(text)))
             for kind in plan.kinds:
-                if (kind == STORED_BAGS or is_cached) and (names, kind) in self._compared:
+                if (kind == STORED_BAGS or is_cached) and (hash(names), kind) in self._compared:
                     return kind
             return None
 
@@ -221,25 +220,25 @@ class WindowKinds:
         Args:
             cached_share: of them, that were so before, 0 to 1.
         """
-        key = caller, names, hash(text)
+        key = caller, hash(names), hash(text)
         with self._lock:
             if key not in self._is_cached:
                 self._is_cached[key] = True
-                self._is_cached[caller, names, None] = cached_share > _ENOUGH_CACHED
+                self._is_cached[caller, hash(names), None] = cached_share > _ENOUGH_CACHED
 
     def is_to_compare(self, kind: str, plan: WindowPlan, caller: bytes, names: tuple[str, ...]) -> bool:
         """Whether it is yet to be seen that windows of a kind say the same as whole ones."""
         if kind not in plan.kinds or kind not in self._kinds:
             return False
         with self._lock:
-            return (names, kind) not in self._compared and (caller, names) not in self._resting
+            return (hash(names), kind) not in self._compared and (caller, hash(names)) not in self._resting
 
     def is_same(self, names: tuple[str, ...], kind: str) -> None:
         """A comparison has shown it."""
         with self._lock:
-            self._compared[names, kind] = True
+            self._compared[hash(names), kind] = True
 
     def failed(self, caller: bytes, names: tuple[str, ...]) -> None:
         """An ids-only window or its page did not fit together, or a comparison failed."""
         with self._lock:
-            self._resting[caller, names] = True
+            self._resting[caller, hash(names)] = True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 from reranker.base.raw_json import RawArray, RawObject, read_array, read_object, read_value
@@ -108,7 +107,6 @@ def _listed(value: str | None) -> list[str]:
     return [name for name in (value or "").split(",") if name]
 
 
-@lru_cache(maxsize=100)
 def _widen(includes: tuple[str, ...], excludes: tuple[str, ...]) -> SourceFilter:
     remaining = [pattern for pattern in excludes if pattern not in _NEEDED]
     fields = (*_NEEDED, *(name for name in _WELCOME if not _matches(name, remaining)))

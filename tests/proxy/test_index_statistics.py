@@ -234,3 +234,10 @@ def test_the_sample_is_asked_for_with_the_services_own_rights_and_not_the_caller
     asked = {(b"random_score" in one.body, one.header("Authorization")) for one in searches}
     assert asked == {(True, own), (False, callers)}
     store.close()
+
+
+def test_nothing_is_learned_of_fields_with_names_without_end(statistics: IndexStatistics, store: FakeStore) -> None:
+    assert statistics.languages("pages", ["x" * 10_001]) == {}
+    assert not store.asked
+    statistics.languages("pages", ["x" * 10_000])
+    assert len(store.asked) == 1

@@ -8,6 +8,7 @@ import pytest
 
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
+from reranker.proxy.document_keys import document_keys
 from reranker.proxy.read import Skip, read_search
 from reranker.proxy.search import Search
 from reranker.service.service import Service
@@ -73,6 +74,14 @@ def test_our_section_is_read_and_taken_out(service: Service) -> None:
     assert json.loads(search.body.without_ours or b"") == {"query": QUERY, "ext": {"other": {"a": 1}}}
     alone = read(service, {"query": QUERY, "ext": {"rerank": ours}})
     assert json.loads(alone.body.without_ours or b"") == {"query": QUERY}
+
+
+def test_what_a_document_is_cached_by_does_not_grow_with_the_names_of_its_fields(service: Service) -> None:
+    hit = {"_index": "pages", "_seq_no": 1, "_primary_term": 1}
+    long = [{"match": {name * 5_000: "cat"}} for name in "ab"]
+    keys = [document_keys(read(service, {"query": one}), [hit], b"caller")[0] for one in [QUERY, *long]]
+    assert len(set(keys)) == 3
+    assert {len(key[0]) for key in keys if key} == {64}
 
 
 def test_what_the_section_leaves_out_is_taken_from_query_and_settings(service: Service) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import pytest
@@ -129,3 +130,19 @@ def test_a_new_text_is_searched_by_sequence_numbers_where_many_documents_of_the_
         kinds.is_answered(CALLER, NAMES, "text 0", 1.0)  # it is not new any more
         assert kinds.kind_for(PLAN, CALLER, NAMES, TEXT) == expected
         assert kinds.kind_for(PLAN, b"another", NAMES, TEXT) is None
+
+
+class Name(str):
+    """A string that can be watched."""
+
+
+def test_the_names_of_indices_are_not_kept() -> None:
+    """A multi-search names as many as its body holds."""
+    kinds, name = WindowKinds(), Name("x" * 1_000)
+    watched = weakref.ref(name)
+    kinds.is_same((name,), SEQUENCE_NUMBERS)
+    kinds.is_answered(CALLER, (name,), TEXT, 1.0)
+    assert kinds.kind_for(PLAN, CALLER, ("x" * 1_000,), TEXT) == SEQUENCE_NUMBERS
+    kinds.failed(CALLER, (name,))
+    del name
+    assert watched() is None

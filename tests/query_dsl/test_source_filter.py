@@ -1,4 +1,5 @@
 import time
+import weakref
 from typing import Any
 
 import pytest
@@ -23,6 +24,19 @@ def test_a_pattern_of_any_length_is_read_at_once() -> None:
     started = time.thread_time()
     read_source_filter({"_source": ["*a" * 500_000 + "x"]}, {})
     assert time.thread_time() - started < 5.0  # with a regular expression some 20 s
+
+
+class Name(str):
+    """A string that can be watched."""
+
+
+def test_nothing_is_kept_of_a_filter() -> None:
+    """A body may be as large as the settings allow, and anybody may send it."""
+    name = Name("x" * 1_000)
+    watched = weakref.ref(name)
+    assert read_source_filter({"_source": [name]}, {}).is_partial
+    del name
+    assert watched() is None
 
 
 def test_fields_that_the_caller_names_are_there() -> None:
