@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -113,8 +113,9 @@ def _widen(includes: tuple[str, ...], excludes: tuple[str, ...]) -> SourceFilter
     extra = tuple(name for name in fields if (includes and not _matches(name, includes)) or _matches(name, excludes))
     brought = () if excludes else tuple(name for name in includes if "*" not in name)
     plain = (includes, excludes) if all(map(str.isidentifier, (*includes, *excludes))) else None
-    # A wildcard may exclude them; without it, others would come in.
-    if not extra or any(_matches(name, remaining) for name in _NEEDED):
+    # A wildcard may exclude them; without it, others would come in. And what the caller asks for below one of them, in
+    # a document that has it as an object, could not be told from what is added.
+    if not extra or any(_matches(name, remaining) for name in _NEEDED) or any(_reaches_below(extra, includes)):
         return SourceFilter(is_partial=True, brought=brought, plain=plain)
     widened: dict[str, list[str]] = {"excludes": remaining}
     if includes:
@@ -134,6 +135,13 @@ def _patterns(value: Any) -> list[str] | None:
 def _matches(name: str, patterns: Sequence[str]) -> bool:
     """Whether one of the engine's patterns lets the name through."""
     return name in patterns or any("*" in pattern and is_match(pattern, name) for pattern in patterns)
+
+
+def _reaches_below(names: Sequence[str], patterns: Sequence[str]) -> Iterator[bool]:
+    """Whether each pattern may let something through that lies below one of the names."""
+    for pattern in patterns:
+        start, star, _ = pattern.partition("*")
+        yield any(start.startswith(f"{name}.") or (star != "" and f"{name}.".startswith(start)) for name in names)
 
 
 def is_match(pattern: str, name: str) -> bool:
