@@ -1,7 +1,7 @@
 """Reads a `_search` or `_msearch` as it came: which of its searches are re-ranked, by what text, and how.
 
-The URL's parameters go before the body. A search that is not re-ranked is the engine's alone, for a reason that
-`X-Rerank-Reason` gives.
+The URL's parameters go before the body, but for `sort`. A search that is not re-ranked is the engine's alone, for a
+reason that `X-Rerank-Reason` gives.
 """
 
 from __future__ import annotations
@@ -337,9 +337,9 @@ def _completes(suggest: Any) -> bool:
 
 
 def _further_keys(body: Mapping[str, Any], parameters: Mapping[str, str]) -> int | None:
-    """As `further_keys`."""
+    """As `further_keys`. The engines add the URL's keys to those of the body."""
     if "sort" in parameters:
-        return further_keys(url_sort(parameters["sort"]))
+        return further_keys([body.get("sort"), *url_sort(parameters["sort"])])
     retriever = body.get("retriever")
     inner = retriever.get("standard") if isinstance(retriever, dict) and "sort" not in body else None
     if isinstance(inner, dict):

@@ -87,6 +87,22 @@ def test_hits_of_the_same_score_are_in_the_order_of_the_callers_key(
     assert (answer.json()["hits"]["max_score"] is None) == (direct.json()["hits"]["max_score"] is None)
 
 
+def test_the_keys_of_the_url_follow_those_of_the_body(
+    http: urllib3.PoolManager, engine: Engine, url: str, index: str
+) -> None:
+    """The engine alone, and then the proxy: sorted by `n` first it keeps its order."""
+    by_n = {**FIND, "sort": [{"n": "asc"}]}
+    for base in (engine.url, url):
+        answer = post(http, f"{base}/{index}/_search?sort=_score:desc", by_n)
+        assert [hit["sort"][0] for hit in hits(answer)] == list(range(10))
+    assert outcome(answer) == ("skipped", "sorted")
+    by_score = {"query": {"match_all": {}}, "sort": ["_score"]}
+    answer = post(http, f"{engine.url}/{index}/_search?sort=n:desc", by_score)
+    assert [hit["sort"] for hit in hits(answer)] == [[1.0, n] for n in reversed(range(10))]
+    answer = post(http, f"{url}/{index}/_search?sort=n:desc", {**by_score, "ext": chat(text_fields=["body"])})
+    assert (outcome(answer), words(answer)) == (("applied", None), BY_CHAT_AND_N)
+
+
 def test_a_page_of_it_comes_with_its_own_keys_where_windows_come_without_text(
     http: urllib3.PoolManager, engine: Engine, url: str, index: str
 ) -> None:
