@@ -142,7 +142,7 @@ class Proxy:
         try:
             if rest is not None:
                 raise Skip("body_too_large")
-            check_not_off(incoming.parameters)
+            check_not_off(self._service, incoming, is_multi)
             if self._shadow is not None:
                 return self._in_shadow(incoming, is_multi, self._shadow)
             request = self._read(incoming, is_multi)
@@ -215,12 +215,15 @@ class Proxy:
         """The engine's own answer to a search, which `shadow` takes.
 
         Raises:
-            Skip, BadInput: as `read_request`, of a search that may have a section of ours.
+            BadInput: as `read_request`, of a search that may have a section of ours.
         """
         new_body = None
         if "HTTP_CONTENT_ENCODING" in incoming.environ or b"rerank" in incoming.body:
             # An engine refuses a section that it does not know. Other searches are read by the process that ranks them.
-            new_body = self._read(incoming, is_multi).without_ours
+            try:
+                new_body = self._read(incoming, is_multi).without_ours
+            except Skip as skip:
+                new_body = skip.body
         reply = self._unranked(incoming, "skipped", "shadow", new_body)
         shadow(incoming)
         return reply

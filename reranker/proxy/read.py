@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -43,6 +44,7 @@ from reranker.service.service import Service
 from reranker.text.languages import language_code
 from reranker.transport import check_method
 from reranker.upstream.calls import EngineCalls
+from reranker.upstream.incoming import Incoming
 
 # The reason where there are no embeddings yet.
 NO_EMBEDDINGS = "no_embeddings"
@@ -141,22 +143,42 @@ def read_request(service: Service, calls: EngineCalls, known_types: FieldTypeCac
         BadInput: `ext.rerank` holds what we cannot use.
     """
     incoming, parameters = calls.incoming, calls.incoming.parameters
-    content_type, accept = incoming.content_type, incoming.environ.get("HTTP_ACCEPT")
-    encoding = incoming.environ.get("HTTP_CONTENT_ENCODING")
-    if content_type is None and not incoming.body:
-        content_type = "application/json"  # there is nothing that it could be said of
-    if not _speaks_json(content_type, accept):
-        raise Skip("not_json")
-    data = incoming.body
-    if encoding:
-        data = _decoded(data, encoding, service.settings.max_body_bytes)
-    if "source" in parameters or "source_content_type" in parameters:
-        raise Skip("source")
+    data = _json_body(service, incoming)
     mappings = CallerMappings(known_types, calls)
     if is_multi:
         return SearchRequest(calls, is_multi, _read_lines(service, parameters, data, mappings, incoming.path))
     types, indices = mappings.searched(incoming.path)
     return SearchRequest(calls, is_multi, [read_search(service, parameters, data, types, indices)])
+
+
+def check_not_off(service: Service, incoming: Incoming, is_multi: bool) -> None:
+    """Raises Skip where the URL switches re-ranking off."""
+    if incoming.parameters.get("rerank", "").strip().lower() not in _NO:
+        return
+    skip = Skip("disabled")
+    with suppress(Skip):  # what cannot be read is passed on as it came
+        data = _json_body(service, incoming)
+        skip.body = _lines_without_ours(data) if is_multi else _read_body(data)[0].without_ours
+    raise skip
+
+
+def _json_body(service: Service, incoming: Incoming) -> bytes:
+    """The body without its compression.
+
+    Raises:
+        Skip: it is not in JSON, or stands in the URL.
+    """
+    content_type, accept = incoming.content_type, incoming.environ.get("HTTP_ACCEPT")
+    if content_type is None and not incoming.body:
+        content_type = "application/json"  # there is nothing that it could be said of
+    if not _speaks_json(content_type, accept):
+        raise Skip("not_json")
+    data = incoming.body
+    if encoding := incoming.environ.get("HTTP_CONTENT_ENCODING"):
+        data = _decoded(data, encoding, service.settings.max_body_bytes)
+    if "source" in incoming.parameters or "source_content_type" in incoming.parameters:
+        raise Skip("source")
+    return data
 
 
 def _speaks_json(content_type: str | None, accept: str | None) -> bool:
@@ -197,7 +219,12 @@ def _read_lines(
         Skip: none of its searches is to be re-ranked, or the lines are not in pairs of JSON objects.
         BadInput: the `ext.rerank` of a line holds what we cannot use.
     """
-    check_form({}, parameters)
+    try:
+        check_form({}, parameters)
+    except Skip as skip:
+        with suppress(Skip):
+            skip.body = _lines_without_ours(data)
+        raise
     own = {name: parameters[name] for name in ("rerank",) if name in parameters}
     lines: list[Search | Skipped] = []
     for number, (header, body) in enumerate(_pairs(data), start=1):
@@ -214,6 +241,22 @@ def _read_lines(
         reason = NO_EMBEDDINGS if NO_EMBEDDINGS in reasons else reasons.pop() if len(reasons) == 1 else "none_of_them"
         raise Skip(reason, written_lines((line.header, line.as_it_came) for line in lines))
     return lines
+
+
+def _lines_without_ours(data: bytes) -> bytes | None:
+    """A multi-search without our sections; None where it has none.
+
+    Raises:
+        Skip: the lines are not in pairs of JSON objects.
+    """
+    pairs = _pairs(data)
+    bodies: list[bytes | None] = [None] * len(pairs)
+    for number, (_, body) in enumerate(pairs):
+        with suppress(Skip):
+            bodies[number] = _read_body(body)[0].without_ours
+    if bodies.count(None) == len(bodies):
+        return None
+    return written_lines((header, own or body) for (header, body), own in zip(pairs, bodies, strict=True))
 
 
 def _pairs(data: bytes) -> list[tuple[bytes, bytes]]:
@@ -258,7 +301,8 @@ def read_search(
         Skip: it is the engine's alone.
         BadInput: `ext.rerank` holds what we cannot use.
     """
-    body, section = _read_body(data)
+    body, written = _read_body(data)
+    section = None if written is None else _read_section(written)
     try:
         return _read(service, parameters, body, section, types, indices, header)
     except Skip as skip:
@@ -266,14 +310,8 @@ def read_search(
         raise
 
 
-def check_not_off(parameters: Mapping[str, str]) -> None:
-    """Raises Skip where the URL switches re-ranking off."""
-    if parameters.get("rerank", "").strip().lower() in _NO:
-        raise Skip("disabled")
-
-
-def _read_body(data: bytes) -> tuple[SearchBody, RerankSection | None]:
-    """The body of a search, and our section of it.
+def _read_body(data: bytes) -> tuple[SearchBody, Any]:
+    """The body of a search, and our section of it as it was parsed.
 
     `query_text_path` is neural-search's alone: who writes it means that plugin, and keeps the section.
     """
@@ -290,19 +328,22 @@ def _read_body(data: bytes) -> tuple[SearchBody, RerankSection | None]:
     section = ext.get("rerank") if isinstance(ext, dict) else None
     if section is None or not isinstance(ext, dict):
         return SearchBody(text, raw), None
-    if not isinstance(section, dict):
-        raise BadInput('ext.rerank is not an object; give {"query_context": {"query_text": "…"}, "window_size": 100}')
-    context = section.get("query_context")
+    context = section.get("query_context") if isinstance(section, dict) else None
     if isinstance(context, dict) and "query_text_path" in context:
         raise Skip("query_text_path")
-    try:
-        read = parse(RerankSection, section)
-    except BadInput as error:
-        raise BadInput(f"ext.rerank: {error}") from None
     if others := {name: value for name, value in ext.items() if name != "rerank"}:
         written = json.dumps(others, ensure_ascii=False, separators=(",", ":"))
-        return SearchBody(text, raw, others, json_bytes(write_object(text, raw, replace={"ext": written}))), read
-    return SearchBody(text, raw, None, json_bytes(write_object(text, raw, drop=("ext",)))), read
+        return SearchBody(text, raw, others, json_bytes(write_object(text, raw, replace={"ext": written}))), section
+    return SearchBody(text, raw, None, json_bytes(write_object(text, raw, drop=("ext",)))), section
+
+
+def _read_section(section: Any) -> RerankSection:
+    if not isinstance(section, dict):
+        raise BadInput('ext.rerank is not an object; give {"query_context": {"query_text": "…"}, "window_size": 100}')
+    try:
+        return parse(RerankSection, section)
+    except BadInput as error:
+        raise BadInput(f"ext.rerank: {error}") from None
 
 
 def check_form(body: Mapping[str, Any], parameters: Mapping[str, str]) -> None:

@@ -22,7 +22,12 @@ from tests.support.waiting import PATIENCE_S
 
 @pytest.fixture
 def url(fake: FakeEngine, make_proxy: MakeProxy) -> Iterator[str]:
-    app = make_proxy(store_username="admin", store_password=SecretStr("secret"), proxy_max_body_bytes=1_000_000)
+    app = make_proxy(
+        store_username="admin",
+        store_password=SecretStr("secret"),
+        max_body_bytes=100_000,
+        proxy_max_body_bytes=1_000_000,
+    )
     with serving(app) as url:
         yield url
 
@@ -69,14 +74,51 @@ def test_a_host_in_the_request_is_not_gone_to(fake: FakeEngine, url: str) -> Non
     assert fake.received[0].header("Host") == fake.url.removeprefix("opensearch://")
 
 
+LINES = b'{}\n{"query": {"match": {"body": "cat"}}, "ext": {"rerank": {"window_size": -1}}}\n'
+PLAIN_LINES = b'{}\n{"query": {"match": {"body": "cat"}}}\n'
+SEARCH = b'{"query": {"match": {"body": "cat"}},  "ext": {"rerank": {"window_size": 3}}, "size": 3}'
+PLAIN_SEARCH = b'{"query": {"match": {"body": "cat"}}, "size": 3}'
+PADDED = SEARCH + b" " * 200_000
+ODD = (
+    b"query: cat",  # YAML
+    b'{"ext": {"rerank": {"query_context": {"query_text_path": "query.match.body"}}}}',  # neural-search's
+)
+
+
+@pytest.mark.parametrize("body", [PLAIN_SEARCH, b"", LINES, PADDED, gzip.compress(PLAIN_SEARCH), *ODD])
 @pytest.mark.parametrize("path", ["/pages/_search", "/_msearch"])
-def test_a_search_that_is_switched_off_is_passed_as_it_is(fake: FakeEngine, url: str, path: str) -> None:
-    body = b'{}\n{"query": {"match": {"body": "cat"}}, "ext": {"rerank": {"window_size": -1}}}\n'
-    headers = {"Content-Type": "application/x-ndjson"}
+def test_a_search_that_is_switched_off_is_passed_as_it_is(fake: FakeEngine, url: str, path: str, body: bytes) -> None:
+    """Whatever its body is, but for a section of ours."""
+    headers = {"Content-Type": "application/json"} | ({"Content-Encoding": "gzip"} if body[:1] == b"\x1f" else {})
     answer = urllib3.request("POST", f"{url}{path}?a=1&rerank=false&b=%2F", body=body, headers=headers)
-    assert (answer.headers["X-Rerank-Status"], answer.headers["X-Rerank-Reason"]) == ("skipped", "disabled")
+    assert answer.headers["X-Rerank-Status"] == "skipped"
+    assert answer.headers["X-Rerank-Reason"] == ("body_too_large" if body == PADDED else "disabled")
     assert fake.received[0].line == f"POST {path}?a=1&b=%2F HTTP/1.1"
-    assert fake.received[0].body == body
+    assert fake.received[0].body == (PLAIN_LINES if (path, body) == ("/_msearch", LINES) else body)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "sent", "reason"),
+    [
+        ("/pages/_search?rerank=false", SEARCH, PLAIN_SEARCH, "disabled"),
+        ("/pages/_search?rerank=false", gzip.compress(SEARCH), PLAIN_SEARCH, "disabled"),
+        ("/pages/_search?rerank=false", b'{"ext": {"rerank": 5, "a": {}}}', b'{"ext": {"a":{}}}', "disabled"),
+        ("/_msearch?rerank=false", LINES, PLAIN_LINES, "disabled"),
+        ("/_msearch?filter_path=-took", LINES, PLAIN_LINES, "filter_path"),
+        ("/_msearch?filter_path=-took", LINES[:-1], LINES[:-1], "filter_path"),
+        ("/_msearch?rerank=false", b"{}\noops\n" + LINES, b"{}\noops\n" + PLAIN_LINES, "disabled"),
+    ],
+)
+def test_an_engine_is_not_sent_the_section_of_a_search_that_is_not_re_ranked(
+    fake: FakeEngine, url: str, path: str, body: bytes, sent: bytes, reason: str
+) -> None:
+    """It would refuse the search."""
+    headers = {"Content-Type": "application/json"} | ({"Content-Encoding": "gzip"} if body[:1] == b"\x1f" else {})
+    answer = urllib3.request("POST", f"{url}{path}", body=body, headers=headers)
+    assert (answer.headers["X-Rerank-Status"], answer.headers["X-Rerank-Reason"]) == ("skipped", reason)
+    (received,) = fake.received
+    assert received.body == sent
+    assert received.header("Content-Encoding") is None
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"])

@@ -134,6 +134,28 @@ def test_a_search_without_our_section_is_read_by_the_other_process_alone(shadow:
     assert [(found.outcome, found.reason) for found in shadow.ranked()] == [("skipped", "sorted")]
 
 
+@pytest.mark.parametrize("is_compressed", [False, True])
+def test_a_skipped_search_that_may_have_a_section_is_counted_too(
+    shadow: Shadow, fake: FakeEngine, is_compressed: bool
+) -> None:
+    plain = {**CAT, "sort": "price"}
+    data = json.dumps({**plain, "ext": {"rerank": {"window_size": 3}}}).encode()
+    headers = {"Content-Type": "application/json"} | ({"Content-Encoding": "gzip"} if is_compressed else {})
+    body = gzip.compress(data) if is_compressed else data
+    answer = shadow.client.post("/pages/_search", data=body, headers=headers)
+    assert (answer.headers["X-Rerank-Status"], answer.headers["X-Rerank-Reason"]) == ("skipped", "shadow")
+    assert json.loads(fake.received[0].body) == plain
+    assert [(found.outcome, found.reason) for found in shadow.ranked()] == [("skipped", "sorted")]
+
+
+def test_a_search_that_is_switched_off_loses_its_section_and_is_not_counted(shadow: Shadow, fake: FakeEngine) -> None:
+    answer = shadow.client.post("/pages/_search?rerank=false", json={**CAT, "ext": {"rerank": {"window_size": 3}}})
+    assert answer.headers["X-Rerank-Reason"] == "disabled"
+    assert json.loads(fake.received[0].body) == CAT
+    shadow.client.post("/pages/_search", json={"query": {"match": {"body": "dog"}}})
+    assert b"dog" in shadow.received().incoming.body
+
+
 def test_our_section_is_taken_out_of_a_compressed_body(shadow: Shadow, fake: FakeEngine) -> None:
     body = json.dumps({**CAT, "ext": {"rerank": {"window_size": 3}}})
     headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
