@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import Mapping, Sequence
@@ -13,8 +14,21 @@ from reranker.proxy.page import Page
 from reranker.proxy.rank import RankedWindow, Teams, offset_after
 from reranker.proxy.search import Search, SearchRequest
 from reranker.proxy.window import AsItCame
+from reranker.proxy.window_kinds import PAGE_ONLY, URL_QUERY
 from reranker.traffic.file import TrafficFile
 from reranker.traffic.interleaving import search_id, team_draft
+
+# What decides neither which hits a window has nor how they are ordered, and may differ from page to page. Of `ext` only
+# a part of ours does.
+_NOT_OF_WINDOW = frozenset(
+    [
+        *(*PAGE_ONLY, "from", "size", "search_after", "pit", "ext"),
+        *("aggregations", "aggs", "suggest", "track_total_hits", "track_scores", "seq_no_primary_term"),
+        *("explain", "profile", "stats", "timeout"),
+    ]
+)
+_SECTION_NOT_OF_WINDOW = frozenset(["details", "highlight"])
+_PARAMETERS_OF_WINDOW = frozenset([*URL_QUERY, "routing", "search_type", "sort", "terminate_after"])
 
 _log = logging.getLogger(__name__)
 
@@ -50,7 +64,7 @@ def _interleaved(request: SearchRequest, ranked: RankedWindow) -> RankedWindow:
     assert ranked.ranking is not None  # noqa: S101 - the caller has looked
     search, incoming, documents = ranked.window.search, request.calls.incoming, ranked.ranking.documents
     target = ",".join(search.indices) or incoming.path
-    known_as = search_id(incoming.caller, target, search.query.text, time.time())
+    known_as = search_id(incoming.caller, target, _window_text(search, incoming.parameters), time.time())
     in_engines_order = sorted(documents, key=attrgetter("index"))  # of the window, without those that are left out
     place_of = {one.index: place for place, one in enumerate(in_engines_order)}
     places, by_rank = team_draft([place_of[one.index] for one in documents], known_as.encode())
@@ -61,12 +75,28 @@ def _interleaved(request: SearchRequest, ranked: RankedWindow) -> RankedWindow:
     ]
     ranking = replace(ranked.ranking, documents=in_turn)
     offset = ranked.offset if search.page.after is None else offset_after(ranked.window, ranking)
-    return replace(ranked, ranking=ranking, offset=offset or 0, teams=Teams(known_as, by_rank))
+    teams = Teams(known_as, by_rank, ranked.ranking.has_no_good_answer)
+    return replace(ranked, ranking=ranking, offset=offset or 0, teams=teams)
+
+
+def _window_text(search: Search, parameters: Mapping[str, str]) -> str:
+    """What decides the window of a search and its order: the same for all its pages."""
+    body = search.body.raw.parsed
+    ext = body.get("ext")
+    section = ext.get("rerank") if isinstance(ext, Mapping) else None
+    parts = [
+        {name: value for name, value in body.items() if name not in _NOT_OF_WINDOW},
+        {name: value for name, value in (section or {}).items() if name not in _SECTION_NOT_OF_WINDOW},
+        {name: value for name, value in parameters.items() if name in _PARAMETERS_OF_WINDOW},
+        search.header.decode(errors="replace"),
+    ]
+    return json.dumps(parts, sort_keys=True)
 
 
 def _query_id(search: Search) -> str | None:
-    """That of OpenSearch's User Behavior Insights."""
+    """That of OpenSearch's User Behavior Insights; None where there is none, or it is no text that can be stored."""
     ext = search.body.raw.parsed.get("ext")
     section = ext.get("ubi") if isinstance(ext, Mapping) else None
     found = section.get("query_id") if isinstance(section, Mapping) else None
-    return found if isinstance(found, str) else None
+    is_text = isinstance(found, str) and found.encode(errors="ignore").decode() == found  # no half a surrogate pair
+    return found if is_text else None

@@ -22,11 +22,16 @@ from reranker.upstream.calls import Fallback, out_of_time
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Teams:
-    """Which order each hit of an interleaved window came from (`reranker.traffic.interleaving`), by rank; `search_id`
-    names the search."""
+    """Which order each hit of an interleaved window came from (`reranker.traffic.interleaving`), by rank.
+
+    Attributes:
+        search_id: names the search.
+        has_no_good_answer: as of our order, whose first hit may be another one.
+    """
 
     search_id: str
     by_rank: Sequence[str]
+    has_no_good_answer: bool | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

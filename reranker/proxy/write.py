@@ -94,13 +94,13 @@ def _said(page: Page, ranking: Reranking | None) -> dict[str, Any]:
     """What `ext.rerank` says of a page: whether its search has a good answer, where somebody asked for it, and which
     order each hit came from, where it is interleaved."""
     said: dict[str, Any] = {}
-    search = page.ranked.window.search
+    search, teams = page.ranked.window.search, page.ranked.teams
     if ranking is not None and (search.with_details or search.min_relevance is not None):
-        said["no_good_answer"] = ranking.has_no_good_answer
+        said["no_good_answer"] = (teams or ranking).has_no_good_answer
         if search.min_relevance is not None:
             said["n_cut"] = ranking.n_cut
-    if page.ranked.teams is not None:
-        said |= {"search_id": page.ranked.teams.search_id, "teams": page.teams}
+    if teams is not None:
+        said |= {"search_id": teams.search_id, "teams": page.teams}
     return said
 
 

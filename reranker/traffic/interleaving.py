@@ -59,16 +59,16 @@ def team_draft(ours: Sequence[int], seed: bytes) -> Interleaved:
     return Interleaved(places, teams)
 
 
-def search_id(caller: bytes, target: str, text: str, now_s: float) -> str:
+def search_id(caller: bytes, target: str, search: str, now_s: float) -> str:
     """The id of a search, from which nothing can be read: the same for an hour, so that pages of it fit together.
 
     Args:
         caller: who searches, as nobody outside can compute it (`upstream.incoming.caller_key`).
         target: the searched indices.
-        text: of the query.
+        search: all that decides its window.
         now_s: in seconds.
     """
-    digest = hashlib.blake2b("\0".join([target, text]).encode("utf-8", "surrogatepass"), key=caller)
+    digest = hashlib.blake2b("\0".join([target, search]).encode("utf-8", "surrogatepass"), key=caller)
     # Not all searches begin anew at the same moment.
     hour = int(now_s + int.from_bytes(digest.digest()[:2], "big") / 65_536 * _SECONDS_ALIKE) // int(_SECONDS_ALIKE)
     digest.update(hour.to_bytes(8, "big"))

@@ -106,6 +106,52 @@ def test_pages_of_one_search_fit_together(client: FlaskClient) -> None:
     assert len({page.headers["X-Rerank-Search-Id"] for page in [whole, *pages]}) == 1
 
 
+def test_a_search_is_known_by_what_decides_its_window(client: FlaskClient) -> None:
+    query = {"bool": {"must": {"match": {"body": "cat"}}}}
+
+    def search_id(parameters: str = "", **body: Any) -> str:
+        answer = client.post(f"/pages/_search{parameters}", json={"query": query, **body})
+        assert answer.headers["X-Rerank-Status"] == "applied", answer.text
+        return answer.headers["X-Rerank-Search-Id"]
+
+    known = search_id()
+    shown: list[dict[str, Any]] = [
+        {"from": 4, "size": 4},
+        {"_source": ["body"], "highlight": {"fields": {"body": {}}}},
+        {"aggs": {"n": {"value_count": {"field": "n"}}}, "track_total_hits": True},
+        {"ext": {"ubi": {"query_id": "q-2"}, "rerank": {"highlight": "engine"}}},
+    ]
+    assert {search_id(**body) for body in shown} == {known}
+    assert search_id("?size=3&_source_includes=body&pretty") == known
+    filtered = {"bool": {**query["bool"], "filter": {"term": {"kind": "pet"}}}}
+    others: list[dict[str, Any]] = [
+        {"query": filtered},
+        {"post_filter": {"term": {"kind": "pet"}}},
+        {"sort": ["_score", "n"]},
+        {"min_score": 1.0},
+        {"ext": {"rerank": {"window_size": 5}}},
+    ]
+    ids = {search_id(**body) for body in others} | {search_id("?routing=a"), known}
+    assert len(ids) == len(others) + 2
+
+
+def test_whether_there_is_a_good_answer_is_not_left_to_a_coin(client: FlaskClient) -> None:
+    """Our first hit is one; that of the engine is not."""
+    said = []
+    for n in range(20):
+        answer = search(client, headers={"X-Forwarded-For": f"10.0.0.{n}"}, ext={"rerank": {"min_relevance": 0}})
+        said.append(answer.get_json()["ext"]["rerank"]["no_good_answer"])
+    assert said == [False] * 20
+
+
+def test_an_id_with_half_a_surrogate_pair_is_none(client: FlaskClient, tmp_path: Path) -> None:
+    body = b'{"query": {"match": {"body": "cat"}}, "ext": {"ubi": {"query_id": "q\\ud800"}}}'
+    answer = client.post("/pages/_search", data=body, content_type="application/json")
+    assert answer.headers["X-Rerank-Status"] == "applied"
+    search(client, "dog", ext={"ubi": {"query_id": "q-é"}})
+    assert list(TrafficFile(tmp_path).query_ids()) == ["q-é"]
+
+
 def test_other_callers_see_other_pages(client: FlaskClient) -> None:
     seen = {tuple(ids(search(client, headers={"X-Forwarded-For": f"10.0.0.{n}"}))) for n in range(20)}
     assert len(seen) > 5

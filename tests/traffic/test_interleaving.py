@@ -41,7 +41,7 @@ def test_a_hit_that_both_orders_begin_with_is_nobodys() -> None:
     assert sorted(teams[2:]) == [ENGINE, OURS]
 
 
-def test_a_search_has_one_id_for_a_while_and_another_for_each_caller_index_and_text() -> None:
+def test_a_search_has_one_id_for_a_while_and_another_for_each_caller_index_and_search() -> None:
     now = 1_000_000.0
     known = search_id(b"me", "pages", "cat", now)
     assert len(known) == 24
