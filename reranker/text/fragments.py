@@ -4,8 +4,10 @@ it."""
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
+from operator import attrgetter
 from typing import NamedTuple
 
 # Ends a sentence: its sign with quotes and brackets behind it, and blanks; or a line end. It begins with a set of
@@ -116,16 +118,18 @@ def _word_end(text: str, at: int, least: int) -> int:
 
 
 def write_marked(text: str, spans: Sequence[Span], start: int, end: int, is_html: bool) -> str:
-    """A part of a text with the tags of its spans; all but the tags escaped where it is for HTML."""
+    """A part of a text with the tags of its spans, which are in reading order; all but the tags escaped where it is for
+    HTML."""
     pieces: list[str] = []
     at = start
-    for span in spans:
-        if start <= span.start and span.end <= end:
-            between, marked = text[at : span.start], text[span.start : span.end]
-            if is_html:
-                between, marked = escaped(between), escaped(marked)
-            pieces += [between, span.pre_tag, marked, span.post_tag]
-            at = span.end
+    for span in islice(spans, bisect_left(spans, start, key=attrgetter("start")), None):
+        if span.end > end:
+            break
+        between, marked = text[at : span.start], text[span.start : span.end]
+        if is_html:
+            between, marked = escaped(between), escaped(marked)
+        pieces += [between, span.pre_tag, marked, span.post_tag]
+        at = span.end
     rest = text[at:end]
     return "".join([*pieces, escaped(rest) if is_html else rest])
 
