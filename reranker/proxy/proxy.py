@@ -29,7 +29,7 @@ from reranker.proxy.indices import Indices, Weighed
 from reranker.proxy.interleave import Interleaver
 from reranker.proxy.page import Page, fetch_pages
 from reranker.proxy.rank import RankedWindow, WindowRanker
-from reranker.proxy.read import Skip, check_not_off, read_request
+from reranker.proxy.read import Skip, check_not_off, may_have_section, read_request
 from reranker.proxy.search import Outcome, Search, SearchRequest
 from reranker.proxy.translation import SearchTranslator
 from reranker.proxy.window import AsItCame, Misfit, Window
@@ -218,8 +218,7 @@ class Proxy:
             BadInput: as `read_request`, of a search that may have a section of ours.
         """
         new_body = None
-        if "HTTP_CONTENT_ENCODING" in incoming.environ or b"rerank" in incoming.body:
-            # An engine refuses a section that it does not know. Other searches are read by the process that ranks them.
+        if may_have_section(incoming):  # other searches are read by the process that ranks them
             try:
                 new_body = self._read(incoming, is_multi).without_ours
             except Skip as skip:

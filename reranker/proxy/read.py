@@ -157,9 +157,15 @@ def check_not_off(service: Service, incoming: Incoming, is_multi: bool) -> None:
         return
     skip = Skip("disabled")
     with suppress(Skip):  # what cannot be read is passed on as it came
-        data = _json_body(service, incoming)
-        skip.body = _lines_without_ours(data) if is_multi else _read_body(data)[0].without_ours
+        if may_have_section(incoming):
+            data = _json_body(service, incoming)
+            skip.body = _lines_without_ours(data) if is_multi else _read_body(data)[0].without_ours
     raise skip
+
+
+def may_have_section(incoming: Incoming) -> bool:
+    """Whether the body may have `ext.rerank`, which an engine refuses: most that have none need not be read."""
+    return "HTTP_CONTENT_ENCODING" in incoming.environ or b"rerank" in incoming.body
 
 
 def _json_body(service: Service, incoming: Incoming) -> bytes:
