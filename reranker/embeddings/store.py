@@ -17,6 +17,7 @@ from reranker.base.errors import BadEmbeddings, SinkrankError, UnknownLanguage, 
 from reranker.embeddings.folder import DOCUMENT_FREQUENCIES, VECTORS, read_meta
 from reranker.embeddings.manifest import check, checked_blocks
 from reranker.embeddings.query_encoder import QueryEncoder, QueryEncoding
+from reranker.embeddings.spelling import Spellings
 from reranker.embeddings.stem_keys import StemKeys
 from reranker.embeddings.text_reader import TextReader
 from reranker.embeddings.unknown import StandIns
@@ -77,7 +78,7 @@ class Embeddings:
         self.document_language = read[0] if len(read) == 1 else None
         self.query_encoders = tuple(query_encoders)
         self.stem_keys = StemKeys(vocabulary)
-        self.unknown = StandIns(vocabulary, self.stem_keys, path, self.mapped_languages)
+        self.unknown = StandIns(vocabulary, self.stem_keys, Spellings.open(path, vocabulary), self.mapped_languages)
 
     @classmethod
     def open(cls, path: Path) -> Self:

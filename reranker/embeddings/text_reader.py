@@ -46,7 +46,6 @@ class TextReader:
     def __init__(self, vocabulary: Vocabulary, stand_ins: StandIns) -> None:
         self._vocabulary = vocabulary
         self._stand_ins = stand_ins
-        self._spellings = stand_ins.spellings
         self._lock = threading.Lock()
         self._languages = self._own_languages = _Languages(vocabulary, stand_ins, vocabulary.languages)
         self._for_words = self._reader(self._own_languages, native.ReadPiece())
@@ -112,7 +111,8 @@ class TextReader:
             most: words that are read.
         """
         n_texts, n_languages = len(texts), len(self._vocabulary.languages)
-        n_rules = 1 + max(self._languages.rules)
+        languages = self._own_languages  # which stay: others may read a text in a language that is new
+        n_rules = 1 + max(languages.rules)
         given = native.Texts.of(texts)
         words = _WordBuffers(n_rules * min(given.n_bytes, most * n_texts), n_rules * given.n_bytes)
         terms = np.empty((words.most, n_languages), np.int32)
@@ -120,11 +120,11 @@ class TextReader:
         n_known = np.zeros((n_texts, n_languages), np.int32)
 
         def tokens_of(piece: str, number: int) -> _PieceTokens:
-            language = _WITH_FLAGS[self._languages.structs[number].rules]
+            language = _WITH_FLAGS[languages.structs[number].rules]
             return letter_tokens(piece, language, most, with_stop_words=True), None
 
         pieces = _Pieces(tokens_of)
-        reader = self._reader(self._languages, native.ReadPiece(pieces.read))
+        reader = self._reader(languages, native.ReadPiece(pieces.read))
         native.find_first_words(
             ctypes.byref(reader),
             ctypes.byref(given.struct),
@@ -136,7 +136,7 @@ class TextReader:
             address(n_known),
         )
         pieces.raise_error()
-        return FirstWords(n_known, self._languages.rules, terms, tokens, n_tokens, words)
+        return FirstWords(n_known, languages.rules, terms, tokens, n_tokens, words)
 
     def _with(self, languages: Sequence[str]) -> _Languages:
         """All languages that were read so far, and these."""
@@ -148,8 +148,9 @@ class TextReader:
         return self._languages
 
     def _reader(self, languages: _Languages, read_piece: Any) -> native.ReaderStruct:
-        n_places, languages_at = len(self._vocabulary.languages), ctypes.addressof(languages.structs)
-        return native.ReaderStruct(self._vocabulary.struct, self._spellings.struct, languages_at, n_places, read_piece)
+        spellings, n_places = self._stand_ins.spellings.struct, len(self._vocabulary.languages)
+        languages_at = ctypes.addressof(languages.structs)
+        return native.ReaderStruct(self._vocabulary.struct, spellings, languages_at, n_places, read_piece)
 
 
 class _Pieces:

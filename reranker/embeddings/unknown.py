@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 
@@ -34,10 +33,12 @@ class StandIns:
         mapped: languages whose terms stand only for words of these languages.
     """
 
-    def __init__(self, vocabulary: Vocabulary, stem_keys: StemKeys, folder: Path, mapped: Sequence[str] = ()) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, stem_keys: StemKeys, spellings: Spellings, mapped: Sequence[str] = ()
+    ) -> None:
         self._vocabulary = vocabulary
         self._stem_keys = stem_keys
-        self._folder = folder
+        self.spellings = spellings
         n_terms = np.bincount(vocabulary.places, minlength=len(vocabulary.languages))
         # Equally large dictionaries keep the order of the store.
         self._largest_first = [vocabulary.languages[place] for place in np.argsort(-n_terms, kind="stable")]
@@ -65,10 +66,6 @@ class StandIns:
                     cached.clear()
                 cached[word] = terms
         return [new[word] if terms is None else terms for word, terms in zip(words, found, strict=True)]
-
-    @cached_property
-    def spellings(self) -> Spellings:
-        return Spellings.open(self._folder, self._vocabulary)
 
     @cached_property
     def compounds(self) -> dict[str, Compounds]:

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import shutil
 import zlib
 from math import cos, pi, sin, sqrt
 
@@ -18,7 +19,7 @@ from reranker.base.errors import (
 )
 from reranker.embeddings import Embeddings, EmbeddingsWriter, manifest
 from reranker.text.bags import WeightedBag
-from tests.support.tiny import POSITIONS, tiny_embeddings, write_embeddings
+from tests.support.tiny import POSITIONS, tiny_embeddings, write_embeddings, write_words
 
 
 @pytest.fixture
@@ -321,3 +322,10 @@ def test_a_store_without_terms_is_refused(tmp_path):
 def test_a_writer_is_used_in_a_with_statement(tmp_path):
     with pytest.raises(BadEmbeddings, match="with statement"):
         EmbeddingsWriter(tmp_path / "s", dim=2, source="test").append("en", ["cat"], np.ones((1, 2)))
+
+
+def test_an_opened_store_finds_spellings_when_another_takes_its_place(tmp_path):
+    opened = write_words(tmp_path / "store", {"en": ["cat", "water"]})
+    shutil.rmtree(tmp_path / "store")
+    write_words(tmp_path / "store", {"en": ["bread", "butter", "toast"]})
+    assert opened.stand_ins("en", "watter") == (opened.term_id("en", "water"),)

@@ -244,6 +244,22 @@ def test_threads_share_a_reader_while_languages_are_added(embeddings):
     assert wrong == []
 
 
+def test_what_c_reads_stays_while_another_thread_adds_a_language(embeddings, monkeypatch):
+    reader = TextReader(embeddings.vocabulary, embeddings.unknown)
+    reader.read(["x"], ["sv"])
+    text, room = "cat 字 \u0e44 water the katze", []
+    expected = reader.first_words([text], 5).n_known.tolist()
+
+    def read_meanwhile(*given, **options):
+        reader.read(["y"], ["fi"])
+        room.extend(b"\xff" * (n_bytes - 33) for n_bytes in range(1_000, 5_000))  # takes what was freed
+        return letter_tokens(*given, **options)
+
+    monkeypatch.setattr(text_reader, "letter_tokens", read_meanwhile)
+    assert reader.first_words([text], 5).n_known.tolist() == expected
+    assert room
+
+
 def test_greek_stop_words_hold_no_accented_letter_but_greek_ones():
     # C takes the accents off these alone.
     assert {"el"} == BARE_STOP_WORDS
