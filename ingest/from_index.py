@@ -6,7 +6,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
@@ -20,7 +20,7 @@ from ingest.documents import Layout
 from ingest.files import Source
 from ingest.index_rows import row_reader
 from ingest.progress import Progress, no_progress
-from reranker.base.errors import BadInput, WrongParameter
+from reranker.base.errors import BadInput, StoreUnavailable, WrongParameter
 from reranker.base.temporary import temporary_folder
 from reranker.stores.base.names import check_index_name
 from reranker.stores.engine.client import connect, detect_distribution, engine_errors
@@ -110,21 +110,25 @@ def _copy(
 ) -> str:
     """Writes the rows, and returns a hash of them."""
     query = source.query or {"match_all": {}}
-    mappings = with_retries(partial(client.indices.get_mapping, index=source.index))
     distribution = with_retries(partial(detect_distribution, client))
-    total = int(with_retries(partial(client.count, index=source.index, body={"query": query}))["count"])
     n_rows = 0
     digest = blake2b(digest_size=16)
-    # The fastest level, so that the engine need not wait.
-    with gzip.open(path, "wb", compresslevel=1) as file:
-        for name, mapping in sorted(mappings.items()):
-            reader = row_reader(mapping["mappings"], source.layout, source.name)
-            moment = PointInTime(client, distribution, name)
-            for hits in moment.pages(query, reader.fields, max(60.0, timeout_s)):
-                rows = b"".join(orjson.dumps(reader.row(hit)) + b"\n" for hit in hits)
+    with closing(PointInTime(client, distribution, source.index)) as moment:
+        mappings = with_retries(partial(client.indices.get_mapping, index=source.index))
+        readers = {
+            name: row_reader(mapping["mappings"], source.layout, source.name) for name, mapping in mappings.items()
+        }
+        fields = sorted({field for reader in readers.values() for field in reader.fields})
+        timeout_s = max(60.0, timeout_s)
+        total = moment.count(query, timeout_s)
+        # The fastest level, so that the engine need not wait.
+        with gzip.open(path, "wb", compresslevel=1) as file:
+            for hits in moment.pages(query, fields, timeout_s):
+                if any(hit["_index"] not in readers for hit in hits):
+                    raise StoreUnavailable(f"{source.name} is another index now; run the same command again")
+                rows = b"".join(orjson.dumps(readers[hit["_index"]].row(hit)) + b"\n" for hit in hits)
                 file.write(rows)
                 digest.update(rows)
                 n_rows += len(hits)
                 progress(n_rows, total, f"reading {source.index}")
-            moment.close()
     return digest.hexdigest()

@@ -30,13 +30,13 @@ def draw_sample(index: IndexReader, ids: Mapping[str, list[tuple[int, str]]], em
         ids: the documents with the smallest hashes, by language (`add_smallest`).
 
     Raises:
-        StoreUnavailable: the store failed.
+        StoreUnavailable: the store failed, or could not read a part of the index.
     """
     builder = HubnessSampleBuilder(embeddings.version)
     for language, heap in ids.items():
         n_queries = 0
         doc_ids = [doc_id for _, doc_id in sorted(heap, reverse=True)]
-        found = index.documents(doc_ids)
+        found = index.documents(doc_ids, is_strict=True)
         for document in (found[doc_id] for doc_id in doc_ids if doc_id in found):
             tokens = tokenize(document.full_text, language, SAMPLE_TOKENS)
             words = embeddings.bag_of_tokens(tokens, language)

@@ -15,7 +15,9 @@ import urllib3
 from tests.stores.fake_engine import serve
 
 # What happens to a bulk request: an HTTP status instead of an answer; `cut` breaks the connection before the engine has
-# it, `lost` after; `slow` takes its time; `items` answers 429 for every other document; `pass` changes nothing.
+# it, `lost` after; `slow` takes its time; `items` answers 429 for every other document; `pass` changes nothing;
+# `partial` is what a search gets if a shard fails: the hits of the others, or an error where it allows no partial
+# results.
 Fault = int | str
 
 
@@ -38,6 +40,10 @@ def is_read(path: str) -> bool:
     return any(part in path for part in ("_search", "_pit", "_count", "_mapping"))
 
 
+def is_search(path: str) -> bool:
+    return path.partition("?")[0].endswith("/_search")
+
+
 @contextmanager
 def faulty_proxy(
     node: str, fault: Callable[[int], Fault], is_meant: Callable[[str], bool] = is_bulk
@@ -57,6 +63,8 @@ def faulty_proxy(
                 proxy.faults.append(chosen)
         if chosen == "cut":
             return 0, None
+        if chosen == "partial" and "allow_partial_search_results=false" in path:
+            chosen = 503
         if isinstance(chosen, int):
             return chosen, {"error": {"type": "told", "reason": "told to fail"}}
         if chosen == "slow":
@@ -71,6 +79,10 @@ def faulty_proxy(
         content = json.loads(given.data) if given.data else b""
         if chosen == "items":
             content = _with_every_other_refused(content, len(lines) // 2)
+        if chosen == "partial":
+            hits = content["hits"]["hits"]
+            content["hits"]["hits"] = hits[len(hits) // 2 :]
+            content["_shards"] |= {"failed": 1, "successful": content["_shards"]["total"] - 1}
         return (0, None) if chosen == "lost" else (given.status, content)
 
     with urllib3.PoolManager(retries=False, timeout=60) as pool, serve(answer) as fake:

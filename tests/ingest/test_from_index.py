@@ -16,12 +16,12 @@ from ingest.files import Source
 from ingest.from_index import IndexSource, opened_index, read_index_source
 from ingest.pipeline import ingest
 from reranker.base import retries
-from reranker.base.errors import BadInput, NotFound, WrongParameter
+from reranker.base.errors import BadInput, NotFound, StoreUnavailable, WrongParameter
 from reranker.base.retries import Backoff
 from reranker.embeddings import Embeddings
 from reranker.stores.base.protocol import WritableStore
 from reranker.stores.engine import scan
-from tests.ingest.faulty_proxy import faulty_proxy, is_read
+from tests.ingest.faulty_proxy import faulty_proxy, is_read, is_search
 from tests.ingest.runs import dropped
 from tests.stores.samples import fill, make_document
 from tests.support.engines.sources import Engine
@@ -103,6 +103,78 @@ def test_a_source_that_is_overloaded_now_and_then_is_copied_whole(foreign: str, 
         with opened_index(read_index_source(f"{proxy.address}/{index}", LAYOUT), tmp_path) as copy:
             assert numbers_of(copy) == list(range(N_DOCUMENTS))
         assert proxy.faults.count(status) > 10
+
+
+def test_a_source_whose_shards_fail_now_and_then_is_copied_whole(foreign: str, tmp_path: Path) -> None:
+    node, _, index = foreign.rpartition("/")
+    with faulty_proxy(node, lambda number: "partial" if number % 3 == 1 else "pass", is_search) as proxy:
+        with opened_index(read_index_source(f"{proxy.address}/{index}", LAYOUT), tmp_path) as copy:
+            assert numbers_of(copy) == list(range(N_DOCUMENTS))
+        assert proxy.faults.count("partial") > 10
+
+
+def test_a_source_with_a_shard_that_fails_for_long_is_not_copied(foreign: str, tmp_path: Path) -> None:
+    node, _, index = foreign.rpartition("/")
+    with (
+        faulty_proxy(node, lambda number: "partial" if number > 3 else "pass", is_search) as proxy,
+        pytest.raises(StoreUnavailable),
+        opened_index(read_index_source(f"{proxy.address}/{index}", LAYOUT), tmp_path),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("status", [403, "cut"])
+def test_the_point_in_time_is_closed_if_a_page_cannot_be_read(foreign: str, tmp_path: Path, status: int | str) -> None:
+    node, _, index = foreign.rpartition("/")
+    paths: list[str] = []
+
+    def is_noted(path: str) -> bool:
+        paths.append(path)
+        return is_search(path)
+
+    with (
+        faulty_proxy(node, lambda number: status if number > 3 else "pass", is_noted) as proxy,
+        pytest.raises(StoreUnavailable),
+        opened_index(read_index_source(f"{proxy.address}/{index}", LAYOUT), tmp_path),
+    ):
+        pass
+    # To open it, a path begins with the index.
+    assert paths[-1] in ("/_pit", "/_search/point_in_time")
+
+
+@pytest.fixture(scope="module")
+def filtered(engine: Engine, foreign: str) -> Iterator[str]:
+    """An alias of the index above, without most of its documents, and of another index that has no other fields in
+    common."""
+    alias, other = f"{engine.url}/filtered-{os.getpid()}", f"{engine.url}/other-{os.getpid()}"
+    keyword = {"type": "keyword"}
+    properties = {"content": {"properties": {"body": {"type": "text"}}}, "tenant": keyword, "lang": keyword}
+    definition = {"settings": {"number_of_shards": 2, "number_of_replicas": 0}, "mappings": {"properties": properties}}
+    assert urllib3.request("PUT", other, json=definition, timeout=60).status == 200
+    for number in range(N_DOCUMENTS, N_DOCUMENTS + 20):
+        content = {"content": {"body": f"chien {number}"}, "tenant": "ours", "lang": "fr"}
+        url = f"{other}/_doc/d%2F{number}?refresh=true"
+        assert urllib3.request("PUT", url, json=content, timeout=60).status == 201
+    names = [url.rpartition("/")[2] for url in (foreign, other, alias)]
+    shown = {"range": {"year": {"gte": N_DOCUMENTS - 300}}}
+    actions = [
+        {"add": {"index": names[0], "alias": names[2], "filter": shown}},
+        {"add": {"index": names[1], "alias": names[2]}},
+    ]
+    assert urllib3.request("POST", f"{engine.url}/_aliases", json={"actions": actions}, timeout=60).status == 200
+    yield alias
+    urllib3.request("DELETE", other, timeout=60)
+
+
+def test_an_alias_gives_the_documents_that_its_filter_shows(filtered: str, tmp_path: Path) -> None:
+    with opened_index(read_index_source(filtered, LAYOUT), tmp_path) as copy:
+        found = {str(one.doc_id): one.document for one in read_records([copy], Layout())}
+    assert sorted(int(doc_id[2:]) for doc_id in found) == list(range(N_DOCUMENTS - 300, N_DOCUMENTS + 20))
+    one, other = found[f"d/{N_DOCUMENTS - 1}"], found[f"d/{N_DOCUMENTS}"]
+    assert one is not None
+    assert one.metadata == {"year": N_DOCUMENTS - 1}
+    assert other is not None
+    assert (other.text, other.metadata) == (f"chien {N_DOCUMENTS}", {"tenant": "ours"})
 
 
 def test_an_index_of_ours_needs_no_fields_named(

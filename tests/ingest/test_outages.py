@@ -8,20 +8,24 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import urllib3
 from typer.testing import CliRunner
 
 from ingest.claims import Claim
+from ingest.refresh import Refreshed
 from reranker.base import retries
 from reranker.base.errors import BadInput
 from reranker.base.retries import Backoff
+from reranker.embeddings import Embeddings
 from reranker.stores.base.protocol import WritableStore
 from reranker.stores.embedded.writable import WritableEmbeddedStore
 from sinkrank.commands.app import app
-from tests.ingest.faulty_proxy import Fault, is_bulk
-from tests.ingest.runs import N_DOCUMENTS, Runs, Stopping, through_faults, write_documents
+from tests.ingest.faulty_proxy import Fault, is_bulk, is_search
+from tests.ingest.runs import N_DOCUMENTS, Pages, Runs, Stopping, through_faults, write_documents
 from tests.support.commands import write_rows
 from tests.support.engines.sources import Engine
 
@@ -100,6 +104,30 @@ def test_an_index_that_is_deleted_meanwhile_is_not_made_anew_by_the_writing(
         second = runs(store, name)
         assert (second.failure, second.already_there) == (None, 0)
         runs.assert_whole(direct, name)
+
+
+@pytest.mark.engine
+def test_a_refresh_counts_and_samples_every_document_although_shards_fail_now_and_then(
+    engine: Engine,
+    embeddings: Embeddings,
+    tmp_path: Path,
+    new_index: Callable[[], str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(retries, "ENGINE", Backoff(8, 0.001))
+    name = new_index()
+    with through_faults(engine.url, name, lambda number: "pass" if number % 3 == 2 else "partial", is_search) as (
+        direct,
+        store,
+        proxy,
+    ):
+        pages = Pages(direct, name, embeddings, tmp_path)
+        pages.add({str(number): "chat eau" for number in range(40)})
+        pages.add({"more": "chat pain"})
+        assert replace(pages, store=store).refresh() == Refreshed(name, 41, {"fr": 41}, ("fr",), 41)
+        assert (pages.figures().n_documents, pages.figures().counts.tolist()) == (41, [41, 40, 1])
+        assert len(pages.sample().languages["fr"]) == 41
+        assert proxy.faults.count("partial") > 3
 
 
 @pytest.mark.slow

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 import urllib3
 from typer.testing import CliRunner
 
+from ingest.documents import Layout
+from ingest.from_index import opened_index, read_index_source
 from mappings import index_definition
 from reranker.base import retries
+from reranker.base.errors import StoreUnavailable
 from reranker.base.retries import Backoff
 from reranker.embeddings import Embeddings
+from reranker.stores import open_store
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.engine import bulk
 from sinkrank.commands.app import app
@@ -79,3 +85,17 @@ def test_a_run_whose_index_stays_red_ends_with_the_cure_and_the_next_one_goes_on
     assert "1,500 of 1,504 documents are in index" in second.output
     with dropped(engine.url, red) as direct:
         runs.assert_whole(direct, red)
+
+
+@pytest.mark.any_engine
+@pytest.mark.engine
+def test_what_a_red_index_has_in_its_other_shards_is_not_taken_for_all(
+    engine: Engine, red: str, tmp_path: Path
+) -> None:
+    with closing(open_store(engine.url)) as store, pytest.raises(StoreUnavailable):
+        list(store.bags(red))
+    with (
+        pytest.raises(StoreUnavailable),
+        opened_index(read_index_source(f"{engine.url}/{red}", Layout()), tmp_path),
+    ):
+        pass

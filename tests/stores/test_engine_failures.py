@@ -323,3 +323,45 @@ def test_whoever_does_not_want_the_rest_waits_for_no_retries(monkeypatch: pytest
     results = write(answer, [str(number) for number in range(300)])
     assert next(results) == WriteResult("0")
     results.close()
+
+
+def test_languages_of_a_shard_that_failed_are_counted_when_it_is_there_again() -> None:
+    shards = iter([{"total": 2, "failed": 1}, {"total": 2, "failed": 0}])
+
+    def answer(method: str, path: str, body: str) -> tuple[int, Any]:
+        if (known := healthy(method, path, body)) is not None:
+            return known
+        found = next(shards)
+        languages = ["en"] if found["failed"] else ["en", "fr"]
+        buckets = [{"key": language, "doc_count": 3} for language in languages]
+        return 200, {"_shards": found, "hits": {"hits": []}, "aggregations": {"languages": {"buckets": buckets}}}
+
+    with serve(answer) as node, closing(open_store(node.address)) as store:
+        index = store.open("docs")
+        assert [dict(index.languages()) for _ in range(3)] == [{"en": 3}, *[{"en": 3, "fr": 3}] * 2]
+
+
+def test_clicks_of_a_shard_that_failed_are_not_taken_for_none() -> None:
+    def answer(method: str, path: str, body: str) -> tuple[int, Any]:
+        return 200, {"_shards": {"total": 2, "failed": 1}, "hits": {"hits": []}}
+
+    with serve(answer) as node, closing(opened(node.address)) as store, pytest.raises(StoreUnavailable, match="shards"):
+        store.ubi_clicks(["q"])
+
+
+def test_a_point_in_time_that_is_lost_is_not_taken_for_a_missing_index() -> None:
+    def answer(method: str, path: str, body: str) -> tuple[int, Any]:
+        if "point_in_time" in path:
+            return 200, {"pit_id": "x"}
+        if "_settings" in path:
+            return 200, {"docs": {"settings": {"index": {"number_of_shards": "1"}}}}
+        if "_search" in path:  # as both engines answer
+            return 404, error("search_context_missing_exception", "No search context found for id [1]")
+        return healthy(method, path, body) or (500, {})
+
+    with (
+        serve(answer) as node,
+        closing(opened(node.address)) as store,
+        pytest.raises(StoreUnavailable, match="run the same command again"),
+    ):
+        list(store.bags("docs"))

@@ -69,12 +69,16 @@ class IndexReader(Protocol):
         """
         ...
 
-    def documents(self, doc_ids: Sequence[str], rights: Rights = SERVICE) -> dict[str, Document]:
+    def documents(
+        self, doc_ids: Sequence[str], rights: Rights = SERVICE, *, is_strict: bool = False
+    ) -> dict[str, Document]:
         """Returns documents by id, as searches see them now, without missing ones: a document may be deleted after a
         search found it.
 
         Args:
             doc_ids: at most 10,000, the engines' limit.
+            is_strict: whether to raise StoreUnavailable if a part of the index cannot be read. Otherwise its documents
+                are missing, as from other searches.
         """
         ...
 

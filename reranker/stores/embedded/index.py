@@ -107,7 +107,9 @@ class EmbeddedIndex:
             )
             return candidates_of_rows(connection, rows)
 
-    def documents(self, doc_ids: Sequence[str], rights: Rights = SERVICE) -> dict[str, Document]:
+    def documents(
+        self, doc_ids: Sequence[str], rights: Rights = SERVICE, *, is_strict: bool = False
+    ) -> dict[str, Document]:
         with self._file.reading() as connection:
             return documents_by_id(connection, self._index(connection).index_id, doc_ids)
 

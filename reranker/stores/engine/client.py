@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -20,6 +20,9 @@ _MAX_REASON_LENGTH = 400
 
 # The engines' error for a document whose primary shard is on no node: the index's health is red.
 _NO_SHARD = "unavailable_shards_exception"
+
+# The engines' error for a point in time that expired, or whose shard moved to another node.
+_LOST_MOMENT = "search_context_missing_exception"
 
 # OpenSearch began at 1.0, with the code of Elasticsearch 7.10. No older Elasticsearch is supported.
 _FIRST_ELASTICSEARCH_MAJOR = 7
@@ -55,6 +58,25 @@ def connect(upstream: Upstream) -> opensearchpy.OpenSearch:
     """Makes a client of the engine, without sending anything. Closing it closes the upstream."""
     # `Upstream` repeats requests.
     return _Client(connection_class=partial(UpstreamConnection, upstream), serializer=_Objects(), max_retries=0)
+
+
+def whole_search(client: opensearchpy.OpenSearch, **given: Any) -> Any:
+    """Returns the answer to a search, from all shards. Without this the engines answer with the hits of those that
+    could be searched.
+
+    Raises:
+        exceptions.TransportError: a shard failed, or the time was up.
+    """
+    params = {**given.pop("params", {}), "allow_partial_search_results": "false"}
+    answer = client.search(**given, params=params)
+    if is_partial(answer):
+        raise exceptions.TransportError(503, "not all shards answered", None)
+    return answer
+
+
+def is_partial(answer: Mapping[str, Any]) -> bool:
+    """Whether the answer to a search lacks what some shards have."""
+    return bool(answer.get("timed_out") or answer.get("_shards", {}).get("failed"))
 
 
 def detect_distribution(client: opensearchpy.OpenSearch) -> Distribution:
@@ -125,6 +147,10 @@ def _status_error(error: exceptions.TransportError, address: str, index: str) ->
         )
     if status == 403:
         return StoreUnavailable(f"{address} forbids this (403: {reason}); give the user the rights, or lift the block")
+    if _LOST_MOMENT in reason:
+        return StoreUnavailable(
+            f"{address} has lost the point in time that was being read ({reason}); run the same command again"
+        )
     if status == 404 and (not index or not isinstance(error.info, dict)):
         return NotAnEngine(f"{address} answers as no search engine does (404); check host, port and path")
     if status == 404:

@@ -15,7 +15,7 @@ from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.checks import check_depth, check_query_vector
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.filters import Filters
-from reranker.stores.engine.client import engine_errors, no_such_index
+from reranker.stores.engine.client import engine_errors, is_partial, no_such_index, whole_search
 from reranker.stores.engine.hits import (
     FROM_DOC_VALUES,
     FROM_SOURCE,
@@ -33,6 +33,7 @@ from reranker.stores.engine.queries import (
     knn_body,
     translated_body,
 )
+from reranker.stores.engine.retries import with_retries
 from reranker.stores.engine.sample import sample_documents
 from reranker.text.documents import Candidate, Document, EncodedDocument
 from reranker.text.idf import IdfTable
@@ -82,7 +83,10 @@ class EngineIndex:
             with engine_errors(self._address, self._requested):
                 answer = self._client.search(index=self.name, body={"size": 0, "aggs": {"languages": body}})
             buckets = answer["aggregations"]["languages"]["buckets"]
-            self._languages = {bucket["key"]: int(bucket["doc_count"]) for bucket in buckets}
+            found = {bucket["key"]: int(bucket["doc_count"]) for bucket in buckets}
+            if is_partial(answer):  # some languages may be missing until all shards are there again
+                return found
+            self._languages = found
         return self._languages
 
     def idf(self) -> IdfTable:
@@ -114,11 +118,18 @@ class EngineIndex:
         body = translated_body(self._distribution(), groups, self.languages(), depth, filters)
         return [] if body is None else self._candidates(body, rights)
 
-    def documents(self, doc_ids: Sequence[str], rights: Rights = SERVICE) -> dict[str, Document]:
+    def documents(
+        self, doc_ids: Sequence[str], rights: Rights = SERVICE, *, is_strict: bool = False
+    ) -> dict[str, Document]:
         if not doc_ids:
             return {}
+        given = {"index": self.name, "body": documents_body(doc_ids), "headers": rights.headers}
         with engine_errors(self._address, self._requested):
-            answer = self._client.search(index=self.name, body=documents_body(doc_ids), headers=rights.headers)
+            answer = (
+                with_retries(partial(whole_search, self._client, **given))
+                if is_strict
+                else self._client.search(**given)
+            )
         return {hit["_id"]: read_document(hit) for hit in answer["hits"]["hits"]}
 
     def stored(self, doc_ids: Sequence[str]) -> Set[str]:

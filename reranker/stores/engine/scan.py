@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import opensearchpy
 from opensearchpy import exceptions
 
+from reranker.base.errors import StoreUnavailable
 from reranker.stores.base.writing import StoredBag
+from reranker.stores.engine.client import whole_search
 from reranker.stores.engine.hits import read_bag
 from reranker.stores.engine.retries import with_retries
 from reranker.upstream.addresses import Distribution
@@ -20,39 +22,64 @@ _KEEP_ALIVE = "30m"
 _PAGE_DOCUMENTS = 1_000
 
 
+class _Part(NamedTuple):
+    """What is read at a time: all, or one shard of one index.
+
+    Attributes:
+        of_index: None for all of them.
+        of_slice: None for the whole index.
+    """
+
+    of_index: str | None = None
+    of_slice: Mapping[str, int] | None = None
+
+
 class PointInTime:
-    """The state of an index at one moment, which the engine keeps until it is closed or expires.
+    """The state of an index, or of the indices of an alias, at one moment, which the engine keeps until it is closed
+    or expires. An alias's filter applies.
 
     Attributes:
         id: the engine's id of it.
-        slices: the parts in which to read it. OpenSearch's `_doc` is unique only within a shard (`_shard_doc` came with
-            3.3). With as many slices as shards, each slice is a shard.
     """
 
     def __init__(self, client: opensearchpy.OpenSearch, distribution: Distribution, index: str) -> None:
         """
         Args:
-            index: the name of one index, no alias.
+            index: an index, or an alias of several.
         """
         self._client = client
         self._distribution = distribution
-        n_shards = 1 if distribution == "elasticsearch" else self._n_shards(index)
-        self.slices: list[dict[str, int] | None] = (
-            [None] if n_shards == 1 else [{"id": shard, "max": n_shards} for shard in range(n_shards)]
-        )
+        self._name = index
         self.id = with_retries(partial(self._open, index))
 
+    def count(self, query: Mapping[str, Any], timeout_s: float) -> int:
+        """Returns how many documents match."""
+        body = {"size": 0, "query": query, "track_total_hits": True}
+        return int(self._search(body, timeout_s)["hits"]["total"]["value"])
+
     def pages(self, query: Mapping[str, Any], source: Any, timeout_s: float) -> Iterator[list[dict[str, Any]]]:
-        """Yields the hits of all slices, in pages.
+        """Yields the hits in pages.
 
         Args:
             source: the fields to read, as `_source` of a search.
+
+        Raises:
+            StoreUnavailable: documents are missing.
         """
-        for of_slice in self.slices:
-            yield from self._pages_of(of_slice, query, source, timeout_s)
+        n_documents = 0
+        for part in self._parts():
+            for hits in self._pages_of(part, query, source, timeout_s):
+                n_documents += len(hits)
+                yield hits
+        # Counted at the end: of a query for the last hour, for example, there are fewer now than at the beginning.
+        if n_documents < (expected := self.count(query, timeout_s)):
+            raise StoreUnavailable(
+                f"only {n_documents:,} of {expected:,} documents of {self._name!r} were read; run the same command "
+                "again"
+            )
 
     def _pages_of(
-        self, of_slice: Mapping[str, int] | None, query: Mapping[str, Any], source: Any, timeout_s: float
+        self, part: _Part, query: Mapping[str, Any], source: Any, timeout_s: float
     ) -> Iterator[list[dict[str, Any]]]:
         body: dict[str, Any] = {
             "size": _PAGE_DOCUMENTS,
@@ -61,17 +88,24 @@ class PointInTime:
             "track_total_hits": False,
             "sort": ["_shard_doc" if self._distribution == "elasticsearch" else "_doc"],
         }
-        if of_slice is not None:
-            body["slice"] = of_slice
+        if part.of_index is not None:
+            body["query"] = {"bool": {"must": query, "filter": {"term": {"_index": part.of_index}}}}
+        if part.of_slice is not None:
+            body["slice"] = part.of_slice
         while True:
-            body["pit"] = {"id": self.id, "keep_alive": _KEEP_ALIVE}
-            answer = with_retries(partial(self._client.search, body=body, request_timeout=timeout_s))
-            self.id = answer.get("pit_id", self.id)
-            hits = answer["hits"]["hits"]
+            hits = self._search(body, timeout_s)["hits"]["hits"]
             if not hits:
                 return
             yield hits
             body["search_after"] = hits[-1]["sort"]
+
+    def _search(self, body: Mapping[str, Any], timeout_s: float) -> Mapping[str, Any]:
+        body = {**body, "pit": {"id": self.id, "keep_alive": _KEEP_ALIVE}}
+        answer: Mapping[str, Any] = with_retries(
+            partial(whole_search, self._client, body=body, request_timeout=timeout_s)
+        )
+        self.id = answer.get("pit_id", self.id)
+        return answer
 
     def close(self) -> None:
         """Closes the point in time at the engine, if it is still open."""
@@ -87,13 +121,23 @@ class PointInTime:
         params = {"keep_alive": _KEEP_ALIVE}
         if self._distribution == "elasticsearch":
             return str(self._client.transport.perform_request("POST", f"/{index}/_pit", params=params)["id"])
+        params["allow_partial_pit_creation"] = "false"
         answer = self._client.transport.perform_request("POST", f"/{index}/_search/point_in_time", params=params)
         return str(answer["pit_id"])
 
-    def _n_shards(self, index: str) -> int:
+    def _parts(self) -> list[_Part]:
+        """OpenSearch's `_doc` is unique only within a shard (`_shard_doc` came with 3.3). With as many slices as
+        shards, each slice of an index is a shard."""
+        if self._distribution == "elasticsearch":
+            return [_Part()]
         params = {"filter_path": "*.settings.index.number_of_shards"}
-        (found,) = self._client.indices.get_settings(index=index, params=params).values()
-        return int(found["settings"]["index"]["number_of_shards"])
+        found = with_retries(partial(self._client.indices.get_settings, index=self._name, params=params))
+        n_shards = {index: int(one["settings"]["index"]["number_of_shards"]) for index, one in found.items()}
+        return [
+            _Part(index if len(n_shards) > 1 else None, None if n == 1 else {"id": shard, "max": n})
+            for index, n in sorted(n_shards.items())
+            for shard in range(n)
+        ]
 
 
 def read_bags(moment: PointInTime, timeout_s: float, stale: Mapping[str, str] | None = None) -> Iterator[StoredBag]:

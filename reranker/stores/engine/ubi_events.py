@@ -7,6 +7,8 @@ from typing import Any
 
 import opensearchpy
 
+from reranker.stores.engine.client import whole_search
+
 _INDEX = "ubi_events"
 _OBJECT = "event_attributes.object"
 # So that their clicks fit into one page; the engines' limit is 10,000 hits.
@@ -19,7 +21,7 @@ def read_clicks(client: opensearchpy.OpenSearch, query_ids: Sequence[str]) -> It
     hit, or else its `object_id`. Without an index of events there are none.
 
     Raises:
-        opensearchpy.exceptions.OpenSearchException: the engine refuses or does not answer.
+        opensearchpy.exceptions.OpenSearchException: the engine refuses or does not answer, or a shard failed.
     """
     for start in range(0, len(query_ids), _QUERIES_AT_ONCE):
         some = list(query_ids[start : start + _QUERIES_AT_ONCE])
@@ -27,7 +29,7 @@ def read_clicks(client: opensearchpy.OpenSearch, query_ids: Sequence[str]) -> It
         of_queries = [{"terms": {"query_id": some}}, {"terms": {"query_id.keyword": some}}]
         clicks = {"filter": [{"term": {"action_name": "click"}}], "should": of_queries, "minimum_should_match": 1}
         body = {"size": _MAX_HITS, "query": {"bool": clicks}, "_source": ["query_id", _OBJECT]}
-        answer = client.search(index=_INDEX, body=body, params={"ignore_unavailable": "true"})
+        answer = whole_search(client, index=_INDEX, body=body, params={"ignore_unavailable": "true"})
         for hit in answer["hits"]["hits"]:
             source: dict[str, Any] = hit["_source"]
             clicked = source.get("event_attributes", {}).get("object", {})

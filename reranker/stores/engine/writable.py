@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any
 
 from opensearchpy import exceptions
@@ -171,9 +171,8 @@ class WritableEngineStore(EngineStore):
             yield from BulkWriter(self._client, name, self._timeout_s).write(documents)
 
     def _bags(self, name: str, stale: Mapping[str, str] | None) -> Iterator[StoredBag]:
-        with engine_errors(self._address, name):
-            moment = PointInTime(self._client, self._distribution(), name)
-            try:
-                yield from read_bags(moment, self._admin_timeout_s, stale)
-            finally:
-                moment.close()
+        with (
+            engine_errors(self._address, name),
+            closing(PointInTime(self._client, self._distribution(), name)) as moment,
+        ):
+            yield from read_bags(moment, self._admin_timeout_s, stale)
