@@ -15,14 +15,16 @@ from typing import Any
 import pytest
 
 from reranker.base import retries
-from reranker.base.errors import BadInput, NotAnEngine, NotFound, SinkrankError, StoreUnavailable
+from reranker.base.errors import BadInput, NotAllowed, NotAnEngine, NotFound, SinkrankError, StoreUnavailable
 from reranker.base.retries import Backoff
+from reranker.embeddings.hubness import HubnessSample
 from reranker.stores import EngineAccess, open_store
 from reranker.stores.base.writing import WriteResult
 from reranker.stores.engine.client import connect, detect_distribution, engine_errors
 from reranker.stores.engine.writable import WritableEngineStore
 from reranker.upstream.addresses import EngineAddress, read_address
 from reranker.upstream.nodes import Upstream
+from reranker.upstream.rights import Rights
 from tests.stores.fake_engine import serve
 from tests.stores.samples import ALL, DESCRIPTION, MAPPING, make_document, query, write_documents
 from tests.support.tls_server import certificates
@@ -365,3 +367,63 @@ def test_a_point_in_time_that_is_lost_is_not_taken_for_a_missing_index() -> None
         pytest.raises(StoreUnavailable, match="run the same command again"),
     ):
         list(store.bags("docs"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected", "told"),
+    [
+        ("no_shard_available_action_exception", StoreUnavailable, "no_shard_available"),
+        ("security_exception", StoreUnavailable, "403"),
+    ],
+)
+def test_what_is_kept_in_a_shard_that_is_away_is_not_taken_for_none(
+    kind: str, expected: type[SinkrankError], told: str
+) -> None:
+    """While a node starts, `_mget` is answered by 200 with an error for each document."""
+
+    def answer(method: str, path: str, body: str) -> tuple[int, Any]:
+        if "_mget" in path:
+            return 200, {"docs": [{"_id": one, **error(kind, "No shard available")} for one in json.loads(body)["ids"]]}
+        return healthy(method, path, body) or (200, {})
+
+    with serve(answer) as node, closing(opened(node.address)) as store:
+        index = store.open("docs")
+        calls = [
+            index.idf,
+            index.hubness_sample,
+            lambda: index.stored(["1"]),
+            lambda: index.fetch("1"),
+            lambda: store.claim("docs", "one", 60),
+            lambda: store.release("docs", "one"),
+        ]
+        for call in calls:
+            with pytest.raises(expected, match=told):
+                call()
+
+
+def test_a_caller_without_the_right_to_a_document_is_told_so() -> None:
+    def answer(method: str, path: str, body: str) -> tuple[int, Any]:
+        if "_mget" in path:  # as Elasticsearch answers
+            return 200, {"docs": [{"_id": "1", **error("security_exception", "unauthorized for user [me]")}]}
+        return healthy(method, path, body) or (200, {})
+
+    with serve(answer) as node, closing(opened(node.address)) as store:
+        index = store.open("docs")
+        with pytest.raises(NotAllowed, match="unauthorized"):
+            index.fetch("1", Rights({"authorization": "Basic me"}))
+
+
+def test_what_is_kept_in_an_index_that_is_not_there_is_none() -> None:
+    def answer(method: str, path: str, body: str) -> tuple[int, Any]:
+        if "_mget" in path:
+            missing = error("index_not_found_exception", "no such index")
+            return 200, {"docs": [{"_id": one, **missing} for one in json.loads(body)["ids"]]}
+        return healthy(method, path, body) or (200, {})
+
+    with serve(answer) as node, closing(opened(node.address)) as store:
+        index = store.open("docs")
+        assert index.idf().languages == {}
+        assert index.hubness_sample() == HubnessSample()
+        for call in (lambda: index.stored(["1"]), lambda: index.fetch("1")):
+            with pytest.raises(NotFound, match="no index 'docs'"):
+                call()

@@ -14,6 +14,7 @@ import opensearchpy
 from opensearchpy import exceptions
 
 from reranker.stores.base.names import claim_seconds, claimed_by_another
+from reranker.stores.engine.client import multi_get
 from reranker.stores.engine.idf import IDF_INDEX
 
 
@@ -42,11 +43,10 @@ def release_claim(client: opensearchpy.OpenSearch, index: str, owner: str) -> No
 
 def _read(client: opensearchpy.OpenSearch, index: str) -> dict[str, Any]:
     try:
-        answer = client.mget(index=IDF_INDEX, body={"ids": [_claim_id(index)]})
+        (found,) = multi_get(client, IDF_INDEX, [_claim_id(index)])
     except exceptions.NotFoundError:
         return {}
-    (found,) = answer["docs"]
-    return dict(found) if found.get("found") else {}
+    return found if found.get("found") else {}
 
 
 def _claim_id(index: str) -> str:

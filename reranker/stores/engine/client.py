@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -77,6 +77,25 @@ def whole_search(client: opensearchpy.OpenSearch, **given: Any) -> Any:
 def is_partial(answer: Mapping[str, Any]) -> bool:
     """Whether the answer to a search lacks what some shards have."""
     return bool(answer.get("timed_out") or answer.get("_shards", {}).get("failed"))
+
+
+def multi_get(client: opensearchpy.OpenSearch, index: str, ids: Sequence[str], **given: Any) -> list[dict[str, Any]]:
+    """Returns the answer for each id, with `found`. It sees documents that searches do not see yet.
+
+    Raises:
+        exceptions.TransportError: as if it had been asked for each alone: there is no such index (404), the caller has
+            no right (403), or a shard cannot be read (503). The engines answer the whole request with 200.
+    """
+    documents: list[dict[str, Any]] = client.mget(index=index, body={"ids": list(ids)}, **given)["docs"]
+    for details in (one["error"] for one in documents if "error" in one):
+        kind = details.get("type", "") if isinstance(details, dict) else str(details)
+        if kind == "index_not_found_exception":
+            raise exceptions.NotFoundError(404, kind, {"error": details})
+        if kind == "security_exception":
+            refused = CallerRefused if given.get("headers") else exceptions.AuthorizationException
+            raise refused(403, kind, {"error": details})
+        raise exceptions.TransportError(503, kind, {"error": details})
+    return documents
 
 
 def detect_distribution(client: opensearchpy.OpenSearch) -> Distribution:

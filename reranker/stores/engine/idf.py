@@ -19,6 +19,7 @@ from opensearchpy import exceptions, helpers
 
 from reranker.base.errors import StoreUnavailable
 from reranker.embeddings.hubness import HubnessSample
+from reranker.stores.engine.client import multi_get
 from reranker.text.idf import DocumentFrequencies, IdfTable
 
 IDF_INDEX = "sinkrank-idf"
@@ -56,6 +57,7 @@ class EngineIdf:
 
         Raises:
             StoreUnavailable: languages of the table are missing.
+            exceptions.TransportError: the hidden index cannot be read.
         """
         part_ids = self._current_parts(index)
         languages = {
@@ -116,9 +118,11 @@ class EngineIdf:
     def _get(self, ids: list[str]) -> list[dict[str, Any] | None]:
         """Returns the documents with these ids, unrefreshed changes included; None for each missing one."""
         sources: list[dict[str, Any] | None] = []
-        for doc_id in ids:
-            answer = self._client.mget(index=IDF_INDEX, body={"ids": [doc_id]})
-            sources += [found.get("_source") for found in answer["docs"]]
+        try:
+            for doc_id in ids:
+                sources += [found.get("_source") for found in multi_get(self._client, IDF_INDEX, [doc_id])]
+        except exceptions.NotFoundError:
+            return [None] * len(ids)
         return sources
 
     def _delete(self, index: str, kept: Collection[str] = ()) -> None:

@@ -15,7 +15,7 @@ from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.checks import check_depth, check_query_vector
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.filters import Filters
-from reranker.stores.engine.client import engine_errors, is_partial, no_such_index, whole_search
+from reranker.stores.engine.client import engine_errors, is_partial, multi_get, whole_search
 from reranker.stores.engine.hits import (
     FROM_DOC_VALUES,
     FROM_SOURCE,
@@ -136,19 +136,14 @@ class EngineIndex:
         if not doc_ids:
             return set()
         with engine_errors(self._address, self._requested):
-            answer = self._client.mget(index=self.name, body={"ids": list(doc_ids)}, params={"_source": "false"})
-        if any(one.get("error", {}).get("type") == "index_not_found_exception" for one in answer["docs"]):
-            raise no_such_index(self._address, self._requested)
-        return {one["_id"] for one in answer["docs"] if one.get("found")}
+            found = multi_get(self._client, self.name, doc_ids, params={"_source": "false"})
+        return {one["_id"] for one in found if one.get("found")}
 
     def fetch(self, doc_id: str, rights: Rights = SERVICE) -> EncodedDocument:
         with engine_errors(self._address, self._requested):
             # Not GET /INDEX/_doc/ID: a path cannot contain an id such as `..`.
             params = {"_source": ",".join([*DOCUMENT_FIELDS, "bag"])}
-            answer = self._client.mget(index=self.name, body={"ids": [doc_id]}, params=params, headers=rights.headers)
-        (found,) = answer["docs"]
-        if "error" in found:
-            raise no_such_index(self._address, self._requested)
+            (found,) = multi_get(self._client, self.name, [doc_id], params=params, headers=rights.headers)
         if not found.get("found"):
             raise NotFound(f"index {self._requested!r} has no document {doc_id!r}; a search shows the ids that it has")
         return read_encoded(found)
