@@ -48,30 +48,36 @@ def candidates_from_source(answer: Mapping[str, Any], scores_are_cosines: bool) 
     for hit in answer["hits"]["hits"]:
         source = hit["_source"]
         title_key = exact_key(_only(source.get("title")))
-        rows.append(_Row(hit["_score"], hit["_id"], source.get("lang", ""), source.get("bag", ""), title_key))
+        rows.append(_Row(hit["_score"], hit["_id"], read_language(source), source.get("bag"), title_key))
     return _candidates(rows, scores_are_cosines)
 
 
 def read_document(hit: Mapping[str, Any]) -> Document:
+    """Reads a document. What another program wrote otherwise than we do, such as null, counts as missing."""
     source = hit["_source"]
+    metadata = source.get("metadata")
     return Document(
         doc_id=hit["_id"],
         text=_only(source.get("text")),
-        language=source.get("lang", ""),
+        language=read_language(source),
         title=_only(source.get("title")),
-        url=source.get("url", ""),
-        metadata=source.get("metadata", {}),
+        url=_string(source.get("url")),
+        metadata=metadata if isinstance(metadata, Mapping) else {},
     )
 
 
 def read_encoded(hit: Mapping[str, Any]) -> EncodedDocument:
-    return EncodedDocument(read_document(hit), read_bag(hit["_source"].get("bag", "")))
+    return EncodedDocument(read_document(hit), read_bag(hit["_source"].get("bag")))
+
+
+def read_language(source: Mapping[str, Any]) -> str:
+    return _string(source.get("lang"))
 
 
 def read_bag(packed: Any) -> BagOfWords:
     """Reads the bag; an empty one if another program wrote the document, so that the search does not fail."""
     try:
-        return unpack(packed)
+        return unpack(_string(packed))
     except BadInput:
         return BagOfWords(np.empty(0, np.int32), np.empty(0, np.int32))
 
@@ -91,5 +97,9 @@ def _candidates(rows: Sequence[_Row], scores_are_cosines: bool) -> list[Candidat
     ]
 
 
-def _only(by_language: Mapping[str, str] | None) -> str:
-    return next(iter((by_language or {}).values()), "")
+def _only(by_language: Mapping[str, Any] | None) -> str:
+    return _string(next(iter((by_language or {}).values()), ""))
+
+
+def _string(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -13,7 +13,7 @@ from opensearchpy import exceptions
 from reranker.base.errors import StoreUnavailable
 from reranker.stores.base.writing import StoredBag
 from reranker.stores.engine.client import whole_search
-from reranker.stores.engine.hits import read_bag
+from reranker.stores.engine.hits import read_bag, read_language
 from reranker.stores.engine.retries import with_retries
 from reranker.upstream.addresses import Distribution
 
@@ -146,7 +146,7 @@ def read_bags(moment: PointInTime, timeout_s: float, stale: Mapping[str, str] | 
     for hits in moment.pages(query, ["lang", "bag"], timeout_s):
         for hit in hits:
             source = hit["_source"]
-            yield StoredBag(hit["_id"], source.get("lang", ""), read_bag(source.get("bag", "")))
+            yield StoredBag(hit["_id"], read_language(source), read_bag(source.get("bag")))
 
 
 def _stale_query(versions: Mapping[str, str]) -> dict[str, Any]:
