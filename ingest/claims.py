@@ -29,6 +29,8 @@ class Claim:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._renew, name="claim", daemon=True)
         self._lost: BadInput | None = None
+        # The store compares with what it has just read, so two renewals at once would refuse each other.
+        self._renewing = threading.Lock()
 
     def __enter__(self) -> Self:
         """
@@ -36,7 +38,7 @@ class Claim:
             BadInput: another run holds the lock.
             StoreUnavailable: the store cannot be asked.
         """
-        self._store.claim(self._index, self._owner, self._seconds)
+        self._take()
         self._thread.start()
         return self
 
@@ -54,12 +56,16 @@ class Claim:
         """
         if self._lost is not None:
             raise self._lost
-        self._store.claim(self._index, self._owner, self._seconds)
+        self._take()
+
+    def _take(self) -> None:
+        with self._renewing:
+            self._store.claim(self._index, self._owner, self._seconds)
 
     def _renew(self) -> None:
         while not self._ended.wait(self._seconds / _RENEWALS_A_CLAIM):
             try:
-                self._store.claim(self._index, self._owner, self._seconds)
+                self._take()
             except StoreUnavailable:
                 continue  # the run finds out by itself
             except BadInput as error:

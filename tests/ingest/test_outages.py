@@ -237,6 +237,13 @@ def test_a_run_that_has_lost_its_claim_lets_nothing_serve(embedded: WritableStor
     assert [version.name for version in embedded.versions("pages") if version.is_serving] == ["pages-000001"]
 
 
+def test_a_run_never_loses_its_claim_to_itself(store: WritableStore, index: str) -> None:
+    """It checks the claim while a thread renews it all the time."""
+    with Claim(store, index, "one", seconds=0.001) as claim:
+        for _ in range(200):
+            claim.check()
+
+
 def test_a_claim_is_renewed_as_long_as_it_is_held(embedded: WritableStore) -> None:
     renewed = threading.Event()
 
