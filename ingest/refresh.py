@@ -113,12 +113,14 @@ def _reweigh(
     def vectors() -> Iterator[NewVector]:
         for one in store.bags(index, versions):
             nbow = embeddings.nbow(table.weigh(one.bag, one.language))
-            yield NewVector(one.doc_id, nbow, versions[one.language])
+            yield NewVector(one.doc_id, nbow, versions[one.language], one.revision)
 
     n_done = 0
     for result in store.replace_vectors(index, vectors()):
-        # A document that was deleted meanwhile needs no vector.
-        if result.error is not None and not result.error.startswith(("not_found", "document_missing")):
+        if result.error is not None:
+            # A document that was deleted meanwhile needs no vector; one that was replaced came with its own.
+            if result.error.startswith(("not_found", "document_missing", "version_conflict")):
+                continue
             raise StoreUnavailable(f"the new vector of document {result.doc_id!r} was not stored ({result.error})")
         n_done += 1
         if n_done % _DOCUMENTS_A_REPORT == 0:

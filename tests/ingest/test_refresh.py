@@ -67,6 +67,25 @@ def test_a_refresh_that_was_stopped_goes_on_with_the_documents_that_are_left(pag
     assert pages.refresh().reweighed == 32
 
 
+def test_a_document_that_is_replaced_during_a_refresh_keeps_the_vector_of_its_new_text(pages: Pages) -> None:
+    add(pages, "chat eau", "chat", "pain")
+    # So that a refresh has something to do for each.
+    add(pages, "voiture")
+
+    class Replacing(Wrapped):
+        def replace_vectors(self, index: str, vectors: Any) -> Any:
+            made = list(vectors)
+            pages.add({"fr/pain": "eau"})
+            list(pages.store.delete(index, ["fr/chat"]))
+            yield from self._store.replace_vectors(index, made)
+
+    done = replace(pages, store=Replacing(pages.store)).refresh()
+    assert (done.documents, done.reweighed) == (4, 2)
+    pages.store.refresh(pages.name)
+    assert pages.cosine("fr/pain", POSITIONS["fr"]["eau"]) == pytest.approx(1, abs=1e-5)
+    assert pages.cosine("fr/chat", POSITIONS["fr"]["chat"]) is None
+
+
 def test_after_a_deletion_the_figures_are_those_of_the_documents_that_are_left(pages: Pages) -> None:
     add(pages, "chat", "chien", "chat chien")
     list(pages.store.delete(pages.name, ["fr/chat"]))

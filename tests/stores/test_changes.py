@@ -9,9 +9,13 @@ import numpy as np
 import pytest
 
 from reranker.stores.base.protocol import WritableStore
-from reranker.stores.base.writing import NewVector, WriteResult
+from reranker.stores.base.writing import NewVector, Revision, WriteResult
 from reranker.text.bags import BagOfWords
 from tests.stores.samples import ALL, DESCRIPTION, cosine, fill, ids, make_document, make_index, query, write_documents
+
+
+def revisions(store: WritableStore, index: str) -> dict[str, Revision]:
+    return {one.doc_id: one.revision for one in store.bags(index)}
 
 
 def test_a_deleted_document_is_found_no_more_and_can_come_again(store: WritableStore, index: str) -> None:
@@ -37,7 +41,9 @@ def test_a_replaced_vector_changes_nothing_else_of_a_document(store: WritableSto
     written = make_document("1", "a cat", title="Title", url="https://a", metadata={"year": 1999, "tags": ["a"]})
     fill(store, index, written, make_document("2"))
     vector = query(0, 0, 1, 0).astype(np.float32)
-    results = list(store.replace_vectors(index, [NewVector("1", vector, "v2"), NewVector("absent", vector, "v2")]))
+    now = revisions(store, index)
+    changes = [NewVector("1", vector, "v2", now["1"]), NewVector("absent", vector, "v2", now["1"])]
+    results = list(store.replace_vectors(index, changes))
     store.refresh(index)
     assert results[0] == WriteResult("1")
     assert results[1].error is not None
@@ -52,13 +58,28 @@ def test_a_replaced_vector_changes_nothing_else_of_a_document(store: WritableSto
 
 def test_a_vector_can_be_taken_away_and_given(store: WritableStore, index: str) -> None:
     fill(store, index, make_document("1"), make_document("2", vector=None))
-    list(
-        store.replace_vectors(
-            index, [NewVector("1", None, "v2"), NewVector("2", query(1, 0, 0, 0).astype(np.float32), "v2")]
-        )
-    )
+    now, vector = revisions(store, index), query(1, 0, 0, 0).astype(np.float32)
+    changes = [NewVector("1", None, "v2", now["1"]), NewVector("2", vector, "v2", now["2"])]
+    assert list(store.replace_vectors(index, changes)) == [WriteResult("1"), WriteResult("2")]
     store.refresh(index)
     assert ids(store.open(index).knn(query(1, 0, 0, 0), 10, ALL)) == ["2"]
+
+
+def test_a_vector_of_an_earlier_text_is_not_stored(store: WritableStore, index: str) -> None:
+    fill(store, index, make_document("same"), make_document("changed"), make_document("gone"), make_document("new"))
+    before, vector = revisions(store, index), query(0, 0, 1, 0).astype(np.float32)
+    list(store.delete(index, ["gone", "new"]))
+    other = BagOfWords(*np.array([[3], [1]], np.int32))
+    fill(
+        store, index, *(make_document(doc_id, "a dog", vector=(0, 1, 0, 0), bag=other) for doc_id in ("changed", "new"))
+    )
+    changes = [NewVector(doc_id, vector, "v2", before[doc_id]) for doc_id in ("same", "changed", "gone", "new")]
+    results = list(store.replace_vectors(index, changes))
+    store.refresh(index)
+    assert [result.error is None for result in results] == [True, False, False, False]
+    assert cosine(store, index, "same", vector) == pytest.approx(1, abs=1e-5)
+    for doc_id in ("changed", "new"):
+        assert cosine(store, index, doc_id, (0, 1, 0, 0)) == pytest.approx(1, abs=1e-5)
 
 
 def test_all_bags_are_read_once_each(store: WritableStore, index: str) -> None:

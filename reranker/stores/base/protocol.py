@@ -223,7 +223,7 @@ class WritableStore(Store, Protocol):
 
     def replace_vectors(self, index: str, vectors: Iterable[NewVector]) -> Iterator[WriteResult]:
         """Replaces the nBOW embeddings of documents and nothing else. Yields results as `write_prepared` does, with an
-        error for a missing document."""
+        error for a document that is missing or has changed since its bag was read."""
         ...
 
     def refresh(self, index: str) -> None:

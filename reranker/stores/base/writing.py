@@ -40,17 +40,27 @@ Preparer = Callable[[EncodedDocument], PreparedDocument]
 """The part of writing that needs no store. It can be pickled and called in any process."""
 
 
+Revision = tuple[int, ...]
+"""What a document was when it was read, for the store that read it. It changes with the document."""
+
+
 class StoredBag(NamedTuple):
     """A document's bag as an index has it."""
 
     doc_id: str
     language: str
     bag: BagOfWords
+    revision: Revision
 
 
 class NewVector(NamedTuple):
-    """The new nBOW embedding of a document: (dim,) float32, or None for none."""
+    """The new nBOW embedding of a document: (dim,) float32, or None for none.
+
+    Attributes:
+        revision: of the bag that it was made of (`StoredBag`).
+    """
 
     doc_id: str
     nbow: NDArray[np.float32] | None
     weights_version: str
+    revision: Revision

@@ -150,9 +150,10 @@ def delete_row(connection: sqlite3.Connection, index_id: int, change: int, doc_i
 
 
 def replace_vector(connection: sqlite3.Connection, index_id: int, change: int, vector: NewVector) -> bool:
-    """Replaces a document's vector. Returns whether the document exists."""
+    """Replaces a document's vector. Returns whether the document is still what it was, except for its text."""
     found = connection.execute(
-        "SELECT row_id FROM documents WHERE index_id = ? AND doc_id = ?", (index_id, vector.doc_id)
+        "SELECT row_id FROM documents WHERE index_id = ? AND doc_id = ? AND row_sum = ?",
+        (index_id, vector.doc_id, *vector.revision),
     ).fetchone()
     if found is not None:
         _write_vector(connection, found[0], index_id, change, pack_vector(vector.nbow), vector.weights_version)

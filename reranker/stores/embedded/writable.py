@@ -190,9 +190,9 @@ class WritableEmbeddedStore(EmbeddedStore):
             if not rows:
                 return
             after = rows[-1][0]
-            for _, _, _, _, language, doc_id, bag, _, weights in rows:
+            for _, found, _, _, language, doc_id, bag, _, weights in rows:
                 if stale is None or stale.get(language, weights) != weights:
-                    yield StoredBag(doc_id, language, unpack(bag))
+                    yield StoredBag(doc_id, language, unpack(bag), (found,))
 
 
 def _prepare(encoded: EncodedDocument) -> PreparedDocument:

@@ -31,9 +31,11 @@ def delete_action(doc_id: str) -> PreparedDocument:
 
 
 def vector_action(vector: NewVector) -> PreparedDocument:
-    """Makes the replacement of a document's vector."""
+    """Makes the replacement of a document's vector, if the document is still what it was."""
     changed = {"nbow": vector.nbow, "weights": vector.weights_version}
-    lines = _line({"update": {"_id": vector.doc_id}}) + _line({"doc": changed})
+    seq_no, primary_term = vector.revision
+    unchanged = {"if_seq_no": seq_no, "if_primary_term": primary_term}
+    lines = _line({"update": {"_id": vector.doc_id, **unchanged}}) + _line({"doc": changed})
     return PreparedDocument(vector.doc_id, lines, len(lines))
 
 

@@ -23,9 +23,9 @@ _SHARD_WAIT_S = 30
 
 # A single document can cause these for the whole request. Then each half is sent alone.
 _REFUSED = (400, 413)
-# Caused by the document itself. Other failures may pass: 403 is a block (a full disk, a closed index), 429 overload,
-# 5xx a missing shard.
-_FAULTS_OF_A_DOCUMENT = (400, 413)
+# Caused by the document itself, or by a change of it (409). Other failures may pass: 403 is a block (a full disk, a
+# closed index), 429 overload, 5xx a missing shard.
+_FAULTS_OF_A_DOCUMENT = (400, 409, 413)
 _NOT_FOUND = 404
 _INDEX_IS_GONE = "index_not_found_exception"
 # A bad request to the engines, but a closed index can be opened again.

@@ -86,6 +86,7 @@ class PointInTime:
             "query": query,
             "_source": source,
             "track_total_hits": False,
+            "seq_no_primary_term": True,
             "sort": ["_shard_doc" if self._distribution == "elasticsearch" else "_doc"],
         }
         if part.of_index is not None:
@@ -145,8 +146,8 @@ def read_bags(moment: PointInTime, timeout_s: float, stale: Mapping[str, str] | 
     query = {"match_all": {}} if stale is None else _stale_query(stale)
     for hits in moment.pages(query, ["lang", "bag"], timeout_s):
         for hit in hits:
-            source = hit["_source"]
-            yield StoredBag(hit["_id"], read_language(source), read_bag(source.get("bag")))
+            source, revision = hit["_source"], (hit["_seq_no"], hit["_primary_term"])
+            yield StoredBag(hit["_id"], read_language(source), read_bag(source.get("bag")), revision)
 
 
 def _stale_query(versions: Mapping[str, str]) -> dict[str, Any]:
