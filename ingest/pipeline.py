@@ -151,7 +151,8 @@ class _Run:
         is_continued = target is not None
         is_new = self.options.rebuild or not exists
         seen = SeenIds()
-        known = IdfTable() if is_new and target is None else self.store.open(target or self.index).idf()
+        before = IdfTable() if is_new and target is None else self.store.open(target or self.index).idf()
+        known = before
         counted: Counted | None = None
         # A language without embeddings has no known words to weight.
         missing = [language for language in self.embeddings.languages if language not in known.languages]
@@ -159,7 +160,7 @@ class _Run:
         needs_counting = not known.languages if is_new or is_continued else bool(missing)
         if needs_counting and not self.options.dry_run:
             counted = count_words(self._rows(), missing, seen, self.workers, self.progress)
-            known = IdfTable({**known.languages, **counted.frequencies})
+            known = IdfTable({**before.languages, **counted.frequencies})
         is_idle = self.options.dry_run or (counted is not None and not counted.n_documents)
         if is_idle:
             target = None
@@ -173,7 +174,8 @@ class _Run:
             if not exists:
                 self._promote(target)  # it replaces nothing
             if counted is not None and counted.frequencies:
-                self.store.save_idf(target, known)
+                # Runs that add to an index at the same time may bring other languages, or the same ones.
+                known = self.store.save_idf(target, known, before)
         encoder = RowEncoder(known, None if target is None else self.store.preparer(target))
         sample = HubnessSampleBuilder(self.embeddings.version)
         writing = Writing(
@@ -222,14 +224,11 @@ class _Run:
         """Makes all documents visible and switches to a new version if it is complete. Returns why not, or None."""
         try:
             self.store.refresh(target)
-            reader = self.store.open(target)
-            sample = reader.hubness_sample()
-            if sample.embeddings_version == self.embeddings.version:
-                self.store.save_hubness_sample(target, sample.merged(drawn))
+            self.store.add_to_hubness_sample(target, drawn)
             before = serving_version(self.store, self.index)
             # It serves if the index is new, or an earlier run was killed just after promoting.
             is_rebuilt = self.options.rebuild and before != target
-            if is_rebuilt and (n_found := reader.count()) != n_indexed:
+            if is_rebuilt and (n_found := self.store.open(target).count()) != n_indexed:
                 return (
                     f"searches do not use the new version {target}, because it holds {n_found:,} documents and "
                     f"{n_indexed:,} were confirmed; look at it under its own name; `sinkrank ingest rollback --index "

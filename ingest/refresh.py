@@ -58,7 +58,7 @@ def refresh(store: WritableStore, index: str, embeddings: Embeddings, progress: 
     ids: dict[str, list[tuple[int, str]]] = {}
     table, n_by_language = _count(store, index, embeddings, ids, progress)
     if table.version != before.version:
-        store.save_idf(index, table)
+        table = store.save_idf(index, table, before)
     store.save_hubness_sample(index, draw_sample(reader, ids, embeddings))
     versions = {language: table.weights_version(language) for language in table.languages}
     n_reweighed = _reweigh(store, index, embeddings, table, versions, progress)

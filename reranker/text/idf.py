@@ -117,6 +117,15 @@ class IdfTable:
         frequencies = self.languages.get(language)
         return "" if frequencies is None else IdfTable({language: frequencies}).version
 
+    def with_changes(self, before: IdfTable, now: IdfTable) -> IdfTable:
+        """This table with the languages that became others from `before` to `now`."""
+        changed = {
+            language: frequencies
+            for language, frequencies in now.languages.items()
+            if now.weights_version(language) != before.weights_version(language)
+        }
+        return IdfTable({**self.languages, **changed})
+
     def weigh(self, bag: BagOfWords, language: str) -> WeightedBag:
         """tf·idf weights that sum to 1; terms of weight 0 are left out.
 

@@ -112,6 +112,42 @@ def test_a_language_that_comes_later_gets_its_own_idf_and_the_old_ones_stay(page
     assert frequencies(pages.store, "en") == (2, {1: 2, 4: 1})
 
 
+def test_a_run_that_adds_meanwhile_loses_no_frequencies_and_no_sample(pages: Pages) -> None:
+    pages.ingest(document("0", "xyz", "sv"))  # has no embeddings
+    other = replace(pages, folder=pages.folder / "other")
+    other.folder.mkdir()
+
+    class Meanwhile(Wrapped):
+        def save_idf(self, *given: Any) -> Any:
+            other.ingest(document("1", "cat", "en"), document("2", "chat chien"), document("3", "chat"))
+            return self._store.save_idf(*given)
+
+    pages.ingest(document("4", "eau"), document("5", "chat"), store=Meanwhile(pages.store))
+
+    assert frequencies(pages.store, "en") == (1, {0: 1})
+    # Of the run that was the first to save some. The documents of both runs are weighted with them.
+    assert frequencies(pages.store, "fr") == (2, {CHAT: 2, CHIEN: 1})
+    idf = pages.store.open("pages").idf()
+    versions = {language: idf.weights_version(language) for language in idf.languages}
+    assert list(pages.store.bags("pages", versions)) == []
+    assert {language: len(queries) for language, queries in pages.sample().languages.items()} == {"en": 1, "fr": 4}
+
+
+def test_a_refresh_keeps_the_frequencies_of_a_language_that_came_meanwhile(pages: Pages) -> None:
+    pages.ingest(document("1", "chat"))
+    pages.ingest(document("2", "eau"))
+
+    class Meanwhile(Wrapped):
+        def save_idf(self, *given: Any) -> Any:
+            pages.ingest(document("3", "cat", "en"))
+            return self._store.save_idf(*given)
+
+    replace(pages, store=Meanwhile(pages.store)).refresh()
+
+    assert frequencies(pages.store, "fr") == (2, {CHAT: 1, EAU: 1})
+    assert frequencies(pages.store, "en") == (1, {0: 1})
+
+
 def test_a_rebuild_leaves_only_the_new_documents_and_counts_anew(pages: Pages) -> None:
     pages.ingest(document("1", "chat"), document("x", "cat", "en"))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -618,7 +620,64 @@ def test_an_idf_table_comes_back_as_it_was_saved_and_a_large_one_replaces_it(sto
     assert store.open(index).idf().version == large.version
 
 
+def at_once(*works: Callable[[], object]) -> None:
+    """Does all in threads that begin together."""
+    together = threading.Barrier(len(works))
+
+    def begin(work: Callable[[], object]) -> None:
+        together.wait()
+        work()
+
+    with ThreadPoolExecutor(len(works)) as pool:
+        list(pool.map(begin, works))
+
+
+def test_languages_that_are_saved_at_once_are_all_kept(store: WritableStore, index: str) -> None:
+    make_index(store, index, DESCRIPTION)
+    before = store.save_idf(index, IdfTable({"en": frequencies(9, {0: 1}), "fr": frequencies(3, {5: 2})}))
+    languages = ["de", "el", "fi", "it"]
+
+    def save(language: str) -> Callable[[], object]:
+        table = IdfTable({**before.languages, language: frequencies(len(language), {7: 1})})
+        return lambda: store.save_idf(index, table, before)
+
+    at_once(*map(save, languages))
+    assert set(store.open(index).idf().languages) == {"en", "fr", *languages}
+
+
+def test_a_language_that_another_has_saved_stays_and_the_table_that_holds_it_is_returned(
+    store: WritableStore, index: str
+) -> None:
+    make_index(store, index, DESCRIPTION)
+    before = IdfTable({"en": frequencies(9, {0: 1}), "fr": frequencies(3, {5: 2}), "it": frequencies(1, {})})
+    store.save_idf(index, before)
+    # Another has counted French again, and brought Greek.
+    store.save_idf(index, IdfTable({**before.languages, "fr": frequencies(4, {5: 3}), "el": frequencies(1, {7: 1})}))
+    mine = IdfTable({"en": frequencies(10, {0: 2}), "fr": frequencies(5, {5: 5}), "de": frequencies(2, {8: 1})})
+    made = store.save_idf(index, mine, before)
+    counted = {language: one.n_documents for language, one in made.languages.items()}
+    assert counted == {"en": 10, "fr": 4, "el": 1, "de": 2}
+    assert store.open(index).idf().version == made.version
+
+
 # Hubness sample
+
+
+def test_samples_that_are_added_at_once_are_all_kept(store: WritableStore, index: str) -> None:
+    make_index(store, index, DESCRIPTION)
+    store.add_to_hubness_sample(index, SAMPLE)
+    assert store.open(index).hubness_sample() == HubnessSample()
+    store.save_hubness_sample(index, SAMPLE)
+    words = pack(BagOfWords(np.array([3], np.int32), np.array([1], np.int32)))
+
+    def add(hashed: int) -> Callable[[], object]:
+        added = HubnessSample(SAMPLE.embeddings_version, {"xx": {hashed: words}})
+        return lambda: store.add_to_hubness_sample(index, added)
+
+    at_once(*map(add, range(1, 5)))
+    store.add_to_hubness_sample(index, HubnessSample("other", {"xx": {5: words}}))
+    expected = HubnessSample(SAMPLE.embeddings_version, {**SAMPLE.languages, "xx": dict.fromkeys(range(1, 5), words)})
+    assert store.open(index).hubness_sample() == expected
 
 
 def test_a_hubness_sample_comes_back_as_it_was_saved_and_replaces_the_one_before(

@@ -230,6 +230,20 @@ class WritableStore(Store, Protocol):
         """Makes everything written so far visible to searches."""
         ...
 
-    def save_idf(self, index: str, table: IdfTable) -> None: ...
+    def save_idf(self, index: str, table: IdfTable, before: IdfTable | None = None) -> IdfTable:
+        """Replaces the index's idf table, and returns what it is now.
 
-    def save_hubness_sample(self, index: str, sample: HubnessSample) -> None: ...
+        Args:
+            before: the table that the new one was made from. Languages that another process has saved since then stay
+                as they are. None: replaces all languages.
+        """
+        ...
+
+    def save_hubness_sample(self, index: str, sample: HubnessSample) -> None:
+        """Replaces the index's hubness sample."""
+        ...
+
+    def add_to_hubness_sample(self, index: str, sample: HubnessSample) -> None:
+        """Adds the queries of more documents to the index's hubness sample, in one step. A sample of other embeddings
+        stays as it is, and so does an index without one."""
+        ...

@@ -123,9 +123,11 @@ class WritableEmbeddedStore(EmbeddedStore):
     def refresh(self, index: str) -> None:
         self.open(index)  # committed changes are visible at once
 
-    def save_idf(self, index: str, table: IdfTable) -> None:
+    def save_idf(self, index: str, table: IdfTable, before: IdfTable | None = None) -> IdfTable:
         with self._file.writing() as connection:
             index_id = self._index(connection, index).index_id
+            if before is not None:
+                table = table.with_changes(before, self.open(index).idf())
             connection.execute("DELETE FROM idf WHERE index_id = ?", (index_id,))
             rows = [
                 (index_id, language, one.n_documents, _packed(one.term_ids), _packed(one.counts))
@@ -136,14 +138,24 @@ class WritableEmbeddedStore(EmbeddedStore):
                 "VALUES (?, ?, ?, ?, ?, ?)",
                 [(*row, row_sum((row[0], row[2]), row[1], blobs=row[3:])) for row in rows],
             )
+        return table
 
     def save_hubness_sample(self, index: str, sample: HubnessSample) -> None:
         with self._file.writing() as connection:
-            row = (self._index(connection, index).index_id, json.dumps(sample.as_json()))
-            connection.execute(
-                "INSERT OR REPLACE INTO hubness_samples (index_id, sample, row_sum) VALUES (?, ?, ?)",
-                (*row, row_sum(row[:1], row[1])),
-            )
+            self._write_sample(connection, index, sample)
+
+    def add_to_hubness_sample(self, index: str, sample: HubnessSample) -> None:
+        with self._file.writing() as connection:
+            before = self.open(index).hubness_sample()
+            if before.embeddings_version == sample.embeddings_version:
+                self._write_sample(connection, index, before.merged(sample))
+
+    def _write_sample(self, connection: sqlite3.Connection, index: str, sample: HubnessSample) -> None:
+        row = (self._index(connection, index).index_id, json.dumps(sample.as_json()))
+        connection.execute(
+            "INSERT OR REPLACE INTO hubness_samples (index_id, sample, row_sum) VALUES (?, ?, ?)",
+            (*row, row_sum(row[:1], row[1])),
+        )
 
     def _index(self, connection: sqlite3.Connection, index: str) -> StoredIndex:
         return existing_index(connection, index, self.address)

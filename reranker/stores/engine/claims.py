@@ -14,7 +14,7 @@ import opensearchpy
 from opensearchpy import exceptions
 
 from reranker.stores.base.names import claim_seconds, claimed_by_another
-from reranker.stores.engine.client import multi_get
+from reranker.stores.engine.client import multi_get, unchanged
 from reranker.stores.engine.idf import IDF_INDEX
 
 
@@ -27,7 +27,7 @@ def take_claim(client: opensearchpy.OpenSearch, index: str, owner: str, seconds:
         raise claimed_by_another(index, remaining)
     body = {"owner": owner, "claimed_until": time.time() + seconds}
     try:
-        client.index(index=IDF_INDEX, id=_claim_id(index), body=body, params=_unchanged(found))
+        client.index(index=IDF_INDEX, id=_claim_id(index), body=body, params=unchanged(found))
     except exceptions.ConflictError:
         raise claimed_by_another(index, seconds) from None
 
@@ -38,7 +38,7 @@ def release_claim(client: opensearchpy.OpenSearch, index: str, owner: str) -> No
     if found.get("_source", {}).get("owner") != owner:
         return
     with suppress(exceptions.ConflictError):  # another process has renewed it or taken it over
-        client.delete(index=IDF_INDEX, id=_claim_id(index), params=_unchanged(found))
+        client.delete(index=IDF_INDEX, id=_claim_id(index), params=unchanged(found))
 
 
 def _read(client: opensearchpy.OpenSearch, index: str) -> dict[str, Any]:
@@ -46,15 +46,8 @@ def _read(client: opensearchpy.OpenSearch, index: str) -> dict[str, Any]:
         (found,) = multi_get(client, IDF_INDEX, [_claim_id(index)])
     except exceptions.NotFoundError:
         return {}
-    return found if found.get("found") else {}
+    return found
 
 
 def _claim_id(index: str) -> str:
     return f"{index}:claim"
-
-
-def _unchanged(found: dict[str, Any]) -> dict[str, Any]:
-    """Parameters that make a request fail if the document has changed since it was read."""
-    if not found:
-        return {"op_type": "create"}
-    return {"if_seq_no": found["_seq_no"], "if_primary_term": found["_primary_term"]}

@@ -98,6 +98,13 @@ def multi_get(client: opensearchpy.OpenSearch, index: str, ids: Sequence[str], *
     return documents
 
 
+def unchanged(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters that make a request fail with a conflict if the document has changed since `multi_get` read it."""
+    if not found.get("found"):
+        return {"op_type": "create"}
+    return {"if_seq_no": found["_seq_no"], "if_primary_term": found["_primary_term"]}
+
+
 def detect_distribution(client: opensearchpy.OpenSearch) -> Distribution:
     """Asks whether the engine is OpenSearch or Elasticsearch.
 

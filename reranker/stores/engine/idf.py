@@ -1,15 +1,16 @@
 """Keeps the idf tables and hubness samples of an engine's indices in a hidden index, which no search of a user reaches.
 
-The languages of a new table are written first, under its version. Then a single write makes the table the current one.
-So a reader gets either the old table or the new one, never a mixture. The table before stays until the next one, for
-readers that began before. A sample is one document, of some ten thousand bytes a language.
+The languages of a new table are written first, under its version. Then a single write makes the table the current one,
+unless another process has saved one meanwhile. So a reader gets either the old table or the new one, never a mixture.
+The table before stays until the next one, for readers that began before. A sample is one document, of some ten thousand
+bytes a language.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from opensearchpy import exceptions, helpers
 
 from reranker.base.errors import StoreUnavailable
 from reranker.embeddings.hubness import HubnessSample
-from reranker.stores.engine.client import multi_get
+from reranker.stores.engine.client import multi_get, unchanged
 from reranker.text.idf import DocumentFrequencies, IdfTable
 
 IDF_INDEX = "sinkrank-idf"
@@ -59,49 +60,49 @@ class EngineIdf:
             StoreUnavailable: languages of the table are missing.
             exceptions.TransportError: the hidden index cannot be read.
         """
-        part_ids = self._current_parts(index)
-        languages = {
-            part["language"]: DocumentFrequencies(
-                part["n_documents"], _unpacked(part["term_ids"]), _unpacked(part["counts"])
-            )
-            for part in self._get(part_ids)
-            if part is not None
-        }
-        if len(languages) < len(part_ids):
-            raise StoreUnavailable(
-                f"the idf of index {index!r} is not whole; make the index again with `sinkrank ingest FILE --rebuild`"
-            )
-        return IdfTable(languages)
+        return self._table(index, self._get(index))
 
-    def save(self, index: str, table: IdfTable) -> None:
-        """Makes the table the index's current one."""
+    def save(self, index: str, table: IdfTable, before: IdfTable | None = None) -> IdfTable:
+        """Makes the table the index's current one; see `reranker.stores.base.protocol.WritableStore.save_idf`."""
         self.ensure_index()
-        before = self._current_parts(index)
-        parts = dict(_parts(index, table))
-        # One request for each part: the table of many languages is larger than a request may be.
-        for part_id, part in parts.items():
-            self._client.index(index=IDF_INDEX, id=part_id, body=part)
-        manifest = {"index": index, "version": table.version, "parts": list(parts)}
-        self._client.index(index=IDF_INDEX, id=index, body=manifest)
-        self._delete(index, kept={index, _sample_id(index), *parts, *before})
+        while True:
+            # Found before the manifest is read. So a process that has written some of them, and no manifest yet, writes
+            # its parts again.
+            stored = self._stored(index)
+            manifest = self._get(index)
+            saved = table if before is None else table.with_changes(before, self._table(index, manifest))
+            parts = dict(_parts(index, saved))
+            # One request for each part: the table of many languages is larger than a request may be.
+            for part_id, part in parts.items():
+                self._client.index(index=IDF_INDEX, id=part_id, body=part)
+            body = {"index": index, "version": saved.version, "parts": list(parts)}
+            if self._replace(index, manifest, body):
+                kept = {index, _sample_id(index), *parts, *_part_ids(manifest)}
+                self._delete(hit for hit in stored if hit["_id"] not in kept)
+                return saved
 
     def load_sample(self, index: str) -> HubnessSample:
         """Returns the index's hubness sample, an empty one if none was saved."""
-        (found,) = self._get([_sample_id(index)])
-        if found is None:
-            return HubnessSample()
-        return HubnessSample.from_json(json.loads(base64.b64decode(found["hubness_sample"])))
+        return _sample(self._get(_sample_id(index)))
 
     def save_sample(self, index: str, sample: HubnessSample) -> None:
         """Replaces the index's hubness sample."""
         self.ensure_index()
-        packed = base64.b64encode(json.dumps(sample.as_json()).encode()).decode("ascii")
-        body = {"index": index, "version": sample.embeddings_version, "hubness_sample": packed}
-        self._client.index(index=IDF_INDEX, id=_sample_id(index), body=body)
+        self._client.index(index=IDF_INDEX, id=_sample_id(index), body=_packed_sample(index, sample))
+
+    def add_to_sample(self, index: str, sample: HubnessSample) -> None:
+        """See `reranker.stores.base.protocol.WritableStore.add_to_hubness_sample`."""
+        while True:
+            found = self._get(_sample_id(index))
+            before = _sample(found)
+            if before.embeddings_version != sample.embeddings_version:
+                return
+            if self._replace(_sample_id(index), found, _packed_sample(index, before.merged(sample))):
+                return
 
     def forget(self, index: str) -> None:
         """Deletes everything about an index."""
-        self._delete(index)
+        self._delete(self._stored(index))
 
     def ensure_index(self) -> None:
         """Makes the hidden index if it is missing."""
@@ -111,32 +112,72 @@ class EngineIdf:
             if error.error != "resource_already_exists_exception":
                 raise
 
-    def _current_parts(self, index: str) -> list[str]:
-        (manifest,) = self._get([index])
-        return [] if manifest is None else list(manifest["parts"])
+    def _table(self, index: str, manifest: Mapping[str, Any]) -> IdfTable:
+        """The table of a manifest."""
+        part_ids = _part_ids(manifest)
+        parts = [found["_source"] for found in map(self._get, part_ids) if found.get("found")]
+        if len(parts) < len(part_ids):
+            raise StoreUnavailable(
+                f"the idf of index {index!r} is not whole; make the index again with `sinkrank ingest FILE --rebuild`"
+            )
+        return IdfTable(
+            {
+                part["language"]: DocumentFrequencies(
+                    part["n_documents"], _unpacked(part["term_ids"]), _unpacked(part["counts"])
+                )
+                for part in parts
+            }
+        )
 
-    def _get(self, ids: list[str]) -> list[dict[str, Any] | None]:
-        """Returns the documents with these ids, unrefreshed changes included; None for each missing one."""
-        sources: list[dict[str, Any] | None] = []
+    def _get(self, doc_id: str) -> Mapping[str, Any]:
+        """Returns the document with this id, unrefreshed changes included; without `found` if there is none."""
         try:
-            for doc_id in ids:
-                sources += [found.get("_source") for found in multi_get(self._client, IDF_INDEX, [doc_id])]
+            (found,) = multi_get(self._client, IDF_INDEX, [doc_id])
         except exceptions.NotFoundError:
-            return [None] * len(ids)
-        return sources
+            return {}
+        return found
 
-    def _delete(self, index: str, kept: Collection[str] = ()) -> None:
-        """Deletes all documents about an index but those with these ids, also parts that an interrupted save left."""
-        query = {"query": {"term": {"index": index}}, "_source": False, "size": 10_000}
+    def _replace(self, doc_id: str, found: Mapping[str, Any], body: Mapping[str, Any]) -> bool:
+        """Replaces a document unless it has changed since it was found. Returns whether it did."""
+        try:
+            self._client.index(index=IDF_INDEX, id=doc_id, body=body, params=unchanged(found))
+        except exceptions.ConflictError:
+            return False
+        return True
+
+    def _stored(self, index: str) -> list[Mapping[str, Any]]:
+        """Returns all documents about an index, also parts that an interrupted save left, without their contents."""
+        query = {"query": {"term": {"index": index}}, "_source": False, "size": 10_000, "seq_no_primary_term": True}
         try:
             self._client.indices.refresh(index=IDF_INDEX)
-            answer = self._client.search(index=IDF_INDEX, body=query)
+            hits: list[Mapping[str, Any]] = self._client.search(index=IDF_INDEX, body=query)["hits"]["hits"]
         except exceptions.NotFoundError:
-            return
-        ids = [hit["_id"] for hit in answer["hits"]["hits"] if hit["_id"] not in kept]
-        actions = [{"_op_type": "delete", "_index": IDF_INDEX, "_id": doc_id} for doc_id in ids]
+            return []
+        return hits
+
+    def _delete(self, stored: Iterable[Mapping[str, Any]]) -> None:
+        """Deletes documents that have not changed since they were found."""
+        actions = [
+            {"_op_type": "delete", "_index": IDF_INDEX, "_id": hit["_id"], **unchanged({"found": True, **hit})}
+            for hit in stored
+        ]
         for _ in helpers.streaming_bulk(self._client, actions, raise_on_error=False):
             pass  # another process may have deleted it already
+
+
+def _part_ids(manifest: Mapping[str, Any]) -> list[str]:
+    return list(manifest["_source"]["parts"]) if manifest.get("found") else []
+
+
+def _sample(found: Mapping[str, Any]) -> HubnessSample:
+    if not found.get("found"):
+        return HubnessSample()
+    return HubnessSample.from_json(json.loads(base64.b64decode(found["_source"]["hubness_sample"])))
+
+
+def _packed_sample(index: str, sample: HubnessSample) -> dict[str, Any]:
+    packed = base64.b64encode(json.dumps(sample.as_json()).encode()).decode("ascii")
+    return {"index": index, "version": sample.embeddings_version, "hubness_sample": packed}
 
 
 def _sample_id(index: str) -> str:

@@ -128,15 +128,20 @@ class WritableEngineStore(EngineStore):
         with engine_errors(self._address, index):
             self._client.indices.refresh(index=found.name, request_timeout=self._admin_timeout_s)
 
-    def save_idf(self, index: str, table: IdfTable) -> None:
+    def save_idf(self, index: str, table: IdfTable, before: IdfTable | None = None) -> IdfTable:
         found = self.open(index)
         with engine_errors(self._address, index):
-            self._idf.save(found.name, table)
+            return self._idf.save(found.name, table, before)
 
     def save_hubness_sample(self, index: str, sample: HubnessSample) -> None:
         found = self.open(index)
         with engine_errors(self._address, index):
             self._idf.save_sample(found.name, sample)
+
+    def add_to_hubness_sample(self, index: str, sample: HubnessSample) -> None:
+        found = self.open(index)
+        with engine_errors(self._address, index):
+            self._idf.add_to_sample(found.name, sample)
 
     def _definition(
         self, description: IndexDescription, version_of: str | None = None, run: str | None = None
