@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from ingest import ray_workers
 from ingest.ray_workers import RayWorkers
 from reranker.base.errors import BadInput, MissingPackage
 from reranker.stores import open_store
@@ -97,6 +98,21 @@ def test_two_ray_workers_make_the_same_index_also_after_one_of_them_was_killed(
     assert len(killed) == 1
     assert "3,000 of 3,007 documents are in index" in stdout
     assert_as_by_a_process(store, by_ray, by_process, many_runs)
+
+
+@pytest.mark.slow
+@NEEDS_RAY
+def test_workers_for_which_a_cluster_has_no_processor_get_nothing_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ray.cluster_utils import Cluster
+
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    monkeypatch.setattr(ray_workers, "_START_TIMEOUT_S", 0.1)
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    try:
+        with RayWorkers(10, 3, cluster.address) as workers:
+            assert list(workers.map(pow, range(1, 8))) == [(power, 10**power) for power in range(1, 8)]
+    finally:
+        cluster.shutdown()
 
 
 @pytest.mark.parametrize(
