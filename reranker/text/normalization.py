@@ -16,7 +16,8 @@ The rules for scripts apply in every language. They are those of Lucene's analyz
     ar          أ إ آ ٱ are ا; ى and ی are ي; ک is ك; ة is ه
     fa          أ إ ٱ are ا; ي and ى are ی; ك is ک; ة and ۀ are ه
 
-Characters that are newer than Unicode 14 are no letters, whatever the machine's Python knows of them.
+Characters that are newer than Unicode 14 are no letters, whatever the machine's Python knows of them. A letter has at
+most 30 combining marks.
 
 """
 
@@ -25,6 +26,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
+
+import regex
 
 from reranker.text.unassigned import UNASSIGNED
 
@@ -38,6 +41,10 @@ _CATALAN_DOT = re.compile("l\u00b7(?=l)")
 # Where the rules of scripts have something to do.
 _SPECIAL = re.compile("[\u0591-\u06ed\u200c\u200d]")
 _JOINER = re.compile("(?<=[\u0900-\u0dff])[\u200c\u200d]+")
+# NFC puts marks in order, in time that grows with the square of their number. Unicode's Stream-Safe Text Format allows
+# 30 in a row (UAX 15), as `letters.h` does. Three Tibetan vowels have no class (ccc), but consist of two such marks.
+_MARK = r"[\P{ccc=0}\u0f73\u0f75\u0f81]"
+_SURPLUS_MARKS = regex.compile(rf"(?V1)({_MARK}{{30}}){_MARK}++")
 _WIDE_OR_NARROW = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\uff66-\uff9f]+")
 
 _POINTS = [*range(0x591, 0x5BE), 0x5BF, 0x5C1, 0x5C2, 0x5C4, 0x5C5, 0x5C7]
@@ -78,6 +85,8 @@ def normalize_term(term: str, language: str = UNDETERMINED) -> str:
     lower = term.lower()
     if lower.isascii() and after is None:
         return lower
+    if _SURPLUS_MARKS.search(lower) is not None:
+        lower = _SURPLUS_MARKS.sub(r"\1", lower)
     text = unicodedata.normalize("NFC", lower).replace("ς", "σ").replace(f"i{_DOT}", "i")
     if after is not None:
         text = after(text)

@@ -118,6 +118,23 @@ def test_the_places_of_tokens_are_those_of_the_definition(embeddings, language, 
         assert [one.rstrip(REMOVED_LETTERS) for one in found] == [one.rstrip(REMOVED_LETTERS) for one in expected]
 
 
+RUNS = st.builds(lambda mark, n: mark * n, st.sampled_from(MARKED + "\u20dd\u0316\u0f73"), st.integers(1, 32))
+
+
+@given(given=st.lists(st.lists(RUNS, max_size=6).map("".join), min_size=5, max_size=10))
+def test_many_marks_on_a_letter_are_read_as_by_the_definition(embeddings, given):
+    for language in ("und", "ar", "tr", "uk"):
+        assert differences(embeddings, given, language) == []
+
+
+def test_a_letter_with_many_marks_keeps_its_place(embeddings):
+    text = f"cat a{chr(0x301) * 40}{chr(0x316) * 40}b dog"
+    places = [(start, end) for _, start, end in token_places(text, "und")]
+    assert [text[start:end] for start, end in places] == text.split()
+    read = embeddings.reader.read([text], ["und"], with_places=True)
+    assert in_characters(text, read.places[: read.offsets[-1]].tolist()) == text.split()
+
+
 def test_an_error_of_reading_a_piece_is_raised(embeddings):
     with patch.object(text_reader, "tokenize", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
         embeddings.bags(["cat 字", "dog"], ["en", "en"])

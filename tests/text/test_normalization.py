@@ -67,6 +67,13 @@ def test_what_is_normalised_stays_as_it_is(language, text):
     assert unicodedata.is_normalized("NFC", once)
 
 
+@pytest.mark.parametrize("mark", ["\u0316", "\u20d2", "\u0f71", "\u0f73"])
+def test_a_letter_has_at_most_30_marks(mark):
+    # Unicode's Stream-Safe Text Format (UAX 15, section 13); NFC of more takes the square of their number.
+    kept = unicodedata.normalize("NFC", f"a{mark * 30}")
+    assert normalize_term(f"a{mark * 1_000}b{mark * 30}") == f"{kept}b{kept[1:]}"
+
+
 def test_these_languages_have_rules_of_their_own():
     sample = "İI ß Ёё м'я l·l أى ة ك ي"
     plain = normalize_term(sample)
