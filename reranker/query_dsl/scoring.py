@@ -20,6 +20,7 @@ from reranker.query_dsl.clauses import (
 )
 from reranker.query_dsl.nodes import Field, Group, Kind, Leaf, Node
 from reranker.query_dsl.sort import further_keys
+from reranker.query_dsl.syntax import one_syntax_limit
 from reranker.upstream.incoming import is_true
 
 # They order the hits of another retriever by something else.
@@ -40,9 +41,10 @@ def query_of(body: Mapping[str, Any], parameters: Mapping[str, str]) -> Any:
 
 def read_scoring(body: Mapping[str, Any], parameters: Mapping[str, str]) -> Node:
     """All that scores in a search."""
-    query = read_clauses(query_of(body, parameters))
-    others = _knn(body["knn"]) if "knn" in body else []
-    others += _retrievers(body["retriever"]) if "retriever" in body else []
+    with one_syntax_limit():
+        query = read_clauses(query_of(body, parameters))
+        others = _knn(body["knn"]) if "knn" in body else []
+        others += _retrievers(body["retriever"]) if "retriever" in body else []
     changes = any(body.get(name) not in (None, [], {}) for name in ("rescore", "indices_boost"))
     reason = CALLER_SCORING if changes else ""
     return Group(should=[*query, *others], reason=reason)
@@ -86,6 +88,8 @@ def _read(kind: str, content: Content) -> Node:
 ALL_FIELDS = "*"
 # How dynamic mappings name the keyword of a text.
 _KEYWORD = ".keyword"
+# As many as a search of our own may have; 500 words are read of a query.
+_MAX_TEXT_CHARS = 100_000
 # Of clauses that are read by the types of their fields.
 _TYPED = (Kind.TEXT, Kind.BEGUN, Kind.TERM, Kind.PREFIX)
 
@@ -116,7 +120,8 @@ class QueryReading:
     """What a search is re-ranked by.
 
     Attributes:
-        text: of all clauses that score, each once, in the order of the body; "" if there is none.
+        text: of all clauses that score, each once, in the order of the body, at most 100,000 characters; "" if there
+            is none.
         fields: of `_source`, with their boosts; `*` among them where the query names no fields. Empty where it only
             compares embeddings.
         reason: why the engine's order is to stay; "" where the score is the relevance of the text.
@@ -155,7 +160,7 @@ def _read_query(node: Node, types: FieldTypes, is_asked: bool) -> QueryReading:
     decision = _Decision(types(sorted(names)) if names else {}, reasons)
     what = decision.read(node)
     decision.check_boosts()
-    text = " ".join(decision.texts)
+    text = " ".join(decision.texts)[:_MAX_TEXT_CHARS]
     reason = _first(decision.reasons) if decision.reasons else ""
     if not reason and not text:
         reason = "filter_only" if what is _What.FILTER else "no_query_text"

@@ -7,7 +7,9 @@ accept what the engine would refuse, because the engine's own error is passed on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 
 import regex
@@ -19,13 +21,25 @@ MAX_SYNTAX_CHARS = 100_000
 # Groups within groups.
 MAX_SYNTAX_DEPTH = 32
 
-
-def boosted(terms: Iterable[Leaf], boost: float) -> list[Leaf]:
-    """The terms of a group that has a boost of its own."""
-    return list(terms) if boost == 1.0 else [replace(term, boost=term.boost * boost) for term in terms]
+_chars_left: ContextVar[int | None] = ContextVar("_chars_left", default=None)
 
 
-def joined(terms: Sequence[Leaf]) -> list[Leaf]:
+@contextmanager
+def one_syntax_limit() -> Iterator[None]:
+    """All query strings that are read within it have `MAX_SYNTAX_CHARS` together: a body may hold many of them."""
+    token = _chars_left.set(MAX_SYNTAX_CHARS)
+    try:
+        yield
+    finally:
+        _chars_left.reset(token)
+
+
+def _is_too_long(query: str) -> bool:
+    left = _chars_left.get()
+    return len(query) > (MAX_SYNTAX_CHARS if left is None else left)
+
+
+def joined(terms: Iterable[Leaf]) -> list[Leaf]:
     """The terms with all words of the same field and boost in one, in the order in which they first appear."""
     texts: dict[Leaf, list[str]] = {}
     for term in terms:
@@ -93,15 +107,12 @@ def read_simple_syntax(query: str) -> list[Leaf] | None:
 
 
 def is_plain_lucene(query: str) -> bool:
-    """Whether a query is words alone, with fields and boosts: no operator, quotes, group or pattern.
+    """Whether a query is terms alone, with fields and boosts: no operator, quotes or group.
 
-    >>> is_plain_lucene("title:black cat^2"), is_plain_lucene("black -cat"), is_plain_lucene("wo*")
-    (True, False, False)
+    >>> is_plain_lucene("title:black cat^2"), is_plain_lucene("black -cat")
+    (True, False)
     """
-    if len(query) > MAX_SYNTAX_CHARS or any(match.lastgroup not in _PLAIN for match in _TOKEN.finditer(query)):
-        return False
-    terms = read_lucene_syntax(query)
-    return terms is not None and all(term.kind is Kind.TEXT for term in terms)
+    return not _is_too_long(query) and all(match.lastgroup in _PLAIN for match in _TOKEN.finditer(query))
 
 
 def is_plain_simple(query: str) -> bool:
@@ -118,12 +129,15 @@ ReadTerms = Callable[[str, str, str | None], list[Leaf]]
 
 
 def _read(query: str, token: regex.Pattern[str], read_terms: ReadTerms) -> list[Leaf] | None:
-    if len(query) > MAX_SYNTAX_CHARS:
+    if _is_too_long(query):
         return None
+    if (left := _chars_left.get()) is not None:
+        _chars_left.set(left - len(query))
     try:
-        return joined(_Reader(query, token, read_terms).group(None, 0))
+        found = _Reader(query, token, read_terms).group(None, 0)
     except _TooDeepError:
         return None
+    return joined(term if boost == 1.0 else replace(term, boost=boost) for term, boost in found)
 
 
 class _TooDeepError(Exception):
@@ -138,11 +152,11 @@ class _Reader:
         self._read_terms = read_terms
         self._place = 0
 
-    def group(self, field: str | None, depth: int) -> list[Leaf]:
-        """The terms up to the end, or to the parenthesis that closes the group."""
+    def group(self, field: str | None, depth: int) -> list[tuple[Leaf, float]]:
+        """The terms up to the end, or to the parenthesis that closes the group, with their boosts."""
         if depth > MAX_SYNTAX_DEPTH:
             raise _TooDeepError
-        found: list[Leaf] = []
+        found: list[tuple[Leaf, float]] = []
         while (kind := self._next()) is not None:
             if kind == "close" and depth:
                 break
@@ -163,7 +177,7 @@ class _Reader:
         self._place += 1
         return str(self._tokens[self._place - 1][1])
 
-    def _clause(self, field: str | None, depth: int) -> list[Leaf]:
+    def _clause(self, field: str | None, depth: int) -> list[tuple[Leaf, float]]:
         if self._next() == "term" and self._next(1) == "colon":
             field = _plain(self._take())
             self._place += 1
@@ -174,13 +188,14 @@ class _Reader:
             if self._next() == "close":
                 self._place += 1
         elif kind in _VALUES:
-            terms = self._read_terms(str(kind), self._take(), field)
+            terms = [(term, 1.0) for term in self._read_terms(str(kind), self._take(), field)]
         elif kind == "close" and depth:
             return []
         else:
             self._place += kind is not None  # a stray sign
             return []
-        return boosted(terms, self._boost())
+        boost = self._boost()
+        return terms if boost == 1.0 else [(term, inner * boost) for term, inner in terms]
 
     def _boost(self) -> float:
         boost = 1.0

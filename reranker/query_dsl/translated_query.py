@@ -9,7 +9,7 @@ from typing import Any
 from reranker.query_dsl.clauses import Content, has_functions, read_clause
 from reranker.query_dsl.nodes import Field, Group, Kind, Leaf, Node
 from reranker.query_dsl.scoring import FieldTypes, no_field_types
-from reranker.query_dsl.syntax import is_plain_lucene, is_plain_simple
+from reranker.query_dsl.syntax import is_plain_lucene, is_plain_simple, one_syntax_limit
 from reranker.translation import WordGroup
 from reranker.translation.engine_query import MAX_CLAUSES, Clause, group_clauses
 
@@ -63,6 +63,11 @@ def _rewritten(clause: Any, write: Callable[[str, Content, Sequence[Leaf]], Clau
     Args:
         write: gets the clause's kind, its content, and the texts.
     """
+    with one_syntax_limit():
+        return _with_inner_rewritten(clause, write)
+
+
+def _with_inner_rewritten(clause: Any, write: Callable[[str, Content, Sequence[Leaf]], Clause | None]) -> Any:
     if not isinstance(clause, Mapping) or len(clause) != 1:
         return clause
     ((kind, content),) = clause.items()
@@ -72,7 +77,7 @@ def _rewritten(clause: Any, write: Callable[[str, Content, Sequence[Leaf]], Clau
         changed = {}
         for name, inner in [(name, content[name]) for name in _INNER[kind] if name in content]:
             is_list = isinstance(inner, list)
-            written = [_rewritten(one, write) for one in (inner if is_list else [inner])]
+            written = [_with_inner_rewritten(one, write) for one in (inner if is_list else [inner])]
             changed[name] = written if is_list else written[0]
         return {kind: {**content, **changed}}
     leaves = _texts(kind, content) if kind in _WORD_CLAUSES else []

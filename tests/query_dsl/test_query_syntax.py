@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import urllib3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reranker.query_dsl import syntax
 from reranker.query_dsl.nodes import Kind, Leaf
 from reranker.query_dsl.syntax import MAX_SYNTAX_CHARS, read_lucene_syntax, read_simple_syntax
 from tests.support.engines.sources import Engine
@@ -104,6 +107,19 @@ def test_boosts_of_words_and_groups_are_read() -> None:
         ("title", "cap", 6.0),
         ("text", "hat", 0.5),
     ]
+
+
+def test_a_term_in_many_groups_is_made_anew_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[float] = []
+
+    def replace(term: Leaf, **changes: Any) -> Leaf:
+        made.extend([changes["boost"]] if "boost" in changes else [])
+        return dataclasses.replace(term, **changes)
+
+    monkeypatch.setattr(syntax, "replace", replace)
+    terms = read_lucene_syntax(f"{'(' * 30}wool{')^2' * 30}")
+    assert terms == [Leaf(Kind.TEXT, "wool", boost=2.0**30)]
+    assert made == [2.0**30]
 
 
 @pytest.mark.parametrize("reader", READERS)

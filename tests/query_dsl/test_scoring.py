@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -368,6 +369,22 @@ def test_the_mapping_is_asked_only_for_what_it_can_decide(query: Any, asked: lis
 def test_intervals_within_a_rule_that_are_no_list_are_no_rules(inner: Any) -> None:
     rule = {"all_of": {"intervals": inner}}
     assert read({"intervals": {"text": rule}}).reason == "no_query_text"
+
+
+@pytest.mark.parametrize("kind", ["query_string", "simple_query_string"])
+def test_the_query_strings_of_a_body_have_one_limit(kind: str) -> None:
+    clause = {kind: {"query": "wool " * 10_000, "default_field": "text"}}  # 50,000 characters
+    wrapped = {"wrapper": {"query": base64.b64encode(json.dumps(clause).encode()).decode()}}
+    assert read(bool_(must=[clause, clause])).reason == ""
+    assert read(bool_(must=[clause, clause, clause])).reason == "unknown_query"
+    assert read(bool_(must=[wrapped, wrapped, wrapped])).reason == "unknown_query"
+    assert read(clause).reason == ""
+
+
+def test_100_000_characters_are_read_of_the_texts_of_a_query() -> None:
+    texts = [{"match": {"text": f"{n} {'wool ' * 10_000}"}} for n in range(3)]
+    assert len(read(bool_(must=texts)).text) == 100_000
+    assert read(bool_(must=texts)).text.startswith("0 wool wool")
 
 
 def test_a_query_that_is_nested_without_end_keeps_the_engines_order() -> None:

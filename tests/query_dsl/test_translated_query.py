@@ -215,3 +215,9 @@ def n_words(query: Any, n_fields: int) -> int:
         return 0
     own = n_fields if "multi_match" in query else 1 if "match" in query else 0
     return own + sum(n_words(value, n_fields) for value in query.values())
+
+
+def test_query_strings_over_the_limit_of_a_body_are_not_translated(translate: Any) -> None:
+    clause = {"query_string": {"query": "chat " * 10_000, "default_field": "text"}}  # 50,000 characters
+    written = translated_query({"bool": {"should": [clause] * 3}}, translate)["bool"]["should"]
+    assert [one == clause for one in written] == [False, False, True]
