@@ -18,7 +18,10 @@ def further_keys(sort: Any) -> int | None:
     >>> further_keys(["date", "_score"]) is None
     True
     """
-    keys = list(_keys(sort))
+    sorts = sort if isinstance(sort, list) else [sort]
+    if any(isinstance(one, list) for one in sorts):  # the engines refuse it
+        return None
+    keys = list(_keys(sorts))
     if not keys:
         return 0
     return len(keys) - 1 if keys[0] == ("_score", "desc") else None
@@ -30,13 +33,11 @@ def url_sort(value: str) -> list[Any]:
     return [{name: order} if name else order for name, _, order in parts]
 
 
-def _keys(sort: Any) -> Iterator[tuple[str, str]]:
+def _keys(sort: Sequence[Any]) -> Iterator[tuple[str, str]]:
     """Each key with its direction; that of `_score` is `desc` by default."""
-    if isinstance(sort, Sequence) and not isinstance(sort, str):
-        for each in sort:
-            yield from _keys(each)
-    elif isinstance(sort, Mapping):
-        for name, given in sort.items():
-            yield name, str(given.get("order", "desc") if isinstance(given, Mapping) else given).lower()
-    elif sort is not None:
-        yield str(sort), "desc"
+    for one in sort:
+        if isinstance(one, Mapping):
+            for name, given in one.items():
+                yield name, str(given.get("order", "desc") if isinstance(given, Mapping) else given).lower()
+        elif one is not None:
+            yield str(one), "desc"

@@ -128,6 +128,8 @@ def test_a_source_filter_is_widened_and_our_section_out_in_both_bodies(service: 
         ({"query": QUERY, "sort": ["year", "_score"]}, "", "sorted"),
         ({"query": QUERY, "sort": [{"_score": "asc"}, "year"]}, "", "sorted"),
         ({"query": QUERY, "sort": {"_score": "asc"}}, "", "sorted"),
+        ({"query": QUERY, "sort": ["_score", ["year"]]}, "", "sorted"),  # the engines refuse it
+        (b'{"sort": ' + b"[" * 400 + b'"_score"' + b"]" * 400 + b', "query": {"match_all": {}}}', "", "sorted"),
         ({"query": QUERY}, "sort=year:asc", "sorted"),
         ({"query": QUERY, "sort": "_score,year"}, "", "sorted"),  # the name of a field
         ({"query": QUERY, "sort": "year"}, "sort=_score", "sorted"),
