@@ -112,7 +112,7 @@ def _text(document: Any, place: int, rank_fields: list[str] | None) -> str:
     if not isinstance(document, dict):
         raise BadBody(f'document {place} is neither a text nor an object; give a string or {{"text": "…"}}')
     if rank_fields:
-        return "\n".join(str(document[name]) for name in rank_fields if document.get(name) is not None)
+        return "\n".join(str(document[name]) for name in dict.fromkeys(rank_fields) if document.get(name) is not None)
     text = document.get("text")
     if not isinstance(text, str):
         raise BadBody(f"document {place} has no text in its key 'text'; give it one, or name others in rank_fields")

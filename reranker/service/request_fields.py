@@ -24,6 +24,8 @@ MAX_QUERY_CHARS = 100_000
 _MAX_NAME_CHARS = 200
 MAX_TEXTS = 100
 MAX_DOCUMENTS = 1_000
+# Each is looked up in each document.
+MAX_RANK_FIELDS = 100
 
 # What a request may ask for of itself. 10,000 iterations in the log domain, which begins below this epsilon, take
 # minutes for one long document, and a kernel under way cannot be stopped: a few such requests would hold the service.

@@ -16,6 +16,7 @@ from reranker.base.suggestions import did_you_mean
 from reranker.service.errors import BadBody
 from reranker.service.request_fields import (
     DEFAULT_SIZE,
+    MAX_RANK_FIELDS,
     ConditionsOnMetadata,
     Depth,
     Epsilon,
@@ -164,8 +165,8 @@ class RerankBody(RerankOptions):
     """Returned in the answer."""
     top_n: int | None = Field(None, ge=1)
     """Number of best results to return; default: all."""
-    rank_fields: list[str] | None = None
-    """Keys of the documents whose texts are ranked, joined by newlines."""
+    rank_fields: list[str] | None = Field(None, max_length=MAX_RANK_FIELDS)
+    """Keys of the documents whose texts are ranked, each once, joined by newlines."""
     return_documents: bool | None = None
     """Whether to return the document of each result."""
 

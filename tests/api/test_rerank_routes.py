@@ -158,6 +158,12 @@ def test_rank_fields_choose_what_is_read(client: FlaskClient) -> None:
         assert len(results) == 3
 
 
+def test_a_rank_field_that_is_named_again_is_read_once(client: FlaskClient) -> None:
+    # A small body would else become a text of any size; its words are counted here.
+    answer = rerank(client, query="cat", documents=[{"title": "cat"}], rank_fields=["title"] * 50)
+    assert answer["usage"]["total_tokens"] == 2
+
+
 def test_keys_of_other_clients_are_accepted(client: FlaskClient) -> None:
     extras = {
         "max_chunks_per_doc": 10,
@@ -257,6 +263,7 @@ def test_no_documents_are_no_error(client: FlaskClient) -> None:
         ({"query": "cat", "documents": "cat"}, 400, "'documents'"),
         ({"query": "cat", "documents": ["cat", None]}, 400, "document 1"),
         ({"query": "cat", "documents": [{"title": "x"}]}, 400, "rank_fields"),
+        ({"query": "cat", "documents": [{"title": "x"}], "rank_fields": ["title"] * 101}, 400, "'rank_fields'"),
         ({"query": "cat", "documents": TEXTS, "top_n": 0}, 400, "'top_n'"),
         ({"query": "cat", "documents": TEXTS, "languages": ["fr"]}, 400, "1 document languages came for 5"),
         ({"query": "cat", "documents": TEXTS, "language": "xx"}, 400, "'xx'"),
