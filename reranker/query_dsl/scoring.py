@@ -90,6 +90,8 @@ ALL_FIELDS = "*"
 _KEYWORD = ".keyword"
 # As many as a search of our own may have; 500 words are read of a query.
 _MAX_TEXT_CHARS = 100_000
+# Of a field's name: each is looked for in each hit. No mapping has a longer one.
+_MAX_FIELD_CHARS = 512
 # Of clauses that are read by the types of their fields.
 _TYPED = (Kind.TEXT, Kind.BEGUN, Kind.TERM, Kind.PREFIX)
 
@@ -122,8 +124,8 @@ class QueryReading:
     Attributes:
         text: of all clauses that score, each once, in the order of the body, at most 100,000 characters; "" if there
             is none.
-        fields: of `_source`, with their boosts; `*` among them where the query names no fields. Empty where it only
-            compares embeddings.
+        fields: of `_source`, with their boosts; `*` among them where the query names no fields. Names of over 512
+            characters are left out. Empty where it only compares embeddings.
         reason: why the engine's order is to stay; "" where the score is the relevance of the text.
     """
 
@@ -164,7 +166,8 @@ def _read_query(node: Node, types: FieldTypes, is_asked: bool) -> QueryReading:
     reason = _first(decision.reasons) if decision.reasons else ""
     if not reason and not text:
         reason = "filter_only" if what is _What.FILTER else "no_query_text"
-    return QueryReading(text, tuple(Field(*one) for one in decision.fields.items()), reason)
+    fields = (Field(*one) for one in decision.fields.items() if len(one[0]) <= _MAX_FIELD_CHARS)
+    return QueryReading(text, tuple(fields), reason)
 
 
 def _survey(node: Node, reasons: set[str], names: set[str]) -> None:

@@ -19,12 +19,35 @@ _MAX_DEPTH = 16
 
 def field_texts(source: Any, fields: Sequence[str]) -> dict[str, list[str]]:
     """The strings of each of these fields of a `_source`."""
-    found: dict[str, list[str]] = {}
-    for name in fields:
-        if name not in found:
-            value = _field(source, name)
+    return _FieldReader(fields).texts(source)
+
+
+class _FieldReader:
+    """Reads the strings of some fields, whose names are looked into once for all sources."""
+
+    def __init__(self, fields: Sequence[str]) -> None:
+        self._paths: dict[str, list[str]] = {}
+        self._patterns: dict[str, str] = {}
+        for name in fields:
+            # `title.*` is whatever is below a title, or a title with fields of its own.
+            path = name.removesuffix(".*")
+            self._paths[name] = [] if "*" in path else path.split(".")
+            if "*" in path:
+                self._patterns[name] = path
+
+    def texts(self, source: Any) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for name, path in self._paths.items():
+            value = _at(source, path) if path else None
             found[name] = [value] if isinstance(value, str) else [text for _, text in named_strings(value)]
-    return found
+        if self._patterns:
+            of_paths: dict[str, list[list[str]]] = {}
+            for at, text in named_strings(source):
+                if at not in of_paths:
+                    of_paths[at] = [found[name] for name, pattern in self._patterns.items() if is_match(pattern, at)]
+                for texts in of_paths[at]:
+                    texts.append(text)
+        return found
 
 
 def source_text(source: Any, fields: Sequence[str]) -> str:
@@ -49,6 +72,7 @@ def texts_and_keys(sources: Sequence[Any], fields: Sequence[str]) -> tuple[list[
     members, are_patterns = itemgetter(*fields, fields[0]), any("*" in name for name in fields)
     distinct = dict.fromkeys(fields)
     places = [fields.index(name) for name in distinct]
+    reader = _FieldReader(fields)
     texts, keys = [], []
     for source in sources:
         try:  # most fields are members with a text
@@ -56,7 +80,7 @@ def texts_and_keys(sources: Sequence[Any], fields: Sequence[str]) -> tuple[list[
             text = "\n".join(own)
             short = [own[place] for place in places]
         except (KeyError, TypeError, IndexError):
-            found = field_texts(source, fields)
+            found = reader.texts(source)
             text = joined([text for name in fields for text in found[name]])
             short = list(chain.from_iterable(found.values()))
         texts.append(text[:_MAX_TEXT_CHARS])
@@ -74,15 +98,6 @@ def joined(texts: Iterable[str]) -> str:
         if n_chars > _MAX_TEXT_CHARS:
             break
     return "\n".join(found)[:_MAX_TEXT_CHARS]
-
-
-def _field(source: Any, name: str) -> Any:
-    if "*" in name:
-        # `title.*` is whatever is below a title, or a title with fields of its own.
-        name = name.removesuffix(".*")
-        if "*" in name:
-            return [text for path, text in named_strings(source) if is_match(name, path)]
-    return _at(source, name.split("."))
 
 
 def _at(value: Any, path: Sequence[str]) -> Any:

@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from reranker.query_dsl import answer_filters, source_texts
 from reranker.query_dsl.source_texts import source_text, texts_and_keys
 from reranker.text.exact_text import exact_key
 
@@ -37,6 +38,19 @@ def test_a_source_without_end_is_cut() -> None:
 )
 def test_a_star_in_a_text_field_stands_for_any_part_of_its_path(pattern: str, text: str) -> None:
     assert source_text({"a": {"b": "x", "c": ["y"]}, "d": "z", "n": 1}, [pattern]) == text
+
+
+def test_all_stars_are_compared_with_each_path_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def is_match(pattern: str, name: str) -> bool:
+        asked.append((pattern, name))
+        return answer_filters.is_match(pattern, name)
+
+    monkeypatch.setattr(source_texts, "is_match", is_match)
+    source = {"ab": ["x", "y"], "b": "z"}
+    assert texts_and_keys([source], ["*b", "b", "a*"])[0] == ["x\ny\nz\nz\nx\ny"]
+    assert asked == [("*b", "ab"), ("a*", "ab"), ("*b", "b"), ("a*", "b")]
 
 
 def test_the_id_that_ingest_writes_into_a_document_is_no_text_and_the_id_of_others_is() -> None:

@@ -387,6 +387,18 @@ def test_100_000_characters_are_read_of_the_texts_of_a_query() -> None:
     assert read(bool_(must=texts)).text.startswith("0 wool wool")
 
 
+@pytest.mark.parametrize("kind", ["match", "multi_match", "query_string"])
+def test_names_of_fields_over_512_characters_are_not_read(kind: str) -> None:
+    def named(*names: str) -> dict[str, Any]:
+        if kind == "match":
+            return bool_(should=[{"match": {name: "wool"}} for name in names])
+        return {kind: {"query": "wool", "fields": list(names)}}
+
+    assert fields(read(named("a." * 255 + "bc", "title"))) == f"{'a.' * 255}bc^1 title^1"
+    reading = read(named("a." * 255 + "bcd", "title"))
+    assert (fields(reading), reading.text, reading.reason) == ("title^1", "wool", "")
+
+
 def test_a_query_that_is_nested_without_end_keeps_the_engines_order() -> None:
     query: dict[str, Any] = MATCH
     for _ in range(2_000):
