@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from reranker.embeddings import Embeddings, text_reader
 from reranker.embeddings.detection import guess_languages
 from reranker.embeddings.text_reader import TextReader
-from reranker.native.text import NONE, STOP_WORD
+from reranker.native.text import NONE, STOP_WORD, set_hash_secret
 from reranker.text import unassigned, unicode_tables
 from reranker.text.bags import unknown_hash
 from reranker.text.normalization import normalize_term
@@ -147,6 +147,18 @@ def test_a_normalised_letter_takes_at_most_twice_its_bytes(language):
         n_bytes = len(letter.encode("utf-8", "surrogatepass"))
         normalized = normalize_term(letter, language)
         assert not normalized.isalpha() or len(normalized.encode()) <= 2 * n_bytes
+
+
+def test_the_table_of_words_has_a_secret_that_no_result_depends_on(embeddings):
+    given = [" ".join(f"cat zzq{n} water{chr(97 + n % 26)}" for n in range(3_000))]
+    found, fingerprints = [], []
+    for secret in (1, -2):
+        set_hash_secret(secret)
+        read = embeddings.reader.read(given, ["en"])
+        found.append([read.tokens[: read.offsets[-1]].tolist(), read.words[[*read.words.dtype.names[:-1]]].tolist()])
+        fingerprints.append(read.words["fingerprint"].tolist())
+    assert found[0] == found[1]
+    assert all(one != other for one, other in zip(*fingerprints, strict=True))
 
 
 def test_words_and_numbers_are_counted_up_to_their_limits(embeddings):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -220,3 +221,6 @@ nearest_spelling = declare("nearest_spelling", "ppqqpq", "q")
 stand_in = declare("stand_in", "pqpq", "q")
 split_words = declare("split_words", "ppppppq", "q")
 stem_key = declare("stem_key", "pq", "q")
+set_hash_secret = declare("set_hash_secret", "q")
+
+set_hash_secret(int.from_bytes(os.urandom(8), "little", signed=True))

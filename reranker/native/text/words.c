@@ -3,6 +3,14 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "../exported.h"
+
+static uint64_t hash_secret;
+
+/* What hashes begin with: by a number that nobody knows no text can be made whose words all share a slot. No result
+ * depends on it. Set once, before texts are read. */
+EXPORT void set_hash_secret(int64_t secret) { hash_secret = (uint64_t)secret; }
+
 static uint64_t mixed(uint64_t number) { /* splitmix64's */
     number = (number ^ number >> 30) * 0xbf58476d1ce4e5b9;
     number = (number ^ number >> 27) * 0x94d049bb133111eb;
@@ -21,7 +29,7 @@ static uint64_t first_bytes(const uint8_t *bytes, int64_t n) {
 }
 
 static uint32_t hash_of(const uint8_t *bytes, int64_t n, int32_t language) {
-    uint64_t hash = (uint64_t)(language + n) * 0x9e3779b97f4a7c15;
+    uint64_t hash = hash_secret ^ (uint64_t)(language + n) * 0x9e3779b97f4a7c15;
     for (; n > 0; n -= 8, bytes += 8) hash = mixed(hash ^ first_bytes(bytes, n));
     return (uint32_t)hash;
 }
