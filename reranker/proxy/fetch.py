@@ -79,8 +79,9 @@ def fetch(
         EngineUnreachable, EngineTimeout: the engine does not answer.
     """
     translations: list[TranslatedQuery | None] = [None] * len(kinds)
+    deadline = request.calls.deadline
     if any(search.is_translated_at_once for search in request.searches):
-        translations = slot.run(lambda: [translator.at_once(one) for one in request.searches], request.calls.deadline)
+        translations = slot.run(lambda: [translator.at_once(one, deadline) for one in request.searches], deadline)
     asked = dict(zip(request.searches, zip(kinds, translations, strict=True), strict=True))
     bodies = []
     for line in request.lines:
@@ -109,7 +110,7 @@ def fetch(
     if refused:
         raise Misfit(refused)
     # Without time left nothing is asked again, and the ranking says why.
-    may_translate = request.calls.deadline.left_s and any(window.is_empty for window in found.windows)
+    may_translate = deadline.left_s and any(window.is_empty for window in found.windows)
     return _fetch_translated(request, found, translator, slot) if may_translate else found
 
 
@@ -122,8 +123,9 @@ def _fetch_translated(
         Fallback: that fails.
     """
     empty = [window for window in found.windows if window.is_empty]
+    deadline = request.calls.deadline
     try:
-        translations = slot.run(lambda: list(map(translator.when_nothing_is_found, empty)), request.calls.deadline)
+        translations = slot.run(lambda: [translator.when_nothing_is_found(one, deadline) for one in empty], deadline)
     except Fallback:
         slot.succeeded = None  # re-ranking itself did not fail
         raise

@@ -6,7 +6,8 @@ then a search that finds nothing is tried in all languages of the embeddings.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 
 from reranker.base.errors import EmptyQuery
@@ -14,13 +15,17 @@ from reranker.proxy.indices import Indices
 from reranker.proxy.search import Search, TranslatedQuery
 from reranker.proxy.window import Window
 from reranker.query_dsl.translated_query import TranslatedText, translated_query
+from reranker.ranking.query import Query
 from reranker.ranking.reranker import Reranker
 from reranker.service.service import Service
 from reranker.translation import Translator, WordGroup
 from reranker.translation.engine_query import counted
+from reranker.upstream.calls import Deadline, out_of_time
 
 # Each has clauses of its own, and the engines take 1,024 in all.
 _MAX_LANGUAGES = 8
+# Of all texts of a search. A text has at most 500 words (and as many numbers); the translated query has 600.
+_MAX_TOKENS = 1_000
 
 
 class SearchTranslator:
@@ -31,20 +36,28 @@ class SearchTranslator:
         self._indices = indices
         self._of_others = Translator(service.embeddings)
 
-    def at_once(self, search: Search) -> TranslatedQuery | None:
+    def at_once(self, search: Search, deadline: Deadline) -> TranslatedQuery | None:
         """The search in translation, where it asks for that; None also where the indices' languages are not known
-        yet."""
-        return self._translated(search, search.languages) if search.is_translated_at_once else None
+        yet.
 
-    def when_nothing_is_found(self, window: Window) -> TranslatedQuery | None:
-        """The search of an empty window in translation; None where there is none, or it was asked for at once."""
+        Raises:
+            Fallback: there is no time left.
+        """
+        return self._translated(search, deadline, search.languages) if search.is_translated_at_once else None
+
+    def when_nothing_is_found(self, window: Window, deadline: Deadline) -> TranslatedQuery | None:
+        """The search of an empty window in translation; None where there is none, or it was asked for at once.
+
+        Raises:
+            Fallback: there is no time left.
+        """
         search = window.search
         if search.translate == "never" or search.languages or window.translation is not None:
             return None
-        return self._translated(search, may_guess=True)
+        return self._translated(search, deadline, may_guess=True)
 
     def _translated(
-        self, search: Search, languages: Sequence[str] = (), may_guess: bool = False
+        self, search: Search, deadline: Deadline, languages: Sequence[str] = (), may_guess: bool = False
     ) -> TranslatedQuery | None:
         """
         Args:
@@ -64,32 +77,41 @@ class SearchTranslator:
         targets = [one for one in languages if one in held][:_MAX_LANGUAGES]
         is_ours = len(search.indices) == 1 and self._indices.is_ours(search.indices[0])
         translator = self._service.searcher.open(search.indices[0]).translator if is_ours else self._of_others
+        embeddings = reranker.embeddings
         texts: dict[str, list[TranslatedText]] = {}
 
-        def translate(text: str) -> Sequence[TranslatedText]:
-            if text not in texts:
-                texts[text] = list(_translations(text, language, targets, translator, reranker))
-            return texts[text]
+        def translate(given: Sequence[str]) -> Mapping[str, Sequence[TranslatedText]]:
+            queries = _queries(given, language, reranker)
+            texts.update({text: [] for text in queries})
+            for target in targets:
+                if not deadline.left_s:
+                    raise out_of_time()  # nobody waits any more
+                frequencies = reranker.idf.languages.get(target)
+                n_documents = None if frequencies is None else frequencies.n_documents
+                groups_of = translator.groups_of(list(queries.values()), target)
+                for text, groups in zip(queries, groups_of, strict=True):
+                    if any(len(group.translations) > 1 for group in groups):  # each has its own word among them
+                        found = groups if frequencies is None else counted(groups, embeddings, target, frequencies)
+                        texts[text].append(TranslatedText(target, found, n_documents))
+            return texts
 
         translated = translated_query(search.clause, translate, search.types)
         if translated is None:
             return None
-        found: dict[str, dict[str, WordGroup]] = {}
+        of_languages: dict[str, dict[str, WordGroup]] = {}
         for text in chain.from_iterable(texts.values()):
-            found.setdefault(text.language, {}).update({group.token: group for group in text.groups})
-        return TranslatedQuery(translated, {one: tuple(groups.values()) for one, groups in found.items()})
+            of_languages.setdefault(text.language, {}).update({group.token: group for group in text.groups})
+        return TranslatedQuery(translated, {one: tuple(groups.values()) for one, groups in of_languages.items()})
 
 
-def _translations(
-    text: str, language: str, targets: Sequence[str], translator: Translator, reranker: Reranker
-) -> Iterator[TranslatedText]:
-    try:
-        query = reranker.query_with_unknown_words(text, language)
-    except EmptyQuery:
-        return
-    for target in targets:
-        groups = translator.groups(query, target)
-        if any(len(group.translations) > 1 for group in groups):  # each has its own word among them
-            frequencies = reranker.idf.languages.get(target)
-            found = groups if frequencies is None else counted(groups, reranker.embeddings, target, frequencies)
-            yield TranslatedText(target, found, None if frequencies is None else frequencies.n_documents)
+def _queries(texts: Sequence[str], language: str, reranker: Reranker) -> dict[str, Query]:
+    """The words of the texts, as far as they are translated."""
+    queries: dict[str, Query] = {}
+    n_tokens = 0
+    for text in texts:
+        with suppress(EmptyQuery):
+            queries[text] = reranker.query_with_unknown_words(text, language)
+            n_tokens += len(queries[text].tokens)
+        if n_tokens >= _MAX_TOKENS:
+            break
+    return queries

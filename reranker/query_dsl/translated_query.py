@@ -32,8 +32,9 @@ class TranslatedText:
     n_documents: int | None
 
 
-Translate = Callable[[str], Sequence[TranslatedText]]
-"""From a text to what it is in each language of the documents; none where no word of it can be translated."""
+Translate = Callable[[Sequence[str]], Mapping[str, Sequence[TranslatedText]]]
+"""From texts to what each is in each language of the documents; those without a word that can be translated are
+missing."""
 
 
 def translated_query(clause: Any, translate: Translate, types: FieldTypes = no_field_types) -> Any:
@@ -42,7 +43,7 @@ def translated_query(clause: Any, translate: Translate, types: FieldTypes = no_f
     Args:
         types: of the fields; a text on a field that holds none stays.
 
-    >>> translated_query({"term": {"id": "7"}}, lambda text: [])
+    >>> translated_query({"term": {"id": "7"}}, lambda texts: {})
     """
     texts: list[Leaf] = []
     _rewritten(clause, lambda kind, content, leaves: texts.extend(leaf for leaf in leaves if leaf.text.strip()))
@@ -51,8 +52,9 @@ def translated_query(clause: Any, translate: Translate, types: FieldTypes = no_f
     names = {one.name for leaf in texts for one in leaf.fields if "*" not in one.name}
     known = types(sorted(names)) if names else {}
     others = frozenset(name for name, kind in known.items() if not kind.is_text)
-    n_clauses = sum(_n_fields(leaf) * len(translate(leaf.text)) for leaf in texts)
-    written = _rewritten(clause, _Writer(translate, others, max(1, MAX_CLAUSES // max(1, n_clauses))).clause)
+    translated = translate(list(dict.fromkeys(leaf.text for leaf in texts)))
+    n_clauses = sum(_n_fields(leaf) * len(translated.get(leaf.text, ())) for leaf in texts)
+    written = _rewritten(clause, _Writer(translated, others, max(1, MAX_CLAUSES // max(1, n_clauses))).clause)
     return None if written == clause else written
 
 
@@ -115,12 +117,15 @@ class _Writer:
     """Writes one query anew.
 
     Args:
+        translated: the texts in other languages.
         others: fields that hold no text.
         max_words: of one text in one language.
     """
 
-    def __init__(self, translate: Translate, others: frozenset[str], max_words: int) -> None:
-        self._translate = translate
+    def __init__(
+        self, translated: Mapping[str, Sequence[TranslatedText]], others: frozenset[str], max_words: int
+    ) -> None:
+        self._translated = translated
         self._others = others
         self._max_words = max_words
 
@@ -145,7 +150,7 @@ class _Writer:
         # Within a query string a word has a boost of its own; elsewhere the boost is the clause's, and stands there.
         own_boost = leaf.boost if kind in _SYNTAXES else 1.0
         found = []
-        for text in self._translate(leaf.text):
+        for text in self._translated.get(leaf.text, ()):
             clauses = group_clauses(text.groups, word_clause, text.n_documents, self._max_words)
             if clauses:
                 least = _least(kind, options, len(clauses))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any, Protocol
 
@@ -71,11 +71,24 @@ class Translator:
         Raises:
             UnknownLanguage: the embeddings lack it.
         """
+        return self.groups_of([query], language)[0]
+
+    def groups_of(self, queries: Sequence[TokenizedQuery], language: str) -> list[tuple[WordGroup, ...]]:
+        """The same of each query of one language: all their words are translated together."""
         if language not in self._embeddings.languages:
             raise UnknownLanguage(
                 f"the embeddings hold no {language!r}, only {', '.join(self._embeddings.languages)}; search documents "
                 "in one of these languages, or load embeddings that hold it"
             )
+        if not queries:
+            return []
+        read = list(map(self._words, queries))
+        words = dict.fromkeys(word for counts, compounds in read for word in chain(counts, *compounds.values()))
+        found = self._translations(list(words), queries[0].language, language)
+        return [_groups(counts, compounds, found) for counts, compounds in read]
+
+    def _words(self, query: TokenizedQuery) -> tuple[Counter[str], dict[str, list[str]]]:
+        """How often each word is to be translated, and the compounds that it is a part of."""
         compounds: dict[str, list[str]] = {}
         counts: Counter[str] = Counter()
         for token in query.tokens:
@@ -83,14 +96,7 @@ class Translator:
             counts.update(parts or [token])
             for part in parts:
                 compounds.setdefault(part, []).append(token)
-        words = dict.fromkeys([*counts, *chain.from_iterable(compounds.values())])
-        found = self._translations(list(words), query.language, language)
-        groups = []
-        for word, n_times in counts.items():
-            own, *others = found[word]
-            alike = [found[compound][0] for compound in compounds.get(word, ())]
-            groups.append(WordGroup(word, n_times, tuple(dict.fromkeys([own, *alike, *others]))))
-        return tuple(groups)
+        return counts, compounds
 
     def _translations(
         self, tokens: Sequence[str], query_language: str, language: str
@@ -153,6 +159,17 @@ class Translator:
                 held = frequencies.term_ids[np.isin(frequencies.term_ids, held)]
             self._term_ids[language] = held.astype(np.int32)
         return self._term_ids[language]
+
+
+def _groups(
+    counts: Mapping[str, int], compounds: Mapping[str, list[str]], found: Mapping[str, tuple[Translation, ...]]
+) -> tuple[WordGroup, ...]:
+    groups = []
+    for word, n_times in counts.items():
+        own, *others = found[word]
+        alike = [found[compound][0] for compound in compounds.get(word, ())]
+        groups.append(WordGroup(word, n_times, tuple(dict.fromkeys([own, *alike, *others]))))
+    return tuple(groups)
 
 
 def _weights(cosines: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,9 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from reranker.proxy import PROXY_EXTENSION, Proxy
+from reranker.proxy.read import read_search
+from reranker.service.service import EXTENSION
+from reranker.upstream.calls import Deadline, Fallback
 from tests.support.calls import outcomes
 from tests.support.fake_engine import FakeEngine, Received, ok
 from tests.support.service import MakeProxy
@@ -228,6 +232,25 @@ def test_translations_that_take_too_long_do_not_stop_the_re_ranking_of_other_sea
     assert outcome(search(client)) == ("fallback", "out_of_time")
     assert proxy.breaker.state == "closed"
     may_end.set()
+
+
+def test_nothing_is_translated_once_the_time_is_over(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = client.application
+    translator = app.extensions[PROXY_EXTENSION].ranking.translator
+    read = read_search(app.extensions[EXTENSION], {}, json.dumps(FRENCH_QUERY).encode(), indices=("pages",))
+    wanted = replace(read, translate="always", languages=("en",))
+    assert translator.at_once(wanted, Deadline(1, lambda: 0)) is not None
+    monkeypatch.setattr(translator._of_others, "groups_of", lambda *_: pytest.fail("translated"))
+    with pytest.raises(Fallback) as ended:
+        translator.at_once(wanted, Deadline(1, lambda: 1))
+    assert ended.value.reason == "out_of_time"
+
+
+def test_1000_words_are_translated_of_all_texts_of_a_search(client: FlaskClient, fake: FakeEngine) -> None:
+    texts = [{"match": {"body": f"zzz{n} " * 499 + "chat"}} for n in range(3)]
+    search(client, {"query": {"bool": {"should": texts}}})
+    translated = queries(fake)[1]["bool"]["should"]
+    assert [one == text for one, text in zip(translated, texts, strict=True)] == [False, False, True]
 
 
 @pytest.mark.parametrize(

@@ -29,9 +29,9 @@ def translate() -> Any:
     """chat is cat, noir is black or dark; nothing is known of the frequencies, so that all boosts are 1."""
     groups = {"chat": group("chat", "cat"), "noir": group("noir", "black", "dark"), "gris": group("gris", "grey")}
 
-    def call(text: str) -> Sequence[TranslatedText]:
-        found = [groups[word] for word in text.split() if word in groups]
-        return [TranslatedText("en", found, None)] if found else []
+    def call(texts: Sequence[str]) -> Mapping[str, Sequence[TranslatedText]]:
+        found = {text: [groups[word] for word in text.split() if word in groups] for text in texts}
+        return {text: [TranslatedText("en", of_text, None)] for text, of_text in found.items() if of_text}
 
     return call
 
@@ -185,10 +185,9 @@ def test_a_match_on_a_keyword_stays(translate: Any) -> None:
 
 
 def test_each_language_of_the_documents_has_a_clause_and_the_best_of_them_counts() -> None:
-    def translate(text: str) -> Sequence[TranslatedText]:
-        return [
-            TranslatedText(language, [group("chat", term)], None) for language, term in (("en", "cat"), ("de", "katze"))
-        ]
+    def translate(texts: Sequence[str]) -> Mapping[str, Sequence[TranslatedText]]:
+        groups = {"en": group("chat", "cat"), "de": group("chat", "katze")}
+        return {text: [TranslatedText(language, [one], None) for language, one in groups.items()] for text in texts}
 
     assert translated_query({"match": {"text": "chat"}}, translate) == {
         "dis_max": {"queries": [{"bool": {"should": [word("cat")]}}, {"bool": {"should": [word("katze")]}}]}
@@ -198,8 +197,8 @@ def test_each_language_of_the_documents_has_a_clause_and_the_best_of_them_counts
 def test_a_long_query_stays_below_the_engines_1024_clauses() -> None:
     groups = [group(f"token{n}", *(f"word{n}-{one}" for one in range(5))) for n in range(500)]
 
-    def translate(text: str) -> Sequence[TranslatedText]:
-        return [TranslatedText(language, groups, None) for language in ("en", "fr")]
+    def translate(texts: Sequence[str]) -> Mapping[str, Sequence[TranslatedText]]:
+        return {text: [TranslatedText(language, groups, None) for language in ("en", "fr")] for text in texts}
 
     fields = ["title", "text", "summary"]
     texts = [{"multi_match": {"query": "long", "fields": fields}}, {"match": {"title": "long"}}]
@@ -221,3 +220,15 @@ def test_query_strings_over_the_limit_of_a_body_are_not_translated(translate: An
     clause = {"query_string": {"query": "chat " * 10_000, "default_field": "text"}}  # 50,000 characters
     written = translated_query({"bool": {"should": [clause] * 3}}, translate)["bool"]["should"]
     assert [one == clause for one in written] == [False, False, True]
+
+
+def test_all_texts_of_a_query_are_translated_together(translate: Any) -> None:
+    asked: list[Sequence[str]] = []
+
+    def call(texts: Sequence[str]) -> Any:
+        asked.append(texts)
+        return translate(texts)
+
+    texts = [{"match": {"text": one}} for one in ("chat", "noir", "chat", "zzz")]
+    translated_query({"bool": {"should": texts}}, call)
+    assert asked == [["chat", "noir", "zzz"]]

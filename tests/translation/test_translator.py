@@ -7,7 +7,8 @@ from reranker.base.errors import UnknownLanguage
 from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.ranking.reranker import Reranker
 from reranker.text.idf import DocumentFrequencies, IdfTable
-from reranker.translation import Translation, Translator
+from reranker.translation import Translation, Translator, translator
+from reranker.translation import nearest_terms as nearest
 
 
 @pytest.fixture
@@ -54,6 +55,22 @@ def test_a_word_that_both_languages_have_is_there_once_with_weight_1(tmp_path):
 def test_a_repeated_word_is_one_group_with_its_number_of_occurrences(translate):
     groups = translate("voiture pain voiture")
     assert [(group.token, group.n_occurrences) for group in groups] == [("voiture", 2), ("pain", 1)]
+
+
+def test_the_words_of_several_queries_are_compared_in_one_pass_over_the_language(embeddings, monkeypatch):
+    asked = []
+
+    def nearest_terms(vectors, term_ids, words, n):
+        asked.append(len(words))
+        return nearest.nearest_terms(vectors, term_ids, words, n)
+
+    reranker, texts = Reranker(embeddings), ["chat pain", "pain", "voiture chat chat", "zyzzyva"]
+    queries = [reranker.query_with_unknown_words(text, "fr") for text in texts]
+    alone = [Translator(embeddings).groups(query, "en") for query in queries]
+    monkeypatch.setattr(translator, "nearest_terms", nearest_terms)
+    assert Translator(embeddings).groups_of(queries, "en") == alone
+    assert asked == [3]
+    assert Translator(embeddings).groups_of([], "en") == []
 
 
 def test_numbers_and_words_without_an_embedding_stay_as_they_are(translate):
