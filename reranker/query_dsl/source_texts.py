@@ -100,7 +100,7 @@ def joined(texts: Iterable[str]) -> str:
     return "\n".join(found)[:_MAX_TEXT_CHARS]
 
 
-def _at(value: Any, path: Sequence[str]) -> Any:
+def _at(value: Any, path: Sequence[str], n_lists: int = 0) -> Any:
     """What stands at a path; lists on the way are gone through, and names with dots in them are found too.
 
     A text before the end of the path is that of `title` for the field `title.english`.
@@ -108,11 +108,12 @@ def _at(value: Any, path: Sequence[str]) -> Any:
     if not path or isinstance(value, str):
         return value
     if isinstance(value, list):
-        return [_at(one, path) for one in value]
+        # What lies deeper is not read (`named_strings`).
+        return [_at(one, path, n_lists + 1) for one in value] if n_lists <= _MAX_DEPTH else None
     if not isinstance(value, Mapping):
         return None
     whole = ".".join(path)
-    return value[whole] if whole in value else _at(value.get(path[0]), path[1:])
+    return value[whole] if whole in value else _at(value.get(path[0]), path[1:], n_lists)
 
 
 def named_strings(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:

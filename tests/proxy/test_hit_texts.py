@@ -1,3 +1,4 @@
+import json
 from typing import Any
 
 import pytest
@@ -38,6 +39,14 @@ def test_a_source_without_end_is_cut() -> None:
 )
 def test_a_star_in_a_text_field_stands_for_any_part_of_its_path(pattern: str, text: str) -> None:
     assert source_text({"a": {"b": "x", "c": ["y"]}, "d": "z", "n": 1}, [pattern]) == text
+
+
+@pytest.mark.parametrize(("n_lists", "text"), [(17, "x"), (18, ""), (900, "")])
+def test_lists_within_lists_are_read_to_a_depth_of_17_and_stop_no_ranking(n_lists: int, text: str) -> None:
+    source = json.loads(f'{{"a": {"[" * n_lists}{{"b": "x"}}{"]" * n_lists}, "c": {"[" * n_lists}"x"{"]" * n_lists}}}')
+    assert source_text(source, ["a.b"]) == text
+    assert source_text(source, ["c"]) == text
+    assert source_text(source, ["c.english"]) == text
 
 
 def test_all_stars_are_compared_with_each_path_once(monkeypatch: pytest.MonkeyPatch) -> None:
