@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from reranker.base.batches import in_batches
 from reranker.base.raw_json import read_value, write_value
 from reranker.proxy.fetch import look_up
 from reranker.proxy.guard import Slot
@@ -27,6 +28,8 @@ from reranker.upstream.calls import Fallback
 
 # Of a field; what is behind is marked by the engine alone.
 _MAX_CHARS = 20_000
+# Memory grows with the words of texts that are read together, times those of the query.
+_MAX_CHARS_AT_ONCE = 200_000
 
 _log = logging.getLogger(__name__)
 
@@ -194,7 +197,11 @@ def _written(page: Page, hits: Sequence[_Hit]) -> dict[int, str]:
     query = page.ranked.weighed.query
     fields = [hit.fields for hit in hits]
     texts = [[text for one in of_hit for text in one.texts] for of_hit in fields]
-    marks = find_marks(query, query.embeddings, texts, [hit.language for hit in hits], _MAX_CHARS)
+    each = zip(texts, (hit.language for hit in hits), strict=True)
+    marks: list[list[list[Mark]]] = []
+    for batch in in_batches(each, lambda one: sum(map(len, one[0])), len(hits), _MAX_CHARS_AT_ONCE):
+        given, languages = [one for one, _ in batch], [language for _, language in batch]
+        marks += find_marks(query, query.embeddings, given, languages, _MAX_CHARS)
     found: dict[int, str] = {}
     for hit, of_hit, of_texts in zip(hits, fields, marks, strict=True):
         left = iter(of_texts)

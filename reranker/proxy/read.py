@@ -46,6 +46,9 @@ from reranker.transport import check_method
 from reranker.upstream.calls import EngineCalls
 from reranker.upstream.incoming import Incoming
 
+# Of a multi-search: each is read, and has a window of its own.
+_MAX_SEARCHES = 200
+
 # The reason where there are no embeddings yet.
 NO_EMBEDDINGS = "no_embeddings"
 
@@ -232,8 +235,11 @@ def _read_lines(
             skip.body = _lines_without_ours(data)
         raise
     own = {name: parameters[name] for name in ("rerank",) if name in parameters}
+    pairs = _pairs(data)
+    if len(pairs) > _MAX_SEARCHES:
+        raise Skip("body_too_large", _lines_without_ours(data))
     lines: list[Search | Skipped] = []
-    for number, (header, body) in enumerate(_pairs(data), start=1):
+    for number, (header, body) in enumerate(pairs, start=1):
         named = json.loads(header).get("index") if header.strip() else None
         types, indices = mappings.searched(raw_path, named)
         try:

@@ -130,10 +130,16 @@ def read_window_plan(
 
 def _names(value: Any) -> set[str]:
     """All names of members below a value."""
-    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return set(value if isinstance(value, Mapping) else ()).union(
-        *(_names(part) for part in parts if isinstance(part, Mapping | list))
-    )
+    found: set[str] = set()
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Mapping):
+            found.update(one)
+            waiting.extend(one.values())
+        elif isinstance(one, list):
+            waiting.extend(one)
+    return found
 
 
 # What the body for an ids-only window of each kind says besides the caller's.

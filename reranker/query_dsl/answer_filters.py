@@ -163,7 +163,7 @@ def is_match(pattern: str, name: str) -> bool:
 
 Path = tuple[str, ...]
 
-_MAX_PATHS = 100
+_MAX_PATHS = 20
 _MAX_DEPTH = 100
 _INDENT = "  "
 

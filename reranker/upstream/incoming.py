@@ -46,6 +46,8 @@ _OF_ONE_REQUEST = regex.compile(
     r"|(elastic-apm-)?traceparent|tracestate|baggage|b3|(x-b3|x-datadog)-.+|sentry-trace|newrelic|x-cloud-trace-context"
     r"|cf-ray|x-amz-cf-id|x-arr-log-id|x-azure-ref|x-varnish|x-envoy-(attempt-count|original-path)"
 )
+# Letters of a name: one has any length.
+_MAX_CACHED = 64
 _DIGEST_BYTES = 16
 _salt = os.urandom(_DIGEST_BYTES)
 _BLOCK_BYTES = 65_536
@@ -163,9 +165,13 @@ def raw_target(environ: dict[str, Any]) -> str:
     )
 
 
-@lru_cache(maxsize=1_000)
 def _header_name(key: str) -> str | None:
     """The name of a header by its key of WSGI; None where it is none, or is about the client's connection."""
+    return _short_name(key) if len(key) <= _MAX_CACHED else _short_name.__wrapped__(key)
+
+
+@lru_cache(maxsize=1_000)
+def _short_name(key: str) -> str | None:
     if key == "CONTENT_TYPE":
         return "Content-Type"
     if not key.startswith("HTTP_") or key in _WITHOUT_PREFIX:
@@ -191,8 +197,12 @@ def caller_key(headers: Headers) -> bytes:
     return hashlib.blake2b(repr(found).encode(), digest_size=_DIGEST_BYTES, key=_salt).digest()
 
 
-@lru_cache(maxsize=1_000)
 def _is_of_one_request(name: str) -> bool:
+    return len(name) <= _MAX_CACHED and _is_short_of_one_request(name)
+
+
+@lru_cache(maxsize=1_000)
+def _is_short_of_one_request(name: str) -> bool:
     return _OF_ONE_REQUEST.fullmatch(name) is not None
 
 

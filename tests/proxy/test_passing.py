@@ -107,6 +107,7 @@ def test_a_search_that_is_switched_off_is_passed_as_it_is(fake: FakeEngine, url:
         ("/_msearch?filter_path=-took", LINES, PLAIN_LINES, "filter_path"),
         ("/_msearch?filter_path=-took", LINES[:-1], LINES[:-1], "filter_path"),
         ("/_msearch?rerank=false", b"{}\noops\n" + LINES, b"{}\noops\n" + PLAIN_LINES, "disabled"),
+        ("/_msearch", LINES * 201, PLAIN_LINES * 201, "body_too_large"),
     ],
 )
 def test_an_engine_is_not_sent_the_section_of_a_search_that_is_not_re_ranked(

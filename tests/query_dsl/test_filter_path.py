@@ -11,8 +11,8 @@ def test_paths_that_take_out_and_many_paths_are_not_read() -> None:
     assert reads_filter_path("took,hits.hits._id")
     assert reads_filter_path("")
     assert not reads_filter_path("took, -hits.total")
-    assert reads_filter_path("a," * 100)
-    assert not reads_filter_path("a," * 101)
+    assert reads_filter_path("a," * 20)
+    assert not reads_filter_path("a," * 21)
 
 
 def test_numbers_stay_as_they_are_written() -> None:
