@@ -19,10 +19,13 @@ from ingest.files.row import Row, not_utf8
 # YAML between lines of ---, TOML between lines of +++ (Hugo).
 _FRONT_MATTER = regex.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)^\1[ \t]*$\n?", regex.S | regex.M)
 # Attributes after a heading: `## Install {#install}`.
-_ATTRIBUTES = regex.compile(r"\s*\{[:#.][^{}]*\}\s*$")
-_TAG = regex.compile(r"<!--.*?-->|<[^<>]*>", regex.S)
+_ATTRIBUTES = regex.compile(r"\{[:#.][^{}]*\}\Z")
+# A comment without an end hides the rest, as in a browser. (Else the end would be looked for again after each `<!--`.)
+_TAG = regex.compile(r"<!--(?:-?>|.*?(?:-->|\Z))|<[^<>]*>", regex.S)
 _LANGUAGE_KEYS = ("language", "lang")
 _BLOCK_TEXT = ("fence", "code_block")
+# More than any page needs. The time that TOML's dotted keys take grows with the square of their length.
+_MAX_FRONT_MATTER = 65_536
 # Nodes and characters that all aliases of a page stand for: a list of lists of aliases grows tenfold with each level.
 _MAX_ALIASED = 100_000
 
@@ -64,11 +67,13 @@ def _front_matter(source: str) -> tuple[Mapping[str, Any], str]:
     """The front matter as values of JSON, and the rest of the source.
 
     Raises:
-        Exception: it is not valid YAML or TOML.
+        Exception: it is too long, or not valid YAML or TOML.
     """
     found = _FRONT_MATTER.match(source)
     if found is None:
         return {}, source
+    if len(found[2]) > _MAX_FRONT_MATTER:
+        raise ValueError(f"it has more than {_MAX_FRONT_MATTER:,} characters")
     read = tomllib.loads(found[2]) if found[1] == "+++" else yaml.load(found[2], _Loader)  # noqa: S506 - a SafeLoader
     if not isinstance(read, dict):
         if found[1] == "---":
@@ -122,7 +127,7 @@ def _blocks(tokens: Sequence[Token]) -> Iterator[tuple[bool, str]]:
             is_heading = True
         elif token.type == "inline":
             text = _inline(token.children or ())
-            text = _ATTRIBUTES.sub("", text) if is_heading else text
+            text = _ATTRIBUTES.sub("", text).rstrip() if is_heading else text
             if text:
                 yield is_heading, text
             is_heading = False

@@ -37,6 +37,8 @@ def test_the_first_heading_is_the_title_and_no_part_of_the_text() -> None:
         ('<div class="x">Raw &amp; <b>bold</b></div>', "Raw & bold"),
         ("a <b>bold</b> word &amp; more<!-- hidden -->", "a bold word & more"),
         ("<!-- hidden\n\nlines -->", ""),
+        ("<div>shown<!-- hidden\n<b>too</b></div>", "shown"),
+        ("<div>a<!-->b<!--->c<!-- --></div>", "abc"),
         ("a\nb  \nc", "a\nb\nc"),
         ("snake_case_name and 2 * 3 * 4", "snake_case_name and 2 * 3 * 4"),
     ],
@@ -48,6 +50,27 @@ def test_markup_is_left_out_and_words_are_kept(source: str, text: str) -> None:
 def test_attributes_behind_a_heading_are_no_part_of_the_title() -> None:
     assert values_of("# Install {#install .wide}\n\nx")["title"] == "Install"
     assert values_of("# The set {1, 2}\n\nx")["title"] == "The set {1, 2}"
+
+
+MANY = 400_000
+
+
+@pytest.mark.parametrize(
+    ("source", "title"),
+    [
+        (f"# a{' ' * MANY}{{b", f"a{' ' * MANY}{{b"),
+        (f"# a{' ' * MANY}{{#b}}", "a"),
+    ],
+    ids=["no end", "blanks"],
+)
+def test_attributes_of_a_long_heading_are_found_in_one_pass(source: str, title: str) -> None:
+    """In a time that grows with the square: hours."""
+    assert values_of(source)["title"] == title
+
+
+def test_comments_without_an_end_are_left_out_in_one_pass() -> None:
+    """In a time that grows with the square: hours."""
+    assert values_of(f"<div>shown {'<!-- ' * MANY}\n</div>\n\nafter")["text"] == "shown\nafter"
 
 
 def test_front_matter_gives_title_language_and_metadata() -> None:
@@ -129,6 +152,13 @@ def test_front_matter_that_cannot_be_read_is_a_reason_to_mend_it(source: str) ->
     row = parse(Row("in.md", 1, source.encode(), {"id": "in.md"}, None, "markdown"))
     assert "the front matter cannot be read" in str(row.error)
     assert "correct or remove it" in str(row.error)
+
+
+@pytest.mark.parametrize("toml_key", ["a", ".".join("a" * 40_000)], ids=["string", "dotted key"])
+def test_front_matter_longer_than_any_page_needs_is_a_reason_to_mend_it(toml_key: str) -> None:
+    source = f"+++\n{toml_key} = '{'x' * 70_000}'\n+++\ntext"
+    row = parse(Row("in.md", 1, source.encode(), {"id": "in.md"}, None, "markdown"))
+    assert row.error == ("the front matter cannot be read (it has more than 65,536 characters); correct or remove it")
 
 
 def test_bytes_that_are_no_text_are_a_reason() -> None:
