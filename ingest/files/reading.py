@@ -14,6 +14,7 @@ from ingest.files.separated import Records, header, read_csv
 from ingest.files.sources import Source
 from ingest.files.walking import PAGE_FORMATS
 from reranker.base.batches import in_batches
+from reranker.base.errors import SinkrankError, one_line
 
 _READERS: dict[str, Callable[[Source], Iterator[Row]]] = {
     "jsonl": read_jsonl,
@@ -48,10 +49,20 @@ def read_rows(source: Source) -> Iterator[Row]:
 
 
 def parse(row: Row) -> Row:
-    """The row with its fields, or with the reason why there are none. Any process can do this part of reading."""
+    """The row with its fields, or with the reason why there are none. Any process can do this part of reading.
+
+    Raises:
+        MissingPackage: the extra that reads the format is not installed.
+    """
     if row.error is not None or (row.values is not None and row.format not in PAGE_FORMATS):
         return row
-    return _PARSERS[row.format](row)
+    try:
+        return _PARSERS[row.format](row)
+    except (SinkrankError, MemoryError):
+        raise
+    except Exception as error:  # what the packages that parse pages raise for odd ones is not known, and ends no run
+        reason = f"{type(error).__name__}: {one_line(error)}"
+        return row._replace(error=f"the page cannot be read ({reason}); correct it or leave it out")
 
 
 def read_header(source: Source) -> list[str] | None:

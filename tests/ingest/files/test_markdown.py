@@ -161,6 +161,17 @@ def test_front_matter_longer_than_any_page_needs_is_a_reason_to_mend_it(toml_key
     assert row.error == ("the front matter cannot be read (it has more than 65,536 characters); correct or remove it")
 
 
+@pytest.mark.parametrize(
+    "source",
+    [f"<div>&#{'5' * 5_000};</div>", f"---\ntitle: 1{':00' * 20_000}\n---\nx"],
+    ids=["character reference", "number of base 60"],
+)
+def test_a_number_with_more_digits_than_python_reads_is_a_reason(source: str) -> None:
+    row = parse(Row("in.md", 1, source.encode(), {"id": "in.md"}, None, "markdown"))
+    assert "the page cannot be read (ValueError: " in str(row.error)
+    assert "correct it or leave it out" in str(row.error)
+
+
 def test_bytes_that_are_no_text_are_a_reason() -> None:
     row = parse(Row("in.md", 1, b"# \xff", {"id": "in.md"}, None, "markdown"))
     assert "not UTF-8" in str(row.error)
