@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import regex
+
 from ingest.files.lines import DAMAGE, MAX_ROW_BYTES, open_file
 from ingest.files.row import Row, not_utf8
 from ingest.files.sources import Source
@@ -16,6 +18,10 @@ from reranker.base.extras import extra
 
 # Marks that documentation tools (Sphinx, MkDocs, GitHub and others) add to headings.
 _ANCHORS = frozenset({"¶", "#", "##", "§", "🔗", "⚓", "\uf0c1"})
+# The name that such links get to be removed by: no element of HTML.
+_DROPPED = "sinkrank-dropped"
+# What HTML may hold and lxml writes into no tree (XML 1.0, production 2).
+_NO_XML = regex.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 def read_page(source: Source) -> Iterator[Row]:
@@ -76,10 +82,23 @@ def parse_html(row: Row) -> Row:
 
 def _drop_anchors(tree: Any) -> None:
     """Removes the marks that link a heading to itself: `<a href="#print">¶</a>`."""
-    for link in list(tree.iter("a")):
-        to, text = link.get("href") or "", "".join(link.itertext()).strip()
-        if "#" in to and text in _ANCHORS:
-            link.drop_tree()
+    from lxml import etree
+
+    links = [link for link in tree.iter("a") if "#" in (link.get("href") or "")]
+    marks = [link for link in links if "".join(link.itertext()).strip() in _ANCHORS]
+    parents = {parent for link in marks if (parent := link.getparent()) is not None}
+    for link in marks:
+        link.tag = _DROPPED
+    # All at once: `drop_tree` of each copies the text before it, which takes hours where one paragraph has many.
+    etree.strip_elements(tree, _DROPPED, with_tail=False)
+    for parent in parents:  # the pieces of text between two marks become one
+        parent.text = _xml_text(parent.text)
+        for child in parent:
+            child.tail = _xml_text(child.tail)
+
+
+def _xml_text(text: str | None) -> str | None:
+    return text and _NO_XML.sub(" ", text)
 
 
 def _row(path: Path, name: str, page_id: str, page_format: str) -> Row:

@@ -130,6 +130,24 @@ def test_marks_that_link_a_heading_to_itself_are_in_no_title_and_no_text(tmp_pat
     assert "Issue #12 tells more of C#." in page.text
 
 
+def test_many_marks_in_one_paragraph_are_left_out_in_one_pass(tmp_path: Path) -> None:
+    """In a time that grows with the square: half an hour."""
+    n = 100_000
+    page = f"""<html><body><p>{'cat<a href="#cat">#</a> ' * n}</p></body></html>"""
+    (tmp_path / "in.html").write_text(page)
+    (one,) = documents(read(tmp_path / "in.html"))
+    assert one.text == " ".join(["cat"] * n)
+
+
+@pytest.mark.parametrize("character", ["\x0c", "&#1;", "&#xfffe;"])
+def test_marks_beside_a_character_that_xml_lacks_are_left_out(tmp_path: Path, character: str) -> None:
+    (tmp_path / "in.html").write_text(
+        f"<html><body><p>one {character} two<a href='#x'>#</a> {character} 3</p></body></html>"
+    )
+    (one,) = documents(read(tmp_path / "in.html"))
+    assert one.text.split() == ["one", "two", "3"]
+
+
 def test_a_page_that_is_no_html_is_a_reject_and_no_line_of_a_log(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
