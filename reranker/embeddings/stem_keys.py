@@ -10,7 +10,6 @@ from reranker.native import text as native
 from reranker.native.stems import count_stems
 from reranker.text.bags import JoinedBags, check_term_ids
 from reranker.text.stems import stem
-from reranker.text.tokens import LONGEST_CACHED_TOKEN
 
 _NOT_STEMMED = np.uint64(0)
 
@@ -61,8 +60,7 @@ class StemKeys:
             self.known[term_id] = self.of_word(term, language)
 
     def of_word(self, word: str, language: str) -> int:
-        """The key of a normalised word, in the vocabulary or not. Words of more than 64 letters are not stemmed."""
-        whole = stem(word, language) if len(word) <= LONGEST_CACHED_TOKEN else word
-        encoded = whole.encode("utf-8", "surrogatepass")
+        """The key of a normalised word, in the vocabulary or not."""
+        encoded = stem(word, language).encode("utf-8", "surrogatepass")
         key: int = native.stem_key(encoded, len(encoded))
         return key % 2**64  # C gives it with a sign

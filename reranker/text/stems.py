@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from Stemmer import Stemmer
 
+from reranker.text.tokens import LONGEST_CACHED_TOKEN
+
 # Words of other languages stay as they are.
 STEMMERS = {
     "ar": "arabic",
@@ -49,16 +51,17 @@ _stemmers = threading.local()
 
 
 def stem(word: str, language: str) -> str:
-    """The stem of a normalised word, or the word itself if the language has no stemmer.
+    """The stem of a normalised word, or the word itself if the language has no stemmer or it has more than 64 letters:
+    some stemmers take a time that grows with the square of a word's length.
 
     >>> stem("running", "en")
     'run'
     """
-    return stem_all([word], language)[0]
+    return stem_all([word], language)[0] if len(word) <= LONGEST_CACHED_TOKEN else word
 
 
 def stem_all(words: Sequence[str], language: str) -> Sequence[str]:
-    """The stem of each word (`stem`)."""
+    """The stem of each word (`stem`), however long."""
     name = STEMMERS.get(language)
     if name is None:
         return words

@@ -26,3 +26,10 @@ def test_every_stemmer_exists() -> None:
 )
 def test_a_word_is_stemmed_by_the_rules_of_its_language(word: str, language: str, stemmed: str) -> None:
     assert stem(word, language) == stemmed
+
+
+def test_a_word_of_more_than_64_letters_is_its_own_stem() -> None:
+    """The Serbian stemmer takes a time that grows with the square of the letters."""
+    assert stem("x" * 57 + "running", "en") == "x" * 57 + "run"
+    assert stem("x" * 58 + "running", "en") == "x" * 58 + "running"
+    assert stem("ова" * 100_000, "sr") == "ова" * 100_000
