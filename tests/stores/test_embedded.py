@@ -250,6 +250,19 @@ def test_a_page_as_query_goes_by_its_rarest_words(folder: Path) -> None:
     assert ids(store.open("docs").bm25(" ".join([*common, "walrus"]), 10, ALL))[0] == "rare"
 
 
+def test_a_word_of_more_than_64_letters_is_found_and_not_kept_in_memory(folder: Path) -> None:
+    store = WritableEmbeddedStore(folder)
+    long = f"{'x' * 60}running"
+    fill(store, "docs", make_document("long", long, "en"), make_document("short", "walrus", "en"))
+    docs = store.open("docs")
+    assert ids(docs.bm25(long, 10, ALL)) == ["long"]
+    assert docs.bm25(" ".join(f"{chr(97 + n)}{'x' * 100_000}" for n in range(26)), 10, ALL) == []
+    assert ids(docs.bm25("walrus", 10, ALL)) == ["short"]
+    with store._file.reading() as connection:
+        terms = [key[-1] for key in connection.cached.postings if isinstance(key[-1], str)]
+    assert terms == ["walrus"]
+
+
 def test_a_number_asked_for_finds_text_of_the_same_digits(folder: Path) -> None:
     store = open_store(str(folder))
     fill(store, "docs", make_document("1", metadata={"year": "2019"}), make_document("2", metadata={"huge": 10**400}))

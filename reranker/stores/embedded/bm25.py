@@ -30,7 +30,7 @@ from reranker.stores.embedded.row_sums import wrong_row
 from reranker.stores.embedded.rows import vocabulary_table, words_table
 from reranker.stores.embedded.terms import bm25_terms
 from reranker.stores.embedded.vectors import top
-from reranker.text.tokens import MAX_QUERY_TOKENS
+from reranker.text.tokens import LONGEST_CACHED_TOKEN, MAX_QUERY_TOKENS
 from reranker.translation.groups import WordGroup
 
 # FTS5's (and Lucene's).
@@ -216,8 +216,15 @@ class _Partition:
             found = _Posting(places, np.minimum(found.counts[ours], other.counts[theirs]))
         return found
 
-    @cachedmethod(attrgetter("_cache"), lambda self, term: (*self._state, term), attrgetter("_cache.lock"))
     def _term(self, term: str) -> _Posting:
+        # The size of an entry is that of its arrays: a cached term is short.
+        return self._cached_term(term) if len(term) <= LONGEST_CACHED_TOKEN else self._read_term(term)
+
+    @cachedmethod(attrgetter("_cache"), lambda self, term: (*self._state, term), attrgetter("_cache.lock"))
+    def _cached_term(self, term: str) -> _Posting:
+        return self._read_term(term)
+
+    def _read_term(self, term: str) -> _Posting:
         # One string of all row ids, ascending: a Python row for each takes four times as long.
         sql = f"SELECT group_concat(doc) FROM {self._table} WHERE term = ?"
         (text,) = self._connection.execute(sql, (term,)).fetchone()
