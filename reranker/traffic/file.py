@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from reranker.answers.traffic import ChangedQuery, InterleavedVotes, TrafficAnswer
 from reranker.base.errors import NotFound, StoreUnavailable, one_line
-from reranker.traffic.interleaving import ENGINE, OURS, Votes, winner_of
+from reranker.traffic.interleaving import ENGINE, OURS, Votes
 
 FILE_NAME = "traffic.sqlite3"
 N_QUERIES_SHOWN = 10
@@ -39,8 +39,14 @@ CREATE TABLE IF NOT EXISTS queries (query TEXT PRIMARY KEY, n INTEGER NOT NULL, 
 CREATE TABLE IF NOT EXISTS interleaved (
     search_id TEXT PRIMARY KEY, at REAL NOT NULL, query_id TEXT, teams TEXT NOT NULL
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS clicks (search_id TEXT, doc_id TEXT, PRIMARY KEY (search_id, doc_id)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS clicks (
+    search_id TEXT, doc_id TEXT, team TEXT, PRIMARY KEY (search_id, doc_id)
+) WITHOUT ROWID;
 """
+# The team of a click as a file of an earlier version tells it, whose clicks have no column for it.
+_TEAM_OF_CLICK = """(
+    SELECT value FROM interleaved, json_each(teams) WHERE interleaved.search_id = clicks.search_id AND key = doc_id
+)"""
 
 _ADD_OUTCOME = """
 INSERT INTO outcomes VALUES (?, ?, 1, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + 1,
@@ -56,7 +62,13 @@ _ADD_INTERLEAVED = """
 INSERT INTO interleaved VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET
     teams = json_patch(teams, excluded.teams), query_id = COALESCE(excluded.query_id, query_id)
 """
-_ADD_CLICK = "INSERT OR IGNORE INTO clicks VALUES (?, ?)"
+_ADD_CLICK = "INSERT OR IGNORE INTO clicks VALUES (?, ?, ?)"
+# A search is won by the order with more clicks; a click on a hit of both orders is for neither.
+_COUNT_WINNERS = """
+SELECT COALESCE(SUM(lead > 0), 0), COALESCE(SUM(lead < 0), 0), COALESCE(SUM(lead = 0), 0) FROM (
+    SELECT SUM((team IS :ours) - (team IS :engine)) AS lead FROM {clicks} GROUP BY search_id
+)
+"""
 
 
 class Shadowed(NamedTuple):
@@ -104,6 +116,7 @@ class TrafficFile:
         with self._writing() as connection:
             connection.execute("PRAGMA journal_mode = WAL")  # the file keeps it
             connection.executescript(_TABLES)
+            _add_teams(connection)
             connection.execute("INSERT OR IGNORE INTO begins VALUES (1, ?)", [time.time()])
             self._forget_old(connection)
 
@@ -147,15 +160,20 @@ class TrafficFile:
             NotFound: there is no file.
             StoreUnavailable: it cannot be written.
         """
-        n_known = 0
+        by_search: dict[str, list[str]] = {}
+        for search_id, doc_id in clicks:
+            by_search.setdefault(search_id, []).append(doc_id)
+        known: list[tuple[str, str, str]] = []
         self._check_is_there()
         with self._writing() as connection:
-            for search_id, doc_id in clicks:
+            _add_teams(connection)
+            # All is read before the first click is written, so that others wait for the writing alone.
+            for search_id, doc_ids in by_search.items():
                 found = connection.execute("SELECT teams FROM interleaved WHERE search_id = ?", [search_id]).fetchone()
-                if found is not None and doc_id in json.loads(found[0]):
-                    connection.execute(_ADD_CLICK, [search_id, doc_id])
-                    n_known += 1
-        return n_known
+                teams = {} if found is None else json.loads(found[0])
+                known += [(search_id, doc_id, teams[doc_id]) for doc_id in doc_ids if doc_id in teams]
+            connection.executemany(_ADD_CLICK, known)
+        return len(known)
 
     def query_ids(self) -> dict[str, str]:
         """The ids of searches by their `query_id` of User Behavior Insights, of those that have one.
@@ -240,17 +258,28 @@ class TrafficFile:
         )
 
 
+def _has_teams(connection: sqlite3.Connection) -> bool:
+    """Whether the file keeps the team of each click."""
+    columns = connection.execute("SELECT 1 FROM pragma_table_info('clicks') WHERE name = 'team'")
+    return columns.fetchone() is not None
+
+
+def _add_teams(connection: sqlite3.Connection) -> None:
+    """Gives each click of a file of an earlier version its team."""
+    if not _has_teams(connection):
+        connection.execute("BEGIN IMMEDIATE")
+        if not _has_teams(connection):  # nor has another process added it meanwhile
+            connection.execute("ALTER TABLE clicks ADD COLUMN team TEXT")
+            connection.execute(f"UPDATE clicks SET team = {_TEAM_OF_CLICK}")  # noqa: S608 - our own text
+
+
 def _votes(connection: sqlite3.Connection) -> Votes:
     """What the clicks say."""
     (n_searches,) = connection.execute("SELECT COUNT(*) FROM interleaved").fetchone()
-    clicked = connection.execute(
-        "SELECT teams, json_group_array(doc_id) FROM clicks JOIN interleaved USING (search_id) GROUP BY search_id"
-    ).fetchall()
-    winners = [
-        winner_of([team for doc_id in json.loads(doc_ids) if (team := json.loads(teams).get(doc_id))])
-        for teams, doc_ids in clicked
-    ]
-    return Votes(n_searches, winners.count(OURS), winners.count(ENGINE), winners.count(None))
+    clicks = "clicks" if _has_teams(connection) else f"(SELECT search_id, {_TEAM_OF_CLICK} AS team FROM clicks)"  # noqa: S608
+    sql = _COUNT_WINNERS.format(clicks=clicks)
+    wins, losses, ties = connection.execute(sql, {"ours": OURS, "engine": ENGINE}).fetchone()
+    return Votes(n_searches, wins, losses, ties)
 
 
 def _verdict(votes: Votes) -> InterleavedVotes:

@@ -136,13 +136,3 @@ class Votes:
             middle = (least + most) / 2
             least, most = (middle, most) if self._holds(0.5, middle) else (least, middle)
         return ceil(most * self.n_searches)
-
-
-def winner_of(teams: Sequence[str]) -> Team | None:
-    """Who has more clicks of one search; None for a tie.
-
-    Args:
-        teams: of the clicked hits.
-    """
-    ours, engine = teams.count(OURS), teams.count(ENGINE)
-    return None if ours == engine else OURS if ours > engine else ENGINE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import threading
 import time
@@ -50,17 +51,74 @@ def test_queries_beyond_the_limit_are_forgotten_from_those_that_change_least(fil
 
 
 def test_clicks_decide_searches(file: TrafficFile) -> None:
-    """One search is won by two clicks to one, one is lost, one has only a click on a hit of both orders, one none."""
+    """One search is won by two clicks to one, one is lost by one, beside a click on a hit of both orders, one has only
+    such a click, one none."""
     for search in ("won", "lost", "tied", "without"):
         file.add_interleaved(search, None, TEAMS)
-    clicks = [("won", "b"), ("won", "c"), ("won", "d"), ("lost", "c"), ("tied", "a"), ("won", "b")]
-    assert file.add_clicks(clicks) == 6
+    clicks = [("won", "b"), ("won", "c"), ("won", "d"), ("lost", "c"), ("lost", "a"), ("tied", "a"), ("won", "b")]
+    assert file.add_clicks(clicks) == 7
     assert file.add_clicks([("won", "elsewhere"), ("unknown", "a")]) == 0
     found = file.report().interleaved
     assert found is not None
     assert (found.n_searches, found.wins, found.losses, found.ties) == (4, 1, 1, 1)
     assert isinstance(found, InterleavedVotes)
     assert (found.winner, found.n_searches_needed) == (None, None)
+
+
+def test_the_hits_of_a_search_are_read_once_for_all_of_its_clicks(
+    file: TrafficFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for search in ("one", "two"):
+        file.add_interleaved(search, None, {str(n): OURS for n in range(100)})
+    read: list[str] = []
+    loads = json.loads
+    monkeypatch.setattr("reranker.traffic.file.json.loads", lambda text: read.append(text) or loads(text))
+    assert file.add_clicks([(search, str(n)) for n in range(200) for search in ("one", "two")]) == 200
+    assert len(read) == 2
+
+
+def test_the_report_does_not_read_the_hits_of_clicked_searches(file: TrafficFile) -> None:
+    file.add_interleaved("one", None, TEAMS)
+    file.add_clicks([("one", "b")])
+    with closing(sqlite3.connect(file.path)) as connection, connection:
+        connection.execute("UPDATE interleaved SET teams = 'no JSON'")
+    votes = file.report().interleaved
+    assert votes is not None
+    assert votes.wins == 1
+
+
+@pytest.fixture
+def earlier(file: TrafficFile) -> TrafficFile:
+    """A file whose clicks have no team yet: one search is won, one lost, one neither."""
+    with closing(sqlite3.connect(file.path)) as connection, connection:
+        connection.execute("DROP TABLE clicks")
+        connection.execute(
+            "CREATE TABLE clicks (search_id TEXT, doc_id TEXT, PRIMARY KEY (search_id, doc_id)) WITHOUT ROWID"
+        )
+        for search, doc_id in [("won", "b"), ("lost", "c"), ("tied", "a")]:
+            connection.execute(
+                "INSERT INTO interleaved VALUES (?, ?, NULL, ?)", [search, time.time(), json.dumps(TEAMS)]
+            )
+            connection.execute("INSERT INTO clicks VALUES (?, ?)", [search, doc_id])
+    return file
+
+
+def test_a_file_of_an_earlier_version_is_read_and_goes_on(earlier: TrafficFile) -> None:
+    def votes() -> tuple[int, int, int]:
+        found = earlier.report().interleaved
+        assert found is not None
+        return found.wins, found.losses, found.ties
+
+    assert votes() == (1, 1, 1)
+    assert earlier.add_clicks([("tied", "d"), ("lost", "c")]) == 2
+    assert votes() == (2, 1, 0)
+
+
+def test_a_service_gives_the_clicks_of_an_earlier_version_their_teams(earlier: TrafficFile) -> None:
+    earlier.create()
+    with closing(sqlite3.connect(earlier.path)) as connection:
+        teams = connection.execute("SELECT search_id, team FROM clicks ORDER BY search_id").fetchall()
+    assert teams == [("lost", ENGINE), ("tied", BOTH), ("won", OURS)]
 
 
 def test_pages_of_one_search_are_one_search(file: TrafficFile) -> None:

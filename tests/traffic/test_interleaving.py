@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.traffic.interleaving import BOTH, ENGINE, OURS, Votes, search_id, team_draft, winner_of
+from reranker.traffic.interleaving import BOTH, ENGINE, OURS, Votes, search_id, team_draft
 
 orders = st.integers(1, 30).flatmap(lambda n: st.permutations(range(n)))
 
@@ -55,14 +55,6 @@ def test_a_search_has_one_id_for_a_while_and_another_for_each_caller_index_and_s
     # Within an hour it changes once at most.
     within = [search_id(b"me", "pages", "cat", now + 60 * minute) for minute in range(60)]
     assert sum(one != other for one, other in pairwise(within)) <= 1
-
-
-@pytest.mark.parametrize(
-    ("teams", "winner"),
-    [([], None), ([OURS], OURS), ([OURS, ENGINE], None), ([ENGINE, BOTH, BOTH], ENGINE), ([BOTH], None)],
-)
-def test_the_order_with_more_clicks_wins_a_search(teams: list[str], winner: str | None) -> None:
-    assert winner_of(teams) == winner
 
 
 def test_the_verdict() -> None:
