@@ -21,6 +21,7 @@ from reranker.service.requests import ExplainBody, SearchBody, parse, read_objec
 from reranker.service.searches import search_request
 from reranker.service.service import Service, current_service
 from reranker.stores.base.filters import Filters
+from reranker.upstream.calls import MAX_ANSWER_BYTES
 from reranker.upstream.incoming import Incoming
 from reranker.upstream.rights import Rights
 
@@ -39,7 +40,7 @@ def search() -> Response:
     body = parse(SearchBody, read_object())
     searched = search_of(service, body, caller_rights(service))
     note(index=searched.index, first_stage=searched.first_stage, depth=searched.depth)
-    found = service.searcher.search(searched)
+    found = service.searcher.search(replace(searched, max_bytes=MAX_ANSWER_BYTES))
     service.metrics.first_stage_seconds.observe(found.took_ms["first_stage"] / 1000)
     return json_response(found)
 

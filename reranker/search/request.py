@@ -44,6 +44,7 @@ class SearchRequest:
         feedback, first_stage_share: as `Reranker.rerank_bags`.
         min_relevance: leaves out the hits with less (`ranking.relevance`), and all behind the window; 0 leaves out
             none. None asks for no relevance.
+        max_bytes: of the documents of the page; a search with more is refused. None: no limit.
         rights: with whose rights documents are read.
     """
 
@@ -61,6 +62,7 @@ class SearchRequest:
     feedback: bool = True
     first_stage_share: float | None = None
     min_relevance: float | None = None
+    max_bytes: int | None = None
     rights: Rights = SERVICE
 
     def __post_init__(self) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from reranker.answers.explanation import ExplainAnswer
 from reranker.answers.search import Hit, SearchAnswer
-from reranker.base.errors import BadInput, NotFound
+from reranker.base.errors import BadInput, NotFound, WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.ranking.corrections import start_encoding
 from reranker.ranking.explanation import explain
@@ -22,9 +23,12 @@ from reranker.search.first_stage import DEFAULT_FIRST_STAGE, MAX_DEPTH, Candidat
 from reranker.search.opened_indices import OpenedIndex, OpenedIndices
 from reranker.search.request import SearchRequest
 from reranker.stores.base.names import check_index_name
-from reranker.stores.base.protocol import Store
-from reranker.text.documents import Candidate
+from reranker.stores.base.protocol import IndexReader, Store
+from reranker.text.documents import Candidate, Document
 from reranker.transport import check_method
+
+# Read of a page whose bytes are limited: fewer would cost more calls, more would go further beyond the limit.
+_DOCUMENTS_AT_A_TIME = 100
 
 
 class Searcher:
@@ -53,6 +57,7 @@ class Searcher:
 
         Raises:
             EmptyQuery, UnknownWords, UnknownLanguage, BadInput: the request is wrong.
+            WrongParameter: the documents of the page are larger than the request allows.
             NotFound, NotOurIndex, VersionMismatch, StoreUnavailable: the index cannot be searched.
         """
         started = self._clock()
@@ -174,7 +179,7 @@ class Searcher:
         found it is left out."""
         page = slice(request.offset, request.offset + request.size)
         doc_ids = [candidate.doc_id for candidate, _ in in_order[page]]
-        documents = opened.reader.documents(doc_ids, request.rights)
+        documents = _read_documents(opened.reader, doc_ids, request)
         is_reranked = bool(in_order) and in_order[0][1] is not None
         hits = []
         for rank, (candidate, ranked) in enumerate(in_order[page], start=request.offset + 1):
@@ -203,6 +208,30 @@ class Searcher:
             feedback=request.feedback,
             first_stage_share=request.first_stage_share,
         )
+
+
+def _read_documents(reader: IndexReader, doc_ids: Sequence[str], request: SearchRequest) -> dict[str, Document]:
+    """Documents by id.
+
+    Raises:
+        WrongParameter: they are larger than the request allows.
+    """
+    if request.max_bytes is None:
+        return reader.documents(doc_ids, request.rights)
+    found: dict[str, Document] = {}
+    n_bytes = 0
+    for start in range(0, len(doc_ids), _DOCUMENTS_AT_A_TIME):
+        read = reader.documents(doc_ids[start : start + _DOCUMENTS_AT_A_TIME], request.rights)
+        for document in read.values():
+            n_bytes += len(document.full_text.encode("utf-8", "surrogatepass"))
+            n_bytes += len(json.dumps(dict(document.metadata)))
+        if n_bytes > request.max_bytes:
+            raise WrongParameter(
+                f"the documents of this page have more than {request.max_bytes:,} bytes; give a smaller size, and read "
+                "the rest page by page"
+            )
+        found |= read
+    return found
 
 
 def _in_order(

@@ -5,7 +5,11 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
+from reranker.stores.base.protocol import WritableStore
+from reranker.text.documents import Document
+from tests.support.service import fill
 from tests.support.tiny import TRANSLATION_COST
 
 
@@ -37,6 +41,17 @@ def test_a_french_query_finds_english_documents(client: FlaskClient) -> None:
 
 def test_a_size_of_null_is_the_default(client: FlaskClient) -> None:
     assert search(client, query="cat", size=None)["hits"] == search(client, query="cat")["hits"]
+
+
+def test_a_page_larger_than_an_answer_may_be_names_the_size(
+    client: FlaskClient, store: WritableStore, embeddings: Embeddings
+) -> None:
+    """200 documents of 200 KB: 40 MB, of which 150 fit into 32 MB."""
+    fill(store, embeddings, "large", [Document(str(n), f"cat{' ' * 200_000}", "en") for n in range(200)])
+    body = {"query": "cat", "language": "en", "index": "large", "method": "none"}
+    assert len({hit["id"] for hit in search(client, **body, size=150)["hits"]}) == 150
+    refused = error(client, "/v1/search", 400, **body, size=200)
+    assert "more than 32,000,000 bytes; give a smaller size" in str(refused)
 
 
 def test_a_hit_without_a_known_word_is_marked_and_has_the_share_of_bm25_alone(client: FlaskClient) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reranker.base.errors import BadInput, NotFound, StoreUnavailable, VersionMismatch
+from reranker.base.errors import BadInput, NotFound, StoreUnavailable, VersionMismatch, WrongParameter
 from reranker.embeddings.hubness import HubnessSample, HubnessSampleBuilder
 from reranker.search.searcher import Searcher, SearchRequest
 from reranker.stores import open_store
@@ -501,3 +501,13 @@ def test_an_explanation_counts_an_exact_title_as_the_search_does(titled):
     request = SearchRequest("cat", "titled", language="en")
     (hit,) = [hit for hit in titled.search(request).hits if hit.id == "titled"]
     assert titled.explain(request, "titled").score_parts == hit.score_parts
+
+
+def test_a_page_with_more_bytes_than_the_request_allows_is_refused(searcher):
+    """e1 and f1: `cat` and `chat eau`, each with the metadata `{"kind": "pet"}`."""
+    request = SearchRequest("chat", "pets", language="fr", size=2)
+    assert found(searcher, size=2) == ["e1", "f1"]
+    n_bytes = len("chat eau" + "cat" + 2 * '{"kind": "pet"}')
+    assert len(searcher.search(replace(request, max_bytes=n_bytes)).hits) == 2
+    with pytest.raises(WrongParameter, match=f"more than {n_bytes - 1} bytes; give a smaller size"):
+        searcher.search(replace(request, max_bytes=n_bytes - 1))
