@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import ssl
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager, suppress
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 import regex
@@ -126,6 +128,90 @@ def test_an_answer_with_many_warnings_comes_through(front_name: str, certificate
             engine.shutdown()
     assert answer.status == 200
     assert len(answer.headers.getlist("Warning")) == 10
+
+
+class DiesOfWrites(BaseHTTPRequestHandler):
+    """A node that takes a write whole, and closes the connection without an answer; notes the writes."""
+
+    writes: ClassVar[list[tuple[str, str]]] = []
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def write(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.writes.append((self.command, self.path))
+
+    do_POST = do_PUT = do_DELETE = write
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def node(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """The address of a server; it answers each connection in a thread of its own."""
+
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 200
+
+    with Server(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+
+
+@pytest.mark.parametrize("method", ["PUT", "POST", "DELETE"])
+def test_a_write_that_reached_a_node_is_not_sent_to_the_next(
+    front_name: str, method: str, certificates: Path, tmp_path: Path
+) -> None:
+    DiesOfWrites.writes.clear()
+    path = "/pages/_doc/a%2Fb?routing=c"
+    with node(DiesOfWrites) as engine, running(front_name, tmp_path, engine, engine, certificates / "server.pem") as up:
+        wait_until(lambda: send(up, "GET", "/pages/_doc/1").status == 200, "the node is reached")
+        with suppress(urllib3.exceptions.ProtocolError):  # HAProxy closes the connection, as the node did
+            assert send(up, method, path, b'{"text": "cat"}').status in (502, 503)
+    assert DiesOfWrites.writes == [(method, path)]
+
+
+class Waits(BaseHTTPRequestHandler):
+    """A node whose answers take a while, so that many requests are under way at once."""
+
+    def do_GET(self) -> None:
+        if self.path != "/":
+            time.sleep(0.5)
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_requests_go_to_the_other_node_when_one_is_away(front_name: str, certificates: Path, tmp_path: Path) -> None:
+    statuses: list[int] = []
+
+    def ask(front: Front, path: str) -> None:
+        statuses.append(send(front, "GET", path).status)
+
+    with ExitStack() as stack:
+        one = stack.enter_context(node(Waits))
+        with ExitStack() as other:
+            two = other.enter_context(node(Waits))
+            host, _, port = two.partition(":")
+            more = {"ENGINE_TWO": two, "ENGINE_TWO_HOST": host, "ENGINE_TWO_PORT": port, "CHECK_INTERVAL": "60s"}
+            up = stack.enter_context(running(front_name, tmp_path, one, one, certificates / "server.pem", **more))
+            wait_until(lambda: send(up, "GET", "/").status == 200, "the nodes are reached")
+        clients = [threading.Thread(target=ask, args=(up, "/pages/_doc/1")) for _ in range(30)]
+        for client in clients:
+            client.start()
+        for client in clients:
+            client.join()
+    assert statuses == [200] * len(clients)
 
 
 def test_a_body_above_the_limit_is_refused(front: Front, front_name: str, instance: Instance) -> None:
