@@ -179,10 +179,14 @@ def test_a_write_that_reached_a_node_is_not_sent_to_the_next(
 
 
 class Waits(BaseHTTPRequestHandler):
-    """A node whose answers take a while, so that many requests are under way at once."""
+    """A node whose documents take a while, so that many are under way at once; notes which nodes were asked."""
+
+    asked: ClassVar[set[int]] = set()
 
     def do_GET(self) -> None:
-        if self.path != "/":
+        if self.path == "/pages":
+            self.asked.add(self.connection.getsockname()[1])
+        elif self.path != "/":
             time.sleep(0.5)
         self.send_response(200)
         self.send_header("Content-Length", "0")
@@ -193,6 +197,7 @@ class Waits(BaseHTTPRequestHandler):
 
 
 def test_requests_go_to_the_other_node_when_one_is_away(front_name: str, certificates: Path, tmp_path: Path) -> None:
+    Waits.asked.clear()
     statuses: list[int] = []
 
     def ask(front: Front, path: str) -> None:
@@ -205,7 +210,7 @@ def test_requests_go_to_the_other_node_when_one_is_away(front_name: str, certifi
             host, _, port = two.partition(":")
             more = {"ENGINE_TWO": two, "ENGINE_TWO_HOST": host, "ENGINE_TWO_PORT": port, "CHECK_INTERVAL": "60s"}
             up = stack.enter_context(running(front_name, tmp_path, one, one, certificates / "server.pem", **more))
-            wait_until(lambda: send(up, "GET", "/").status == 200, "the nodes are reached")
+            wait_until(lambda: send(up, "GET", "/pages") and len(Waits.asked) == 2, "both nodes are reached")
         clients = [threading.Thread(target=ask, args=(up, "/pages/_doc/1")) for _ in range(30)]
         for client in clients:
             client.start()
