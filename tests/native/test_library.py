@@ -94,6 +94,16 @@ def test_without_a_compiler_the_error_names_what_to_install(tmp_path, monkeypatc
     assert list(tmp_path.iterdir()) == []
 
 
+def test_zig_does_not_compile_for_the_processor_of_the_machine_that_builds(tmp_path, monkeypatch):
+    compiler = tmp_path / "python"
+    compiler.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\n[ "$3" != cc ] || touch library.so\n')
+    compiler.chmod(0o755)
+    monkeypatch.setattr("reranker.native.compiling.machine_compiler", lambda: None)
+    monkeypatch.setattr("sys.executable", str(compiler))
+    compile_library(tmp_path / "library.so")
+    assert "-m ziglang cc -mcpu=baseline" in (tmp_path / "calls").read_text()
+
+
 @pytest.mark.slow
 def test_a_build_that_fails_leaves_the_library_as_it_was(tmp_path):
     path = tmp_path / "library.so"
