@@ -34,6 +34,9 @@ help: ## List the targets
 .venv/dev.txt: NAMES := dev
 .venv/bench.txt: NAMES := base bench
 .venv/wheels.txt: NAMES := wheels
+# What Sinkrank itself is built with: pip and uv would fetch the latest of it, without hashes.
+.venv/build.txt: NAMES = hatchling $(shell $(PYTHON) -c \
+  'from reranker.native.compiling import machine_compiler; print("" if machine_compiler() else "ziglang")')
 .venv/%.txt: requirements.lock pyproject.toml deploy/locked.py | .venv/bin/python
 	@$(BIN)/python deploy/locked.py $(NAMES) > $@
 
@@ -58,12 +61,18 @@ echo "installing $(3) into $(1) …" >&2; index=$${PIP_INDEX_URL:-$$($(1)/bin/py
   { echo "could not install $(3): check the network, and HTTPS_PROXY and PIP_INDEX_URL if you need them; then run make again" >&2; exit 1; }
 endef
 
+# $(call install_sinkrank,environment)
+define install_sinkrank
+$(call install,$(1),$(LOCKED) .venv/build.txt,what Sinkrank is built with); \
+  $(call install,$(1),--quiet --no-deps --no-build-isolation --editable .,Sinkrank)
+endef
+
 # The install compiles the C library too, and does so again where a source is newer.
 NATIVE := hatch_build.py $(wildcard reranker/native/*.[ch] reranker/native/*/*.[ch]) reranker/native/compiling.py
 
-.venv/.runtime: .venv/runtime.txt pyproject.toml $(NATIVE) .venv/.uv
+.venv/.runtime: .venv/runtime.txt .venv/build.txt pyproject.toml $(NATIVE) .venv/.uv
 	@$(call install,.venv,$(LOCKED) $<,$$(grep -c == $<) packages)
-	@$(call install,.venv,--quiet --no-deps --editable .,Sinkrank)
+	@$(call install_sinkrank,.venv)
 	@touch $@
 
 .venv/.dev: .venv/dev.txt .venv/.runtime
@@ -84,10 +93,10 @@ papers: .venv/.dev ## Measure every system of the papers (80 minutes; PAPERS=--q
 	@$(BIN)/python -m papers $(PAPERS)
 
 # The peers have an environment of their own: what they need must not meet the tests.
-.venv/bench/.ready: .venv/bench.txt pyproject.toml .venv/.uv
+.venv/bench/.ready: .venv/bench.txt .venv/build.txt pyproject.toml .venv/.uv
 	@$(PYTHON) -m venv .venv/bench
 	@$(call install,.venv/bench,$(LOCKED) $<,$$(grep -c == $<) packages)
-	@$(call install,.venv/bench,--quiet --no-deps --editable .,Sinkrank)
+	@$(call install_sinkrank,.venv/bench)
 	@touch $@
 
 bench: .venv/bench/.ready ## Time the transport beside its peers (some ten minutes)

@@ -225,6 +225,18 @@ def test_what_few_need_is_not_in_the_image_of_the_service() -> None:
     assert served.isdisjoint(few | {"huggingface-hub"})
 
 
+def test_sinkrank_itself_is_built_with_what_is_locked() -> None:
+    for file in (ROOT / "Makefile", DEPLOY / "Dockerfile"):
+        text = file.read_text(encoding="utf-8")
+        installs = regex.findall(r"^.*(?:--editable \.|pip wheel | /build(?: |$)).*$", text, regex.M)
+        builds = [line for line in installs if "COPY" not in line]
+        assert builds, file
+        assert all("--no-build-isolation" in line for line in builds), builds
+        (names,) = regex.findall(r"^.*\bhatchling\b(?=.*(?:>|\\)).*$", text, regex.M)
+        assert "build.txt" in names
+        assert regex.search(r"(?:--require-hashes -r|\$\(LOCKED\)) \S*build.txt", text)
+
+
 def names_in(requirements: str) -> set[str]:
     return set(regex.findall(r"^([\w.-]+)==", requirements, regex.M))
 
