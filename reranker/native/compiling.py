@@ -91,7 +91,7 @@ def _zig() -> list[str]:
             "Sinkrank's C code needs a compiler (GCC 12 or later, or Clang), and none was found. Install one (Debian: "
             "apt-get install gcc libc6-dev), or Zig's: pip install ziglang"
         )
-    # By default Zig compiles for this processor alone; what is built has to run on others, and chooses its level itself.
+    # By default Zig compiles for this processor alone; what is built runs on others, and chooses its level itself.
     return [sys.executable, "-m", "ziglang", "cc", "-mcpu=baseline"]
 
 
