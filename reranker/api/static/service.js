@@ -18,7 +18,8 @@ export async function ask(method, path, body, signal) {
   const isLines = typeof body === "string";
   let response;
   try {
-    response = await fetch(path, {
+    // Not relative to the page: its address may hold a user and a password, which `fetch` refuses.
+    response = await fetch(new URL(path, window.location.origin), {
       method,
       headers: body === undefined ? {} : { "Content-Type": isLines ? "application/x-ndjson" : "application/json" },
       body: isLines ? body : JSON.stringify(body),
