@@ -13,6 +13,7 @@ from flask import Blueprint, Response, render_template, request, send_from_direc
 
 from reranker.answers.page import Example, ExamplesAnswer
 from reranker.answers.traffic import TrafficAnswer
+from reranker.api.callers import caller_rights
 from reranker.api.search_routes import search_of
 from reranker.base.errors import BadInput, SinkrankError
 from reranker.search.first_stage import FIRST_STAGES
@@ -60,6 +61,9 @@ def page() -> Response:
         first_stage=service.settings.first_stage,
         depths=sorted({*_DEPTHS, service.settings.depth}),
         depth=service.settings.depth,
+        epsilon=service.settings.epsilon,
+        tau=service.settings.tau,
+        first_stage_share=service.settings.first_stage_share,
         engine=_engine(service),
         store=service.store.address if service.store is not None else "",
         indices=indices,
@@ -107,8 +111,10 @@ def _indices(service: Service) -> tuple[list[str], str]:
 
 
 def _traffic(service: Service) -> TrafficAnswer | None:
-    """What live searches say of re-ranking, without their texts; None where nothing was recorded."""
+    """What live searches say of re-ranking, without their texts; None where nothing was recorded, and for those whom
+    `/v1/traffic` refuses."""
     try:
+        caller_rights(service)
         return TrafficFile(service.settings.home).report()
     except SinkrankError:
         return None

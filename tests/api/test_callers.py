@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from reranker.stores import open_store
 from reranker.stores.base.protocol import IndexDescription, Store
+from reranker.traffic.file import TrafficFile
 from tests.stores.fake_engine import FakeEngine, serve
 
 SERVICE = "Basic c2VydmljZTpzZWNyZXQ="  # service:secret
@@ -148,3 +150,12 @@ def test_a_refusal_of_the_services_own_user_is_not_the_callers(embeddings: Embed
         sent = {"query": "cat", "language": "en", "index": "docs"}
         answer = client.post("/v1/search", json=sent, headers={"Authorization": CALLER})
     assert (answer.status_code, answer.get_json()["code"]) == (503, "store_unavailable")
+
+
+def test_the_page_shows_traffic_to_those_whom_the_route_answers(tmp_path: Path) -> None:
+    TrafficFile(tmp_path).create()
+    settings = Settings(home=tmp_path, store="http://127.0.0.1:9", store_username="u", store_password="p")
+    client = create_app(settings, None, None).test_client()
+    for headers, status in (({}, 401), ({"Authorization": "Basic dTpw"}, 200)):
+        assert client.get("/v1/traffic", headers=headers).status_code == status
+        assert ("Live searches" in client.get("/-/ui", headers=headers).text) == (status == 200)

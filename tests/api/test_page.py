@@ -160,6 +160,28 @@ def test_a_slider_ranks_anew_at_once(open_page: OpenPage) -> None:
     assert "epsilon" not in json.loads(request.value.post_data or "")
 
 
+def test_the_sliders_begin_at_the_services_settings(browser: Browser, embeddings: Embeddings, tmp_path: Path) -> None:
+    settings = {"method": "relaxed", "epsilon": 0.3, "tau": 0.7, "first_stage_share": 0.42}
+    with (
+        serving_page(embeddings, tmp_path, INDICES, index="pages", **settings) as url,
+        opened_pages(browser, url) as opened,
+    ):
+        page = opened()
+        open_expert_settings(page)
+        shown = [page.locator(f"output[name={name}_shown]") for name in ("epsilon", "tau", "share")]
+        assert [one.text_content() for one in shown] == ["0.3", "0.7", "not used by relaxed"]
+        with page.expect_request("**/v1/search") as unmoved:
+            searched(page, "cat")
+        assert {"epsilon", "tau", "first_stage_share"}.isdisjoint(json.loads(unmoved.value.post_data or ""))
+        with page.expect_request("**/v1/search") as moved:
+            page.get_by_label("Smoothing").fill("-1")
+        assert json.loads(moved.value.post_data or "")["epsilon"] == 0.1
+        page.get_by_role("button", name="Defaults").click()
+        assert shown[0].text_content() == "0.3"
+        page.get_by_label("Method").select_option("auto")
+        expect(shown[2]).to_have_text("42 %")
+
+
 def test_a_link_keeps_the_whole_state(open_page: OpenPage) -> None:
     page = open_page()
     open_expert_settings(page)

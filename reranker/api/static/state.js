@@ -2,30 +2,44 @@
 
 const CHOICES = ["language", "target", "first_stage", "depth", "method", "index"];
 const NUMBERS = ["epsilon", "tau", "share"];
-const DEFAULT_EPSILON = 0.1;
 const DEFAULT_TAU_SHARE = 0.5; // tau = epsilon
 // tau acts where the document's weights are a wish instead of a law.
 const METHODS_WITH_TAU = ["relaxed"];
 const METHODS_WITH_EPSILON = ["sinkhorn", "relaxed", "auto"];
 const METHODS_WITH_SHARE = ["auto"];
 
+// What the service is set to, which is not sent; undefined where nothing is set.
+function settingOf(form, name) {
+  const { setting } = form.elements[name].dataset;
+  return setting === undefined ? undefined : Number(setting);
+}
+
 // The sliders are even in log10(epsilon), and in the share tau / (tau + epsilon).
 function sliderValues(form) {
-  const epsilon = Number((10 ** Number(form.elements.epsilon.value)).toPrecision(2));
+  const moved = Number((10 ** Number(form.elements.epsilon.value)).toPrecision(2));
+  const epsilon = isMoved(form, "epsilon") ? moved : settingOf(form, "epsilon");
   const share = Number(form.elements.tau.value);
+  if (!isMoved(form, "tau")) return { epsilon, tau: settingOf(form, "tau") ?? epsilon };
   return { epsilon, tau: Number(((epsilon * share) / (1 - share)).toPrecision(2)) };
 }
 
+// A slider has no place for each number, so the setting stands as long as it is where `resetSliders` put it.
+function isMoved(form, name) {
+  return form.elements[name].value !== form.elements[name].dataset.unmoved;
+}
+
 export function resetSliders(form) {
-  form.elements.epsilon.value = Math.log10(DEFAULT_EPSILON);
-  form.elements.tau.value = DEFAULT_TAU_SHARE;
+  const [epsilon, tau] = [settingOf(form, "epsilon"), settingOf(form, "tau")];
+  form.elements.epsilon.value = Math.log10(epsilon);
+  form.elements.tau.value = tau === undefined ? DEFAULT_TAU_SHARE : tau / (tau + epsilon);
+  for (const name of ["epsilon", "tau"]) form.elements[name].dataset.unmoved = form.elements[name].value;
   setShare(form, undefined);
   showSliders(form);
 }
 
-// Undefined: the documented shares, which depend on the query.
+// Undefined: that of the settings, or else the documented shares, which depend on the query.
 export function setShare(form, share) {
-  form.elements.share.value = share ?? 0.5;
+  form.elements.share.value = share ?? settingOf(form, "share") ?? 0.5;
   form.elements.share.classList.toggle("unset", share === undefined);
 }
 
@@ -37,7 +51,8 @@ function shareOf(form) {
 export function showSliders(form) {
   const method = form.elements.method.value;
   const { epsilon, tau } = sliderValues(form);
-  const share = form.elements.share.classList.contains("unset") ? "as recommended" : `${Math.round(100 * form.elements.share.value)} %`;
+  const given = form.elements.share.classList.contains("unset") ? settingOf(form, "share") : form.elements.share.value;
+  const share = given === undefined ? "as recommended" : `${Math.round(100 * given)} %`;
   showSlider(form, "epsilon", METHODS_WITH_EPSILON.includes(method), epsilon);
   showSlider(form, "tau", METHODS_WITH_TAU.includes(method), tau);
   showSlider(form, "share", METHODS_WITH_SHARE.includes(method), share);
@@ -55,9 +70,8 @@ export function readForm(form, fields) {
   const state = { query: form.elements.query.value.trim() };
   for (const name of CHOICES) state[name] = form.elements[name]?.value ?? "";
   const { epsilon, tau } = sliderValues(form);
-  const isMoved = Number(form.elements.tau.value) !== DEFAULT_TAU_SHARE;
-  if (!form.elements.epsilon.disabled && epsilon !== DEFAULT_EPSILON) state.epsilon = epsilon;
-  if (!form.elements.tau.disabled && isMoved) state.tau = tau;
+  if (!form.elements.epsilon.disabled && isMoved(form, "epsilon")) state.epsilon = epsilon;
+  if (!form.elements.tau.disabled && isMoved(form, "tau")) state.tau = tau;
   const share = shareOf(form);
   if (share !== undefined) state.share = share;
   if (fields.length > 0) state.fields = fields.join(",");
@@ -76,8 +90,8 @@ export function fillForm(form, state) {
   form.elements.query.value = state.query ?? "";
   choose(form, state);
   resetSliders(form);
-  const epsilon = state.epsilon ?? DEFAULT_EPSILON;
-  form.elements.epsilon.value = Math.log10(epsilon);
+  const epsilon = state.epsilon ?? settingOf(form, "epsilon");
+  if (state.epsilon !== undefined) form.elements.epsilon.value = Math.log10(epsilon);
   if (state.tau !== undefined) form.elements.tau.value = state.tau / (state.tau + epsilon);
   if (state.share !== undefined && state.share <= 1) setShare(form, state.share);
   showSliders(form);
