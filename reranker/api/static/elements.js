@@ -1,10 +1,17 @@
 // Makes elements. Text from documents and the service enters the page here alone, through textContent, never as markup.
 
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
 export function element(name, text, className) {
   const made = document.createElement(name);
   if (text !== undefined) made.textContent = text;
   if (className) made.className = className;
   return made;
+}
+
+// Inside a sentence: text that runs from right to left does not move what stands beside it.
+export function isolated(text) {
+  return RIGHT_TO_LEFT.test(text) ? `\u2068${text}\u2069` : text;
 }
 
 export function button(text, className, onClick) {

@@ -72,6 +72,7 @@ export function showExamples(line, examples, onTry) {
   const made = examples.map((example) => {
     const tried = button(example.query, "small", () => onTry(example));
     if (example.language) tried.lang = example.language;
+    tried.dir = "auto";
     return tried;
   });
   line.replaceChildren(element("span", "Try:"), ...made);

@@ -1,5 +1,5 @@
 // Why a hit is where it is: what its distance is made of, as a picture, as shaded text and as a table.
-import { element, linkOrText, percent, tableRow } from "./elements.js";
+import { element, isolated, linkOrText, percent, tableRow } from "./elements.js";
 import { partsTable } from "./score_parts.js";
 import { shadedText } from "./shaded_text.js";
 import { standingView } from "./standing.js";
@@ -43,7 +43,7 @@ function orderSums({ order_distance: ordered, order_parts: parts, lacking_words:
     made.push(
       ` Ordered by ${ordered.toFixed(4)} = ${parts.words.toFixed(4)} from known words`,
       ` + ${parts.lacking_words.toFixed(4)} from unknown words that the document lacks`,
-      lacking.length > 0 ? ` (${lacking.join(", ")})` : "",
+      lacking.length > 0 ? ` (${lacking.map(isolated).join(", ")})` : "",
       ` + ${parts.hubness.toFixed(4)} because it is near many queries.`,
     );
   }

@@ -89,6 +89,7 @@ export function queryTable(entries, state, current, { onOpen, onRemove }) {
     const open = button(entry.query, "link", () => onOpen(entry));
     if (entry === current) open.setAttribute("aria-current", "true");
     if (entry.language) open.lang = entry.language;
+    open.dir = "auto";
     const first = row.insertCell();
     first.append(open, element("small", entry.id, "code"));
     const grades = Object.values(entry.documents);

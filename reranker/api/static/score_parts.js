@@ -1,5 +1,5 @@
 // The parts of a score as bars, each with what it comes from: words of the hit, other hits.
-import { element, percent, tableRow } from "./elements.js";
+import { element, isolated, percent, tableRow } from "./elements.js";
 
 // In the order in which they are shown.
 export const PARTS = {
@@ -22,7 +22,7 @@ export function partsTable(parts, { sources, lackingWords = [], titleOf }) {
   const body = table.createTBody();
   for (const [name, label] of Object.entries(PARTS)) {
     if (!parts[name]) continue;
-    const named = name === "lacking_words" && lackingWords.length > 0 ? ` (${lackingWords.join(", ")})` : "";
+    const named = name === "lacking_words" && lackingWords.length > 0 ? ` (${lackingWords.map(isolated).join(", ")})` : "";
     tableRow(body, [label + named, parts[name].toFixed(4).replace("-", "−")]);
     const bar = element("meter");
     Object.assign(bar, { min: 0, max: 1, value: Math.abs(parts[name]) });
@@ -54,7 +54,7 @@ const SOURCES = {
 };
 
 function shares(documents, titleOf) {
-  return documents.map(({ id, share }) => [`“${titleOf(id)}”`, percent(share)]);
+  return documents.map(({ id, share }) => [`“${isolated(titleOf(id))}”`, percent(share)]);
 }
 
 function signed(part) {
@@ -72,7 +72,7 @@ function sourcesRow(body, found) {
     const list = element("ul");
     for (const [text, figure] of pairs) {
       const item = element("li");
-      item.append(element("span", text), ` ${figure}`);
+      item.append(element("bdi", text), ` ${figure}`);
       list.append(item);
     }
     cell.append(sentence, list);

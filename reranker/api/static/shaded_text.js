@@ -1,5 +1,5 @@
 // A document's text, its words shaded by the mass that came to them.
-import { element } from "./elements.js";
+import { element, isolated } from "./elements.js";
 
 const N_LEVELS = 5;
 // A book is not laid out whole; only its first words are read anyway.
@@ -14,6 +14,7 @@ export function shadedText(text, words, name, className) {
     .filter((place) => place.end <= characters.length)
     .sort((left, right) => left.start - right.start);
   const made = element("p", undefined, className);
+  made.dir = "auto";
   let done = 0;
   for (const { start, end, word } of places) {
     made.append(characters.slice(done, start).join(""));
@@ -28,6 +29,6 @@ function shaded(text, word, most) {
   const level = Math.ceil((N_LEVELS * word.mass) / most);
   const made = element("mark", text, `mass-${level}`);
   const cost = word.mass > 0 ? (word.distance / word.mass).toFixed(3) : "0";
-  made.title = `${word.word}: ${word.mass.toFixed(3)} of the query, mean distance ${cost}`;
+  made.title = `${isolated(word.word)}: ${word.mass.toFixed(3)} of the query, mean distance ${cost}`;
   return made;
 }

@@ -1,5 +1,5 @@
 // The part of a document's text that says most about the query, its matches marked.
-import { element } from "./elements.js";
+import { element, isolated } from "./elements.js";
 
 const SNIPPET_CHARS = 160;
 const SAME = 0.999;
@@ -80,6 +80,6 @@ function appendMarked(made, characters, from, to, matches) {
 function markOf(characters, { start, end, query_word: word, likeness }) {
   const isSame = likeness >= SAME;
   const made = element("mark", characters.slice(start, end).join(""), isSame ? "same" : "near");
-  if (!isSame) made.title = `similar to “${word}”: ${likeness.toFixed(2)} of 1`;
+  if (!isSame) made.title = `similar to “${isolated(word)}”: ${likeness.toFixed(2)} of 1`;
   return made;
 }

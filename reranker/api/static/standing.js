@@ -1,5 +1,5 @@
 // Why a document is not on the first page: where it fell, by how much, and which words of the query it lacks.
-import { element, tableRow } from "./elements.js";
+import { element, isolated, tableRow } from "./elements.js";
 import { PARTS } from "./score_parts.js";
 
 // Below this a part would be shown as 0.
@@ -33,7 +33,7 @@ function distance({ score_behind: behind, rank }) {
 function lackingWords({ lacking_query_words: words, near_words: near }) {
   if (words.length === 0) return "";
   const nearest = new Map(near.map(({ query_word: query, word }) => [query, word]));
-  const told = words.map((word) => (nearest.has(word) ? `${word} (nearest: ${nearest.get(word)})` : word));
+  const told = words.map((word) => (nearest.has(word) ? `${isolated(word)} (nearest: ${isolated(nearest.get(word))})` : isolated(word)));
   return `Words of your query that it lacks: ${told.join(", ")}.`;
 }
 

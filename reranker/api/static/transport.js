@@ -1,5 +1,5 @@
 // The transport between a query and a document as a picture: bands as thick as the mass that moved, coloured by its cost.
-import { svgElement } from "./elements.js";
+import { isolated, svgElement } from "./elements.js";
 
 const MAX_WIDTH = 900;
 const MIN_WIDTH = 300;
@@ -106,7 +106,7 @@ function band(flow, left, right, used, frame) {
   made.dataset.query = flow.query;
   made.dataset.document = flow.document;
   const figures = `${flow.mass.toFixed(3)} of the query, distance ${flow.cost.toFixed(3)}`;
-  made.append(svgElement("title", {}, `${flow.query} → ${flow.document}: ${figures}`));
+  made.append(svgElement("title", {}, `${isolated(flow.query)} → ${isolated(flow.document)}: ${figures}`));
   return made;
 }
 
