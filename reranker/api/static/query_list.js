@@ -7,12 +7,17 @@ const MAX_ID_CHARS = 100;
 const MAX_DOCUMENTS = 2000; // judged ones of a query
 const N_KEPT = 10; // ids of each order
 
-// An entry has id, query, language, target, index, documents (id → relevance), isListed, and of its last search
+// An entry has id, query, language, target, index, documents (key of a hit → relevance), isListed, and of its last search
 // run { settings, before, after }, or none.
 export class QueryList {
   constructor() {
     this.entries = read();
     this.isKept = true;
+  }
+
+  // Before each change: another tab may have written since.
+  readAgain() {
+    if (this.isKept) this.entries = read();
   }
 
   of(state) {
@@ -25,6 +30,7 @@ export class QueryList {
 
   // `found`: as query_files reads them; what they leave out is that of the state. How many were new, known or too many.
   add(found, state) {
+    this.readAgain();
     const count = { added: 0, known: 0, refused: 0 };
     for (const each of found) {
       const entry = { ...identity(state), ...withoutBlanks(each) };
@@ -44,7 +50,7 @@ export class QueryList {
   }
 
   append(entry, isListed) {
-    const made = { ...identity(entry), id: this.freeId(entry), documents: {}, isListed, run: null };
+    const made = { ...identity(entry), id: this.freeId(entry), documents: documentsOf(), isListed, run: null };
     this.entries.push(made);
     return made;
   }
@@ -59,16 +65,18 @@ export class QueryList {
   }
 
   // `relevance`: null takes a judgment back.
-  judge(state, hitId, relevance) {
+  judge(state, key, relevance) {
+    this.readAgain();
     const entry = this.of(state) ?? this.append(state, false);
-    if (relevance === null) delete entry.documents[hitId];
-    else if (Object.keys(entry.documents).length < MAX_DOCUMENTS) entry.documents[hitId] = relevance;
+    if (relevance === null) delete entry.documents[key];
+    else if (Object.keys(entry.documents).length < MAX_DOCUMENTS) entry.documents[key] = relevance;
     this.entries = this.entries.filter((each) => each.isListed || Object.keys(each.documents).length > 0);
     this.write();
   }
 
   // How many judgments were taken, and how many belong to no query of the index.
   addJudgments(judgments, index) {
+    this.readAgain();
     const byId = new Map(this.ofIndex(index).map((entry) => [entry.id, entry]));
     const count = { added: 0, unknown: 0 };
     for (const { id, document, relevance } of judgments) {
@@ -82,17 +90,22 @@ export class QueryList {
     return count;
   }
 
-  setRun(entry, settings, { before, after }) {
+  setRun(wanted, settings, { before, after }) {
+    this.readAgain();
+    const entry = this.of(wanted);
+    if (!entry) return; // removed meanwhile
     entry.run = { settings, before: before.slice(0, N_KEPT), after: after.slice(0, N_KEPT) };
     this.write();
   }
 
   remove(entry) {
-    this.entries = this.entries.filter((each) => each !== entry);
+    this.readAgain();
+    this.entries = this.entries.filter((each) => !isSame(each, entry));
     this.write();
   }
 
   forget(index) {
+    this.readAgain();
     this.entries = this.entries.filter((entry) => entry.index !== index);
     this.write();
   }
@@ -135,10 +148,15 @@ function read() {
   return entries.map((entry, i) => ({
     ...identity(entry),
     id: typeof entry.id === "string" && entry.id ? entry.id : `q${i + 1}`,
-    documents: entry.documents,
+    documents: documentsOf(entry.documents),
     isListed: entry.isListed === true,
     run: isRun(entry.run) ? entry.run : null,
   }));
+}
+
+// Without a prototype: a document may have the id "constructor".
+function documentsOf(kept = {}) {
+  return Object.assign(Object.create(null), kept);
 }
 
 function isEntry(entry) {
