@@ -1,4 +1,5 @@
 // Searches any index of the engine through the proxy, with the rights of whoever looks at the page.
+import { isolated } from "./elements.js";
 import { titleField } from "./fields.js";
 import { ask } from "./service.js";
 import { orderOptions } from "./state.js";
@@ -32,7 +33,8 @@ export async function searchEngine(state, signal) {
   const fields = fieldsOf(state);
   const { body: answer, headers } = await askWithHighlight(path, searchBody(state, fields), signal);
   const names = fields.map((field) => field.split("^")[0]);
-  const hits = answer.hits.hits.map((hit, i) => readHit(hit, i + 1, names));
+  const isOfSeveral = new Set(answer.hits.hits.map((hit) => hit._index)).size > 1;
+  const hits = answer.hits.hits.map((hit, i) => readHit(hit, i + 1, names, isOfSeveral));
   const isReranked = headers.get("X-Rerank-Status") === "applied";
   return { hits, isReranked, language: state.language, says: summary(answer, hits, headers, state) };
 }
@@ -71,7 +73,8 @@ function highlighted({ query }) {
   return Object.fromEntries(names.map((name) => [name, {}]));
 }
 
-function readHit(hit, place, fields) {
+// An alias may find documents with one id in several indices.
+function readHit(hit, place, fields, isOfSeveral) {
   const source = hit._source ?? {};
   const details = hit._rerank ?? {};
   const named = titleField(Object.keys(source)) ?? titleField(fields);
@@ -80,7 +83,7 @@ function readHit(hit, place, fields) {
   const url = URL_NAMES.map((name) => source[name]).find((value) => typeof value === "string") ?? "";
   return {
     id: hit._id,
-    index: hit._index,
+    key: isOfSeveral ? `${hit._index}/${hit._id}` : hit._id,
     title,
     url,
     language: "",
@@ -131,7 +134,7 @@ function translated(byLanguage) {
   }
   const shown = [...weights].slice(0, MAX_WORDS_SHOWN).map(([word, terms]) => {
     const likeliest = terms.sort(([, left], [, right]) => right - left).map(([term]) => term);
-    return `${word} → ${[...new Set(likeliest)].slice(0, N_TRANSLATIONS_SHOWN).join(", ")}`;
+    return `${isolated(word)} → ${[...new Set(likeliest)].slice(0, N_TRANSLATIONS_SHOWN).map(isolated).join(", ")}`;
   });
   return shown.length === 0 ? "" : `: ${shown.join("; ")}`;
 }

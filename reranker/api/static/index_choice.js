@@ -6,12 +6,17 @@ import { addIndices, isOurs, otherIndices } from "./indices.js";
 const at = (id) => document.getElementById(id);
 
 export class IndexChoice {
-  constructor(form, onTry) {
+  constructor(form, onTry, onChange) {
     this.form = form;
     this.onTry = onTry;
+    this.said = { list: "", fields: "" };
     this.engine = document.body.dataset.engine; // "", "open" or "secured"
     this.fields = new Map(); // by index: those that were read
-    at("sign-in").addEventListener("click", () => this.list());
+    at("sign-in").addEventListener("click", async () => {
+      const before = this.index;
+      await this.list();
+      if (this.index !== before) onChange(); // the first of a list is chosen by itself
+    });
   }
 
   get index() {
@@ -49,9 +54,16 @@ export class IndexChoice {
   }
 
   say(text, mayTry) {
-    at("engine-says").textContent = text;
-    at("engine-note").hidden = text === "";
+    this.tell("list", text);
     at("sign-in").hidden = !mayTry;
+  }
+
+  // `about`: list or fields.
+  tell(about, text) {
+    this.said[about] = text;
+    const told = Object.values(this.said).filter(Boolean).join(" ");
+    at("engine-says").textContent = told;
+    at("engine-note").hidden = told === "";
   }
 
   // Another index is chosen; `given`: fields of a link.
@@ -60,6 +72,7 @@ export class IndexChoice {
     at("examples").hidden = true;
     const isForeign = index !== "" && !this.isOurs;
     at("fields").hidden = true;
+    this.tell("fields", "");
     this.form.elements.first_stage.disabled = isForeign;
     if (!isForeign) {
       if (index !== "") this.offer(index, serviceExamples(index));
@@ -73,7 +86,7 @@ export class IndexChoice {
       at("fields").hidden = fields.length === 0;
       this.offer(index, engineExamples(index, fields.filter(({ isMain }) => isMain).map(({ name }) => name)));
     } catch (error) {
-      this.say(`The fields of ${index} cannot be read: all are searched. ${error.message}`, false);
+      if (this.index === index) this.tell("fields", `The fields of ${index} cannot be read: all are searched. ${error.message}`);
     }
   }
 

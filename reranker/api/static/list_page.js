@@ -1,10 +1,12 @@
 // The section of one's own queries: adding them, searching them all, their measures, saving.
+import { isolated } from "./elements.js";
 import { measuresView, queryTable } from "./list_view.js";
 import { qrelsText, queriesText, readQrels, readQueries, save } from "./query_files.js";
 import { settingsOf } from "./query_list.js";
 
 const MAX_FILE_BYTES = 5_000_000;
 const SHOWN_LINES = 5;
+const UNKNOWN_WORDS = 422;
 
 const at = (id) => document.getElementById(id);
 
@@ -105,7 +107,7 @@ export class ListPage {
     this.setRunning(true);
     try {
       for (const [i, entry] of waiting.entries()) {
-        this.say(`Searching ${i + 1} of ${waiting.length}: ${entry.query}`);
+        this.say(`Searching ${i + 1} of ${waiting.length}: ${isolated(entry.query)}`);
         await this.runOne(entry, mine.signal);
       }
       this.say(waiting.length > 0 ? `${plural(waiting.length, "query", "queries")} searched.` : "All are searched as the options stand.");
@@ -117,20 +119,21 @@ export class ListPage {
     }
   }
 
-  // A query that the service refuses, such as one of unknown words alone, finds nothing; the others go on.
+  // A query of unknown words alone, or of none, finds nothing; the others go on.
   async runOne(entry, signal) {
     const state = { ...this.page.state(), query: entry.query, language: entry.language, target: entry.target };
     try {
       this.record(entry, state, await this.page.run(state, signal));
     } catch (error) {
-      if (![400, 422].includes(error.status)) throw error;
+      const isWordless = error.status === 400 && !/[\p{L}\p{N}]/u.test(entry.query);
+      if (error.status !== UNKNOWN_WORDS && !isWordless) throw error;
       this.record(entry, state, []);
     }
   }
 
   // Keeps what a search of an entry brought.
   record(entry, state, hits) {
-    const order = (name) => [...hits].sort((left, right) => left[name] - right[name]).map((hit) => hit.id);
+    const order = (name) => [...hits].sort((left, right) => left[name] - right[name]).map((hit) => hit.key);
     this.list.setRun(entry, settingsOf(state), { before: order("first_stage_rank"), after: order("rank") });
   }
 
@@ -157,7 +160,7 @@ export class ListPage {
 
   step(by) {
     const entries = this.entries();
-    const next = entries[entries.indexOf(this.current) + by];
+    const next = entries[entries.indexOf(this.list.of(this.current)) + by];
     if (next) this.page.open(next);
   }
 }

@@ -1,5 +1,5 @@
 // Ties the page together: the form, the search, the two columns, the explanation, one's own queries.
-import { element } from "./elements.js";
+import { element, isolated } from "./elements.js";
 import { explanationView } from "./explanation.js";
 import { IndexChoice } from "./index_choice.js";
 import { ListPage } from "./list_page.js";
@@ -20,7 +20,7 @@ const UNKNOWN_WORDS = 422;
 const at = (id) => document.getElementById(id);
 const form = at("search");
 const dialog = at("why");
-const choice = new IndexChoice(form, tryExample);
+const choice = new IndexChoice(form, tryExample, changeIndex);
 const list = new QueryList();
 const listPage = new ListPage(list, {
   state: () => readState(),
@@ -60,7 +60,7 @@ async function search({ page = 1, hit = null } = {}) {
     const entry = list.of(state);
     if (entry) listPage.record(entry, state, answer.hits);
     show();
-    if (hit !== null && answer.isReranked) explain(answer.hits.find((found) => found.id === hit) ?? { id: hit });
+    if (hit !== null && answer.isReranked) explain(hitOf(hit));
   } catch (error) {
     if (error.name === "AbortError") return;
     at("results").hidden = true;
@@ -74,8 +74,7 @@ async function search({ page = 1, hit = null } = {}) {
 function show() {
   const { state, answer, page } = shown;
   const { before, after } = pageOf(answer.hits, page, PAGE_SIZE);
-  const judged = list.of(state)?.documents ?? {};
-  const shared = (hit) => ({ judgment: judged[hit.id], onJudge: (found, relevance) => judge(state, found, relevance) });
+  const shared = (hit) => ({ judgment: list.of(state)?.documents[hit.key], onJudge: (found, relevance) => judge(state, found, relevance) });
   const options = { onWhy: explain, isReranked: answer.isReranked, hasLanguages: inSeveralLanguages(answer.hits) };
   at("before").replaceChildren(...before.map((hit) => beforeItem(hit, shared(hit))));
   at("after").replaceChildren(...after.map((hit) => afterItem(hit, { ...shared(hit), ...options })));
@@ -101,7 +100,7 @@ async function markMatches(hits) {
   const { state, answer, signal } = shown;
   await addMatches(state.query, answer.language, hits, signal).catch(() => {});
   for (const made of at("after").children) {
-    const hit = hits.find(({ id }) => id === made.dataset.id);
+    const hit = hits.find(({ key }) => key === made.dataset.id);
     if (hit?.matches) showText(made, hit, inSeveralLanguages(answer.hits));
   }
   drawMoves(at("moves"), at("before"), at("after"));
@@ -125,17 +124,22 @@ function advise(state) {
   at("advice").replaceChildren(...advice.map((text) => element("li", text)));
 }
 
-// A document that is no hit is known by its id alone.
+// The hit with a key or an id; a document that is no hit is known by its id alone.
+function hitOf(id) {
+  const { hits } = shown.answer;
+  return hits.find((hit) => hit.key === id) ?? hits.find((hit) => hit.id === id) ?? { id };
+}
+
 async function explain(hit) {
   explaining?.abort();
   const mine = new AbortController();
   explaining = mine;
-  at("why-name").textContent = hit.rank ? `${hit.rank}. ${hit.title || hit.id}` : hit.id;
+  at("why-name").textContent = hit.rank ? `${hit.rank}. ${isolated(hit.title || hit.id)}` : hit.id;
   at("why-name").lang = hit.language ?? "";
   at("why-body").replaceChildren(element("p", "Taking the score apart …"));
   if (!dialog.open) dialog.showModal();
   dialog.scrollTop = 0;
-  address.writeAddress(shown.state, shown.page, hit.id);
+  address.writeAddress(shown.state, shown.page, hit.key ?? hit.id);
   try {
     at("why-body").replaceChildren(await explanationOf(hit, mine.signal));
   } catch (error) {
@@ -145,7 +149,10 @@ async function explain(hit) {
 
 async function explanationOf(hit, signal) {
   const { state, answer } = shown;
-  const titleOf = (id) => answer.hits.find((other) => other.id === id)?.title || id;
+  const titleOf = (id) => {
+    const found = answer.hits.filter((other) => other.id === id);
+    return (found.length === 1 && found[0].title) || id; // in several indices: one of them is meant, but not which
+  };
   if (choice.isOurs || !hit.rank || hit.rank > PAGE_SIZE) {
     const body = choice.isOurs ? address.explainBody(state, hit.id) : explainEngineBody(state, hit.id);
     const explanation = await post("/v1/explain", body, signal);
@@ -156,7 +163,7 @@ async function explanationOf(hit, signal) {
 }
 
 function judge(state, hit, relevance) {
-  list.judge(state, hit.id, relevance);
+  list.judge(state, hit.key, relevance);
   const entry = list.of(state);
   if (entry && shown.state === state) listPage.record(entry, state, shown.answer.hits);
   listPage.show(state);
@@ -226,7 +233,7 @@ form.elements.reset.addEventListener("click", () => {
 at("why-not").addEventListener("submit", (event) => {
   event.preventDefault();
   const id = at("why-not").elements.id.value.trim();
-  if (id) explain(shown.answer.hits.find((hit) => hit.id === id) ?? { id });
+  if (id) explain(hitOf(id));
 });
 at("previous").addEventListener("click", () => turn(-1));
 at("next").addEventListener("click", () => turn(1));

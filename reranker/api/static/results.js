@@ -54,12 +54,15 @@ export function showText(made, hit, hasLanguages) {
 }
 
 function setLanguage(elements, hit) {
-  if (hit.language) for (const each of elements) each.lang = hit.language;
+  for (const each of elements) {
+    if (hit.language) each.lang = hit.language;
+    each.dir = "auto";
+  }
 }
 
 function item(hit) {
   const made = element("li");
-  Object.assign(made.dataset, { id: hit.id, from: hit.first_stage_rank, to: hit.rank });
+  Object.assign(made.dataset, { id: hit.key, from: hit.first_stage_rank, to: hit.rank });
   return made;
 }
 
@@ -90,7 +93,7 @@ function judgeButtons(hit, judgment, onJudge, isShort) {
   for (const [value, text, sign] of JUDGMENTS) {
     const toggle = button(isShort ? sign : text, "small", () => {
       const chosen = toggle.getAttribute("aria-pressed") === "true" ? null : value;
-      showJudgment(hit.id, chosen);
+      showJudgment(hit.key, chosen);
       onJudge(hit, chosen);
     });
     toggle.dataset.relevance = value;
@@ -103,9 +106,9 @@ function judgeButtons(hit, judgment, onJudge, isShort) {
 }
 
 // A hit stands in both columns: its buttons say the same in each.
-function showJudgment(id, chosen) {
+function showJudgment(key, chosen) {
   for (const made of document.querySelectorAll("#columns li")) {
-    if (made.dataset.id !== id) continue;
+    if (made.dataset.id !== key) continue;
     for (const toggle of made.querySelectorAll("[data-relevance]")) {
       toggle.setAttribute("aria-pressed", String(chosen !== null && toggle.dataset.relevance === String(chosen)));
     }

@@ -1,4 +1,5 @@
 // Searches an index and gives hits of one shape, whoever made the index.
+import { isolated } from "./elements.js";
 import { NO_GOOD_ANSWER, searchEngine } from "./engine_search.js";
 import { post } from "./service.js";
 import { searchBody } from "./state.js";
@@ -6,7 +7,8 @@ import { searchBody } from "./state.js";
 // How the candidates were found, in plain words.
 const FIRST_STAGES = { knn: "meaning", bm25: "words", hybrid: "words and meaning", translated: "translated words" };
 
-// { hits, isReranked, language, says: parts of the status line }; a hit has id, title, url, language, text, score, rank,
+// { hits, isReranked, language, says: parts of the status line }; a hit has id, key (the
+// one by which it is told from the others and judged), title, url, language, text, score, rank,
 // relevance, first_stage_rank, first_stage_score, score_parts, without_known_word and, in an index of ours, distance.
 export async function searchIndex(state, isOurs, signal) {
   return isOurs ? searchOurs(state, signal) : searchEngine(state, signal);
@@ -21,9 +23,10 @@ async function searchOurs(state, signal) {
   const found = `${answer.n_candidates} found${way ? ` by ${way}` : ""} (${answer.first_stage})`;
   const says = [isReranked ? `${found}, re-ranked (${answer.method})` : `${found}, not re-ranked`];
   says.push(`query read as ${languageName(answer.language)}`, `${Math.round(answer.took_ms.total)} ms`);
-  if (answer.unknown_words.length > 0) says.push(`unknown words: ${answer.unknown_words.join(", ")}`);
+  if (answer.unknown_words.length > 0) says.push(`unknown words: ${answer.unknown_words.map(isolated).join(", ")}`);
   if (answer.no_good_answer) says.push(NO_GOOD_ANSWER);
-  return { hits: answer.hits, isReranked, language: answer.language, says };
+  const hits = answer.hits.map((hit) => ({ ...hit, key: hit.id }));
+  return { hits, isReranked, language: answer.language, says };
 }
 
 // "Finnish" for "fi"; the code itself where the browser has no name for it.
