@@ -29,8 +29,6 @@ LOCAL = "local"
 _MAX_RESTARTS = 3
 # A host accepts within milliseconds; a firewall that drops packets never refuses.
 _CONNECT_TIMEOUT_S = 5.0
-# How long workers may take to start. Those that are later are left out.
-_START_TIMEOUT_S = 60.0
 # Of a cluster's head (`ray start --head`), and of its server for clients.
 _HEAD_PORT, _CLIENT_PORT = 6379, 10001
 
@@ -84,21 +82,13 @@ class RayWorkers(Generic[_Shared]):
             else:
                 message = f"no Ray cluster answers at {self._address} ({reason}); check --ray"
             raise BadInput(message) from error
-        n_workers = self._n_workers or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        # Ray lets workers wait for a free processor, if need be for ever.
+        n_free = max(1, int(self._ray.available_resources().get("CPU", 1)))
+        n_workers = min(self._n_workers or n_free, n_free)
         actor = self._ray.remote(num_cpus=1, max_restarts=_MAX_RESTARTS, max_task_retries=_MAX_RESTARTS)(_Worker)
         # By value: a restarted worker could not fetch an object that is passed by reference.
-        self._actors = self._with_processor([actor.remote(self._shared) for _ in range(n_workers)])
+        self._actors = [actor.remote(self._shared) for _ in range(n_workers)]
         return self
-
-    def _with_processor(self, actors: list[Any]) -> list[Any]:
-        """The workers that run, at least one. Ray lets the others wait for a free processor, if need be for ever."""
-        running = {actor.is_running.remote(): actor for actor in actors}
-        # On this machine there is a processor for each.
-        timeout_s = None if self._address == LOCAL else _START_TIMEOUT_S
-        found, _ = self._ray.wait(list(running), num_returns=len(actors), timeout=timeout_s)
-        if not found:
-            found, _ = self._ray.wait(list(running))
-        return [running[one] for one in found]
 
     def __exit__(self, *_: object) -> None:
         self._actors = []
@@ -165,9 +155,6 @@ class _Worker:
         threadpool_limits(1)  # each core has a worker already
         self._shared = shared
         self._function: tuple[int, Callable[[Any, Any], Any]] | None = None
-
-    def is_running(self) -> bool:
-        return True
 
     def call(self, number: int, handed_out: list[Any], piece: Any) -> Any:
         if self._function is None or self._function[0] != number:

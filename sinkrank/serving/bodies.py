@@ -70,7 +70,7 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
     """
 
     refusal = ""
-    completed = False
+    completed: bool
 
     def __init__(self, adj: Any, room: Room) -> None:
         super().__init__(adj)

@@ -14,7 +14,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from ingest import ray_workers
 from ingest.ray_workers import RayWorkers
 from reranker.base.errors import BadInput, MissingPackage
 from reranker.stores import open_store
@@ -106,7 +105,6 @@ def test_workers_for_which_a_cluster_has_no_processor_get_nothing_to_do(monkeypa
     from ray.cluster_utils import Cluster
 
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    monkeypatch.setattr(ray_workers, "_START_TIMEOUT_S", 0.1)
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     try:
         with RayWorkers(10, 3, cluster.address) as workers:

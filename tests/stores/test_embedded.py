@@ -123,7 +123,8 @@ def _read_everything(store: Store) -> None:
     store.open("docs").documents([candidate.doc_id for candidate in found])
 
 
-def test_a_store_that_an_earlier_copy_replaced_is_searched_as_the_copy_is(folder: Path) -> None:
+@pytest.mark.parametrize("is_moved", [True, False])
+def test_a_store_that_an_earlier_copy_replaced_is_searched_as_the_copy_is(folder: Path, is_moved: bool) -> None:
     store = open_store(str(folder))
     fill(store, "docs", make_document("1", "walrus"))
     store.close()
@@ -131,8 +132,12 @@ def test_a_store_that_an_earlier_copy_replaced_is_searched_as_the_copy_is(folder
     fill(store, "docs", make_document("1", "seal", vector=(0, 1, 0, 0)), make_document("2", "walrus"))
     docs = store.open("docs")
     assert ids(docs.bm25("walrus", 10, ALL)) == ids(docs.knn(query(1, 0, 0, 0), 1, ALL)) == ["2"]
-    folder.rename(folder.with_name("replaced"))
-    copy.rename(folder)
+    if is_moved:
+        folder.rename(folder.with_name("replaced"))
+        copy.rename(folder)
+    else:
+        store.close()
+        shutil.copytree(copy, folder, dirs_exist_ok=True)
     assert ids(docs.bm25("walrus", 10, ALL)) == ["1"]
     assert [(one.doc_id, one.first_stage_score) for one in docs.knn(query(1, 0, 0, 0), 10, ALL)] == [("1", 1.0)]
     # As many changes as in the file before.

@@ -32,10 +32,10 @@ class _Opened:
         damage: that was found in it.
     """
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: Access, cached: Cached) -> None:
         self.access = access
         self.idle: list[CachedConnection] = []
-        self.cached = Cached()
+        self.cached = cached
         self.damage: StoreDamaged | None = None
 
     def close(self) -> None:
@@ -160,12 +160,15 @@ class SqliteFile:
             raise StoreUnavailable(
                 f"the store {self.folder} cannot be read ({error.strerror}); check its rights"
             ) from error
-        if self._opened is not None and self._opened.access != access:
-            self._opened.close()
+        before = self._opened
+        if before is not None and before.access != access:
+            before.close()
             self._opened = None
         if access is None:
             raise self._not_there()
-        self._opened = self._opened or _Opened(access)
+        if self._opened is None:
+            is_same_file = before is not None and before.access.identity[:2] == access.identity[:2]
+            self._opened = _Opened(access, before.cached if before is not None and is_same_file else Cached())
         return self._opened
 
     def _open(self, opened: _Opened) -> CachedConnection:

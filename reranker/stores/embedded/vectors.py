@@ -75,8 +75,8 @@ class VectorBlock:
 
 
 class VectorCache:
-    """Keeps the vectors of each index in memory; threads can share it. Those of deleted indices stay until the vectors
-    of another index are read."""
+    """Keeps the vectors of each index in memory; threads can share it. Those of deleted indices stay until another
+    index changes, or is read for the first time."""
 
     def __init__(self) -> None:
         self._blocks: dict[str, VectorBlock] = {}
@@ -95,7 +95,8 @@ class VectorCache:
         with self._lock:
             stored = find(connection)
             block = self._blocks.get(name)
-            if block is None or block.generation != stored.generation:
+            # An earlier copy that was written over the file has fewer changes.
+            if block is None or block.generation != stored.generation or block.change > stored.changes:
                 block = VectorBlock.empty(stored.generation, stored.description.dim)
             if block.change < stored.changes:
                 changed = connection.execute(

@@ -97,8 +97,8 @@ def _candidates(rows: Sequence[_Row], scores_are_cosines: bool) -> list[Candidat
     ]
 
 
-def _only(by_language: Mapping[str, Any] | None) -> str:
-    return _string(next(iter((by_language or {}).values()), ""))
+def _only(by_language: Any) -> str:
+    return _string(next(iter(by_language.values()), "")) if isinstance(by_language, Mapping) else ""
 
 
 def _string(value: Any) -> str:

@@ -136,7 +136,7 @@ class EngineIndex:
         if not doc_ids:
             return set()
         with engine_errors(self._address, self._requested):
-            found = multi_get(self._client, self.name, doc_ids, params={"_source": "false"})
+            found = with_retries(partial(multi_get, self._client, self.name, doc_ids, params={"_source": "false"}))
         return {one["_id"] for one in found if one.get("found")}
 
     def fetch(self, doc_id: str, rights: Rights = SERVICE) -> EncodedDocument:

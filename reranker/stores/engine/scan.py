@@ -66,13 +66,13 @@ class PointInTime:
         Raises:
             StoreUnavailable: documents are missing.
         """
-        n_documents = 0
+        before, n_documents = self.count(query, timeout_s), 0
         for part in self._parts():
             for hits in self._pages_of(part, query, source, timeout_s):
                 n_documents += len(hits)
                 yield hits
-        # Counted at the end: of a query for the last hour, for example, there are fewer now than at the beginning.
-        if n_documents < (expected := self.count(query, timeout_s)):
+        # A query may compare with the time: for the last hour there are fewer at the end, for older ones more.
+        if n_documents < (expected := min(before, self.count(query, timeout_s))):
             raise StoreUnavailable(
                 f"only {n_documents:,} of {expected:,} documents of {self._name!r} were read; run the same command "
                 "again"
