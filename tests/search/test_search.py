@@ -17,6 +17,7 @@ from reranker.text.idf import DocumentFrequencies, IdfTable
 from tests.stores.samples import make_index, write_documents
 from tests.support.encode import encode
 from tests.support.service import fill
+from tests.support.tiny import POSITIONS, write_embeddings
 
 TEXTS = {
     "e1": ("en", "cat", {"kind": "pet"}),
@@ -350,6 +351,32 @@ def test_an_index_of_other_embeddings_is_refused_with_the_command_that_rebuilds_
             Searcher(store, embeddings).search(SearchRequest("chat", "stale"))
     finally:
         store.drop("stale")
+
+
+@pytest.mark.parametrize("first_stage", ["bm25", "knn", "translated", "hybrid"])
+def test_an_open_index_that_is_rebuilt_with_other_embeddings_is_refused_at_once(
+    store, embeddings, tmp_path, first_stage
+):
+    backwards = {language: dict(reversed(words.items())) for language, words in POSITIONS.items()}
+    other = write_embeddings(tmp_path / "other", backwards)  # the same words by other term ids
+    document, request = Document("1", "cat", "en"), SearchRequest("cat", "anew", language="en", first_stage=first_stage)
+    versions = []
+    for made_with in (embeddings, embeddings, other):
+        versions.append(store.stage("anew", IndexDescription(made_with.version, made_with.dim)))
+        (result,) = write_documents(store, versions[-1], [encode(document, made_with, IdfTable({}))])
+        assert result.error is None
+    searcher = Searcher(store, embeddings, clock=lambda: 0.0)
+    try:
+        for version in versions[:2]:  # a rebuild with the same embeddings is searched at once
+            store.promote("anew", version)
+            assert [hit.id for hit in searcher.search(request).hits] == ["1"]
+        store.promote("anew", versions[2])
+        with pytest.raises(VersionMismatch, match="sinkrank ingest FILE --index anew --rebuild"):
+            searcher.search(request)
+        with pytest.raises(VersionMismatch):
+            searcher.explain(request, "1")
+    finally:
+        store.drop("anew")
 
 
 def test_the_only_index_is_chosen_where_none_is_named(searcher):

@@ -62,13 +62,21 @@ def check_versions(index: str, made: IndexDescription, embeddings: Embeddings, s
     Raises:
         VersionMismatch: it does not; the message has the command that rebuilds the index.
     """
-    ours = IndexDescription(embeddings.version, embeddings.dim)
-    differing = [
-        f"{name} {value!r} there, {asdict(ours)[name]!r} here"
-        for name, value in asdict(made).items()
-        if value != asdict(ours)[name]
-    ]
-    if differing:
+    check_same_versions(index, made, IndexDescription(embeddings.version, embeddings.dim), store)
+
+
+def check_same_versions(index: str, made: IndexDescription, ours: IndexDescription, store: str) -> None:
+    """Checks that an index was made with these versions.
+
+    Raises:
+        VersionMismatch: as `check_versions`.
+    """
+    if made != ours:
+        differing = [
+            f"{name} {value!r} there, {asdict(ours)[name]!r} here"
+            for name, value in asdict(made).items()
+            if value != asdict(ours)[name]
+        ]
         raise VersionMismatch(
             f"index {index!r} was made with other versions ({'; '.join(differing)}); rebuild it with "
             f"`sinkrank ingest FILE --index {index} --rebuild --store {store}`, or open it with the embeddings "

@@ -22,7 +22,8 @@ from reranker.upstream.rights import SERVICE, Rights
 class IndexReader(Protocol):
     """An index that was opened for searches (`Store.open`). It holds no connection, so nobody closes it.
 
-    Each method may raise StoreUnavailable (a node is down, a file is damaged) and NotFound (the index was deleted).
+    Each method may raise StoreUnavailable (a node is down, a file is damaged), NotFound (the index was deleted) and
+    VersionMismatch (a folder's index was rebuilt with other versions).
 
     Methods that read documents for a search take the rights to read them with, the service's own by default. An engine
     may refuse a caller's rights with NotAllowed. A folder has no users. All other methods use the service's own rights.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from reranker.base.errors import NotFound
 from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.checks import check_depth, check_query_vector
-from reranker.stores.base.description import IndexDescription
+from reranker.stores.base.description import IndexDescription, check_same_versions
 from reranker.stores.base.filters import Filters
 from reranker.stores.embedded.bm25 import bm25_rows, translated_rows
 from reranker.stores.embedded.file import SqliteFile
@@ -38,7 +38,8 @@ _SEED = 20_160_406
 
 class EmbeddedIndex:
     """An `IndexReader` in a folder; see `reranker.stores.base.protocol.IndexReader`. Each call sees the index as it is
-    then, also after a rebuild by another process."""
+    then, also after a rebuild by another process. After a rebuild with other versions each call raises VersionMismatch:
+    the caller knows the terms by the ids of the versions that the index was opened with."""
 
     def __init__(self, file: SqliteFile, name: str, description: IndexDescription) -> None:
         self._file = file
@@ -144,7 +145,10 @@ class EmbeddedIndex:
             return list(documents_by_id(connection, index_id, [doc_ids[place] for place in drawn]).values())
 
     def _index(self, connection: sqlite3.Connection) -> StoredIndex:
-        return existing_index(connection, self._name, str(self._file.folder))
+        folder = str(self._file.folder)
+        stored = existing_index(connection, self._name, folder)
+        check_same_versions(self._name, stored.description, self.description, folder)
+        return stored
 
 
 def _unpacked(packed: bytes) -> NDArray[np.int32]:
