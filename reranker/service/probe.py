@@ -32,8 +32,9 @@ class Probe:
         with self._lock:
             now_s = time.monotonic()
             if self._check is None or (self._check.done() and now_s - self._ended_s >= _CACHED_S):
-                self._check, self._started_s = Future(), now_s
-                threading.Thread(target=self._run, args=[check, self._check], name="probe", daemon=True).start()
+                started: Future[Check] = Future()
+                threading.Thread(target=self._run, args=[check, started], name="probe", daemon=True).start()
+                self._check, self._started_s = started, now_s  # where the system gives no thread, the next caller tries
             running, left_s = self._check, max(0.0, self._started_s + _LIMIT_S - now_s)
         try:
             return running.result(left_s)

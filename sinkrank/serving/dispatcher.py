@@ -41,7 +41,7 @@ class _Pool:
 
     Attributes:
         idle: what each thread without work waits for. One queue for all would wake a second thread for each request.
-        queue: requests that wait for a thread, of pools without a limit.
+        queue: requests that wait for a thread, of pools without a limit and where the system gives no more threads.
     """
 
     def __init__(self, name: str, n_threads: int) -> None:
@@ -67,6 +67,7 @@ class Dispatcher:
         self._refusals = _Pool("refusals", 1)
         self._own = _Pool("own", n_threads)
         self._passed = _Pool("passed", n_threads)
+        self._pools = (self._live, self._operations, self._refusals, self._own, self._passed)
         self._n_per_client = n_per_client
         self._n_by_client: Counter[str] = Counter()
         self._waiting: deque[_Work] = deque()
@@ -87,9 +88,13 @@ class Dispatcher:
                 self._waiting.append(work)
 
     def refuse_overdue(self) -> None:
-        """Answers 429 to the requests that have waited for a thread for too long."""
+        """Answers 429 to the requests that have waited for a thread for too long. Starts the threads that the system
+        has refused, if it gives them now."""
         now = time.monotonic()
         with self._lock:
+            for pool in self._pools:
+                while pool.queue and self._starts_thread(pool, pool.queue[0]):
+                    pool.queue.popleft()
             while self._waiting and self._waiting[0].refused_at <= now:
                 work = self._waiting.popleft()
                 for request in work.channel.requests[:1]:
@@ -98,17 +103,16 @@ class Dispatcher:
 
     def shutdown(self, cancel_pending: bool = True, timeout: float = 5) -> bool:
         """Ends the threads; those still busy after `timeout` seconds end with the process. True if none is left."""
-        pools = (self._live, self._operations, self._refusals, self._own, self._passed)
         with self._lock:
             if cancel_pending:
                 for work in self._waiting:
                     work.channel.cancel()
                 self._waiting.clear()
             self._is_ending = True
-            for pool in pools:
+            for pool in self._pools:
                 while pool.idle:
                     pool.idle.pop().put(None)
-            return self._ended.wait_for(lambda: not any(pool.n_started for pool in pools), timeout)
+            return self._ended.wait_for(lambda: not any(pool.n_started for pool in self._pools), timeout)
 
     def _pool_of(self, path: str) -> _Pool:
         if path == "/-/live":
@@ -129,14 +133,23 @@ class Dispatcher:
             self._n_by_client[work.client] += 1
         if pool.idle:
             pool.idle.pop().put(work)  # the last one: what it needs is still in the processor's caches
-        elif pool.n_started < pool.n_threads:
-            pool.n_started += 1
-            given: SimpleQueue[_Work | None] = SimpleQueue()
-            given.put(work)
-            name = f"{pool.name}-{pool.n_started}"
-            threading.Thread(target=self._run, args=[pool, given], name=name, daemon=True).start()
-        else:
+        elif not self._starts_thread(pool, work):
             pool.queue.append(work)
+
+    def _starts_thread(self, pool: _Pool, work: _Work) -> bool:
+        """Gives the work to a new thread; False if the pool has all of its threads, or the system gives no more."""
+        if pool.n_started >= pool.n_threads:
+            return False
+        given: SimpleQueue[_Work | None] = SimpleQueue()
+        given.put(work)
+        name = f"{pool.name}-{pool.n_started + 1}"
+        try:
+            threading.Thread(target=self._run, args=[pool, given], name=name, daemon=True).start()
+        except RuntimeError as error:
+            _log.error("a request waits for a thread (%s); raise the limit of the process's threads", error)
+            return False
+        pool.n_started += 1
+        return True
 
     def _run(self, pool: _Pool, given: SimpleQueue[_Work | None]) -> None:
         while (work := given.get()) is not None:
