@@ -112,16 +112,25 @@ class _Hit:
 
 def with_highlights(request: SearchRequest, pages: Sequence[Page | AsItCame], slot: Slot) -> Sequence[Page | AsItCame]:
     """The pages with marks in those of searches that ask for them; where that fails, as they are."""
-    marked = [one for one in pages if isinstance(one, Page) and one.ranked.window.search.highlight is not None]
+    ranked = [one for one in pages if isinstance(one, Page) and one.ranked.ranking is not None]
+    marked = [page for page in ranked if page.ranked.window.search.highlight is not None]
     if not marked:
         return pages
+    deadline = request.calls.deadline
 
-    def work() -> Mapping[Page, dict[int, str]]:
-        hits = _with_sources(request, {page: own for page in marked if (own := _hits_of(page))})
+    def mark(hits: Mapping[Page, Sequence[_Hit]]) -> dict[Page, dict[int, str]]:
         return {page: _written(page, own) for page, own in hits.items()}
 
+    def read() -> tuple[dict[Page, list[_Hit]], dict[Page, list[_Hit]], dict[Page, dict[int, str]]]:
+        hits = {page: own for page in marked if (own := _hits_of(page))}
+        lacking = {page: some for page, own in hits.items() if (some := _lacking(own))}
+        return hits, lacking, {} if lacking else mark(hits)
+
     try:
-        written = slot.run(work, request.calls.deadline)
+        hits, lacking, written = slot.run(read, deadline)
+        if lacking:
+            with_texts = _with_sources(request, hits, lacking)  # it waits for the engine, without a slot
+            written = slot.run(lambda: mark(with_texts), deadline)
     except Fallback as failed:
         _log.warning("hits are marked by the engine alone (%s): %s", failed.reason, failed)
         return pages
@@ -161,17 +170,21 @@ def _hits_of(page: Page) -> list[_Hit]:
     return found
 
 
-def _with_sources(request: SearchRequest, hits: Mapping[Page, Sequence[_Hit]]) -> Mapping[Page, Sequence[_Hit]]:
+def _lacking(hits: Sequence[_Hit]) -> list[_Hit]:
+    """Those with a field whose text is not known."""
+    return [hit for hit in hits if any(not one.texts for one in hit.fields)]
+
+
+def _with_sources(
+    request: SearchRequest, hits: Mapping[Page, Sequence[_Hit]], lacking: Mapping[Page, Sequence[_Hit]]
+) -> Mapping[Page, Sequence[_Hit]]:
     """The hits with the texts of their fields: where the caller's `_source` keeps some back they are looked up, with
     his rights.
 
     Raises:
         Fallback: they cannot be had.
     """
-    lacking = {page: [hit for hit in own if any(not one.texts for one in hit.fields)] for page, own in hits.items()}
-    asked = [(page, own) for page, own in lacking.items() if own]
-    if not asked:
-        return hits
+    asked = list(lacking.items())
     bodies = [(own[0].search, _sources_body(own)) for _, own in asked]
     sources = {
         (page, *identity(hit)): hit.get("_source")

@@ -17,7 +17,7 @@ import regex
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from reranker.base.errors import BadInput, EmptyQuery, UnknownWords
-from reranker.base.raw_json import DuplicateKey, read_body, write_object
+from reranker.base.raw_json import DuplicateKey, read_body, write_object, write_value
 from reranker.proxy.search import (
     MAX_TEXT_FIELDS,
     PagePlan,
@@ -344,8 +344,8 @@ def _read_body(data: bytes) -> tuple[SearchBody, Any]:
     if isinstance(context, dict) and "query_text_path" in context:
         raise Skip("query_text_path")
     if others := {name: value for name, value in ext.items() if name != "rerank"}:
-        written = json.dumps(others, ensure_ascii=False, separators=(",", ":"))
-        return SearchBody(text, raw, others, json_bytes(write_object(text, raw, replace={"ext": written}))), section
+        written = write_object(text, raw, replace={"ext": write_value(others)})
+        return SearchBody(text, raw, others, json_bytes(written)), section
     return SearchBody(text, raw, None, json_bytes(write_object(text, raw, drop=("ext",)))), section
 
 
@@ -392,7 +392,8 @@ def _completes(suggest: Any) -> bool:
 def _further_keys(body: Mapping[str, Any], parameters: Mapping[str, str]) -> int | None:
     """As `further_keys`. The engines add the URL's keys to those of the body."""
     if "sort" in parameters:
-        return further_keys([body.get("sort"), *url_sort(parameters["sort"])])
+        own = body.get("sort")
+        return further_keys([*(own if isinstance(own, list) else [own]), *url_sort(parameters["sort"])])
     retriever = body.get("retriever")
     inner = retriever.get("standard") if isinstance(retriever, dict) and "sort" not in body else None
     if isinstance(inner, dict):

@@ -14,7 +14,7 @@ _FRAGMENT_SIZE, _N_FRAGMENTS = 100, 5
 # Each field of a hit is compared with each pattern, and each place of a fragment with each tag, so that with more of
 # them a request could choose how long that takes.
 _MAX_FIELDS = 100
-_MAX_TAGS = 100
+_MAX_TAGS, _MAX_TAG_CHARS = 100, 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,8 @@ def _texts(value: Any) -> tuple[str, ...]:
     texts = tuple(value) if isinstance(value, list) else (value,)
     if not 0 < len(texts) <= _MAX_TAGS or not all(isinstance(text, str) and text for text in texts):
         raise ValueError(f"{value!r} is no list of at most {_MAX_TAGS} tags")
+    if max(map(len, texts)) > _MAX_TAG_CHARS:
+        raise ValueError(f"a tag has more than {_MAX_TAG_CHARS} characters")
     return texts
 
 

@@ -28,7 +28,7 @@ from reranker.text.documents import Candidate, Document
 from reranker.transport import check_method
 
 # Read of a page whose bytes are limited: fewer would cost more calls, more would go further beyond the limit.
-_DOCUMENTS_AT_A_TIME = 100
+_DOCUMENTS_AT_A_TIME = 250
 
 
 class Searcher:

@@ -45,6 +45,8 @@ _OF_ONE_REQUEST = regex.compile(
     r"|(.+-)?(request|correlation|trace|span|transaction|unique)-?id|x-opaque-id|x-request-start|request-context"
     r"|(elastic-apm-)?traceparent|tracestate|baggage|b3|(x-b3|x-datadog)-.+|sentry-trace|newrelic|x-cloud-trace-context"
     r"|cf-ray|x-amz-cf-id|x-arr-log-id|x-azure-ref|x-varnish|x-envoy-(attempt-count|original-path)"
+    r"|x-(dynatrace|instana|newrelic)(-.+)?|x-dtpc|singularityheader|sw8(-.+)?|x-ot-span-context|grpc-trace-bin"
+    r"|x-queue-start|connect-time|total-route-time|x-timer|x-client-port|idempotency-key"
 )
 # Letters of a name: one has any length.
 _MAX_CACHED = 64

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +17,12 @@ from tests.support.service import MakeProxy
 
 # The engine's order; ours of `cat` begins with the cats.
 TEXTS = ["bread", "water", "car", "cat cat", "cat", "dog"] * 4
+
+
+@pytest.fixture(autouse=True)
+def stopped_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each hour searches get other ids."""
+    monkeypatch.setattr("reranker.proxy.interleave.time", SimpleNamespace(time=lambda: 0.0))
 
 
 @pytest.fixture

@@ -125,7 +125,9 @@ def test_a_mistake_of_ours_anywhere_gives_the_engines_answer(
     assert json.loads(fake.received[-1].body) == SEARCH
 
 
-def test_failures_in_a_row_make_it_rest(make_app: MakeProxy, fake: FakeEngine) -> None:
+@pytest.mark.parametrize("more", [{}, {"highlight": {"fields": {"body": {}}}}])
+def test_failures_in_a_row_make_it_rest(make_app: MakeProxy, fake: FakeEngine, more: dict[str, Any]) -> None:
+    search = SEARCH | more
     app = make_app()
     proxy, ranker = with_ranker(app)
     now_s = 100.0
@@ -133,15 +135,15 @@ def test_failures_in_a_row_make_it_rest(make_app: MakeProxy, fake: FakeEngine) -
     client = app.test_client()
     ranker.fails = True
     for _ in range(5):
-        assert outcome(client.post("/pages/_search", json=SEARCH))[1] == "rerank_failed"
+        assert outcome(client.post("/pages/_search", json=search))[1] == "rerank_failed"
     now_s += 29
-    assert outcome(client.post("/pages/_search", json=SEARCH)) == ("fallback", "breaker_open", ["bread", "car"])
-    assert json.loads(fake.received[-1].body) == SEARCH  # as it came
+    assert outcome(client.post("/pages/_search", json=search)) == ("fallback", "breaker_open", ["bread", "car"])
+    assert json.loads(fake.received[-1].body) == search  # as it came
     assert ranker.n_calls == 5
     ranker.fails = False
     now_s += 2
-    assert outcome(client.post("/pages/_search", json=SEARCH)) == ("applied", None, ["cat", "dog"])
-    assert outcome(client.post("/pages/_search", json=SEARCH))[0] == "applied"
+    assert outcome(client.post("/pages/_search", json=search)) == ("applied", None, ["cat", "dog"])
+    assert outcome(client.post("/pages/_search", json=search))[0] == "applied"
 
 
 def test_took_counts_both_stages(make_app: MakeProxy) -> None:

@@ -41,6 +41,7 @@ def test_callers_differ_by_any_header_that_an_engine_may_know_them_by(name: str)
             "baggage",
         ),
         *("X-B3-TraceId", "b3", "X-Amzn-Trace-Id", "uber-trace-id", "x-datadog-parent-id", "CF-Ray", "X-Request-Start"),
+        *("X-Dynatrace", "X-Instana-T", "X-NewRelic-Transaction", "singularityheader", "sw8"),
         *("Accept", "Accept-Encoding", "Content-Type", "Content-Md5", "If-None-Match", "Referer", "User-Agent", "Date"),
     ],
 )

@@ -95,7 +95,7 @@ class VectorCache:
         with self._lock:
             stored = find(connection)
             block = self._blocks.get(name)
-            # An earlier copy that was written over the file has fewer changes.
+            # An earlier copy that was written over the file has fewer changes, until as many more were made.
             if block is None or block.generation != stored.generation or block.change > stored.changes:
                 block = VectorBlock.empty(stored.generation, stored.description.dim)
             if block.change < stored.changes:
