@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from reranker.base.errors import SinkrankError, StoreUnavailable
+from reranker.base.leaving import shared_call
 from reranker.embeddings import Embeddings
 from reranker.embeddings.detection import preferred_languages
 from reranker.embeddings.hubness import HubnessSample
@@ -75,7 +76,8 @@ class OpenedIndices:
                 # One search reads it again; the others take it as it was meanwhile.
                 self._opened[index] = replace(before, read_at=now)
         try:
-            opened = self._read(index, now, before)
+            with shared_call():
+                opened = self._read(index, now, before)
         except StoreUnavailable:
             if before is None:
                 raise

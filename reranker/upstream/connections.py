@@ -114,6 +114,8 @@ class EngineResponse:
     def _finish(self) -> None:
         connection, self._connection = self._connection, None
         self._response.close()
+        if connection is not None:
+            waits_on(None)
         # A node that cannot read the head of a request (a header over its limit, a control character) answers 400,
         # keeps the connection open and never answers on it again.
         if connection is not None and not self._response.will_close and self.status != 400:

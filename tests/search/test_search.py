@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reranker.base.errors import BadInput, NotFound, StoreUnavailable, VersionMismatch, WrongParameter
+from reranker.base.errors import BadInput, ClientLeft, NotFound, StoreUnavailable, VersionMismatch, WrongParameter
+from reranker.base.leaving import Client, reading_call, set_client
 from reranker.embeddings.hubness import HubnessSample, HubnessSampleBuilder
 from reranker.search.searcher import Searcher, SearchRequest
 from reranker.stores import open_store
@@ -444,6 +445,26 @@ def test_an_index_is_searched_as_it_was_while_the_store_cannot_say_what_it_is(st
     failing.error = StoreUnavailable("the cluster has no manager")
     with pytest.raises(StoreUnavailable):
         found(searcher)
+
+
+class ReadByAnEngine(Wrapped):
+    """A store that opens an index by a call to an engine."""
+
+    def open(self, index):
+        with reading_call():
+            return self._wrapped.open(index)
+
+
+def test_a_client_that_leaves_does_not_end_what_is_read_for_all_callers(store, embeddings):
+    client = Client()
+    client.leave()
+    set_client(client)
+    try:
+        assert Searcher(ReadByAnEngine(store), embeddings).open("pets").languages == {"en", "fr"}
+        with pytest.raises(ClientLeft), reading_call():
+            pass  # a call for this caller alone
+    finally:
+        set_client(None)
 
 
 def test_the_query_whose_words_do_not_tell_has_the_language_of_the_setting_or_the_index(store, embeddings):

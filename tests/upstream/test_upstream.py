@@ -8,12 +8,15 @@ import ssl
 import threading
 import zlib
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from reranker.base.leaving import Client, set_client
+from reranker.base.request_context import RequestContext, set_current_request
 from reranker.upstream.access import EngineAccess
 from reranker.upstream.addresses import EngineAddress, read_address
 from reranker.upstream.node_order import REST_S
@@ -332,3 +335,33 @@ def test_a_connection_on_which_the_engine_answered_400_is_not_used_again() -> No
             assert (answer.status, answer.read(100)) == (400 if target == "/bad" else 200, b"ok")
         to.close()
     assert one.n_connections == 2
+
+
+def test_a_client_that_leaves_does_not_break_the_next_request_on_its_connection() -> None:
+    client = Client()
+
+    def body() -> Iterator[bytes]:
+        client.leave()
+        yield b"x"
+
+    with node() as one, ThreadPoolExecutor(1) as other:
+        to = upstream(one.url)
+        statuses: list[Future[int]] = []
+
+        @contextmanager
+        def waiting(_: str) -> Iterator[None]:
+            yield
+            # What `Slots.waiting` does here may take long: it waits until the request may compute.
+            statuses.append(other.submit(lambda: to.send("POST", "/b", [], body(), 1, is_read=True).status))
+            wait([statuses[0]], PATIENCE_S)
+
+        set_client(client)
+        set_current_request(RequestContext("a", waiting=waiting))
+        try:
+            assert to.send("GET", "/a", [], is_read=True).status == 200
+        finally:
+            set_client(None)
+            set_current_request(None)
+        assert statuses[0].result() == 200
+        to.close()
+    assert one.n_connections == 1
