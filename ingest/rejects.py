@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
@@ -22,7 +23,8 @@ def default_reject_path(sources: Iterable[Source]) -> Path:
 
 
 class RejectFile:
-    """A JSONL file of `{"file", "line", "id", "reason", "raw"}`. The first reject creates it, over an older one.
+    """A JSONL file of `{"file", "line", "id", "reason", "raw"}`. The first reject creates it, over an older one; runs
+    that have the same one at the same time all add to it.
 
     `raw` is the row as in its file, with `\\x..` for bytes that are not UTF-8. Rows of other formats than JSON have
     their fields in `values`, too, and pages that could not be parsed their `format`. The file can be ingested as it is,
@@ -51,9 +53,29 @@ class RejectFile:
     def add(self, row: Row, doc_id: str | None, reason: str) -> None:
         """Writes one row, which was parsed, and flushes it, so that a killed run loses none."""
         if self._file is None:
-            self._file = self.path.open("wb")
+            self._file = _opened(self.path)
         self._file.write(json.dumps(_as_json(row, doc_id, reason)).encode() + b"\n")
         self._file.flush()
+
+
+def _opened(path: Path) -> BinaryIO:
+    """Opens the file to add to it. It is emptied first, unless another run has it open to add to it."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return path.open("wb")
+    # To read, too: some file systems give a shared lock only then.
+    file = os.fdopen(os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666), "ab")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        is_shared = False
+    except OSError as error:  # any other: of a file system without locks
+        is_shared = isinstance(error, BlockingIOError)
+    if not is_shared:
+        path.open("wb").close()
+    with suppress(OSError):
+        fcntl.flock(file, fcntl.LOCK_SH)
+    return file
 
 
 def _as_json(row: Row, doc_id: str | None, reason: str) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,28 @@ def test_a_new_run_takes_the_place_of_an_older_file_at_its_first_reject(tmp_path
     with RejectFile(path, []) as rejects:
         rejects.add(Row("in", 1, b"new"), None, "bad")
     assert names(path) == ["new"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such locks")
+def test_runs_at_the_same_time_keep_the_rejects_of_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    path.write_text("old\n")
+    with RejectFile(path, []) as first:
+        with RejectFile(path, []) as second:
+            for rejects, raw in ((first, b"1"), (second, b"a longer one"), (first, b"2"), (second, b"3")):
+                rejects.add(Row("in", 1, raw), None, "bad")
+        with RejectFile(path, []) as third:
+            third.add(Row("in", 1, b"4"), None, "bad")
+        first.add(Row("in", 2, b"5"), None, "bad")
+    assert names(path) == ["1", "a longer one", "2", "3", "4", "5"]
+    with RejectFile(path, []) as later:
+        later.add(Row("in", 1, b"6"), None, "bad")
+    assert names(path) == ["6"]
+
+
+def test_rejects_can_go_to_a_device() -> None:
+    with RejectFile(Path(os.devnull), []) as rejects:
+        rejects.add(Row("in", 1, b"1"), None, "bad")
 
 
 @pytest.mark.parametrize(
