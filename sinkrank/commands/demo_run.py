@@ -82,7 +82,9 @@ def run_demo(settings: Settings, console: Console, serve: bool) -> None:
         write_examples(settings.home, corpus.name, searches)
         _search(corpus, searches, Searcher(store, embeddings, settings.n_threads), output.results())
         _say_what_next(settings.home, output.results(), serve)
-        if serve:
+    if serve:
+        # Another one: its processes must not share connections that were used here.
+        with resources.opened_store(settings) as store:
             run_service(settings, store, searches[0])
 
 

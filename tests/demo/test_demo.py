@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -21,6 +22,7 @@ from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from reranker.stores import open_store
+from sinkrank.commands import demo_run
 from sinkrank.commands.demo_run import run_demo
 from sinkrank.console.steps import Steps
 from tests.stores.samples import make_index
@@ -224,6 +226,21 @@ def test_it_serves_until_it_is_interrupted_and_ends_with_zero(home, tmp_path):
     assert process.returncode == 0
     assert page == ["the", "page:", f"{address}/-/ui?query=light+for+young+plants&language=en&target=en"]
     assert {hit["language"] for hit in hits} == {"en"}
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="only Linux shows the open files of a process")
+def test_the_service_is_given_no_connection_that_was_used_before_its_processes_start(home, monkeypatch):
+    opened = []
+
+    def note_open_files(*_):
+        for descriptor in list(Path("/proc/self/fd").iterdir()):
+            with contextlib.suppress(FileNotFoundError):  # that of the list itself
+                opened.append(descriptor.readlink())
+
+    monkeypatch.setattr(demo_run, "run_service", note_open_files)
+    run_demo(Settings(home=home), Console(file=io.StringIO()), serve=True)
+    assert opened
+    assert not [path for path in opened if path.is_relative_to(home / "store")]
 
 
 def test_a_step_that_fails_says_so_and_lets_the_error_through():
