@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import Context
+from dataclasses import replace
 from itertools import islice, zip_longest
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from cachetools import TTLCache
 
 from reranker.answers.page import Example
 from reranker.base.errors import SinkrankError
+from reranker.base.request_context import current_request, set_current_request
 from reranker.stores.base.protocol import Store
 from reranker.text.documents import Document
 from reranker.text.known_items import known_items
@@ -67,8 +69,7 @@ class Examples:
         try:
             found = self._known.get(index)
             if found is None:
-                # Not with the caller's rights, and the log does not take its searches for the caller's.
-                found = self._known[index] = Context().run(self._find, index, first_page)
+                found = self._known[index] = _without_caller().run(self._find, index, first_page)
             return found
         except SinkrankError as error:
             _log.warning("no queries to offer as examples for index %r: %s", index, error)
@@ -91,6 +92,15 @@ class Examples:
         differences = [difference(first_page(each)) if time.monotonic() < ends_at else 0.0 for each in examples]
         by_difference = sorted(zip(differences, examples, strict=True), key=lambda pair: -pair[0])
         return tuple(islice(_round_robin(each for _, each in by_difference), N_EXAMPLES))
+
+
+def _without_caller() -> Context:
+    """A context without the caller's rights, in which the log does not take searches for the caller's. A call to an
+    engine gives the slot to compute away, as the caller's own does."""
+    context, caller = Context(), current_request()
+    if caller is not None:
+        context.run(set_current_request, replace(caller, headers={}, facts={}))
+    return context
 
 
 def difference(first_stage_ranks: Sequence[int]) -> float:

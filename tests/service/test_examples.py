@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from flask.testing import FlaskClient
 from reranker.answers.page import Example
 from reranker.api.app import create_app
 from reranker.base.errors import StoreUnavailable
+from reranker.base.request_context import RequestContext, current_request, set_current_request, waiting_for
 from reranker.embeddings import Embeddings
 from reranker.service.examples import Examples, write_examples
 from reranker.service.settings import Settings
@@ -155,3 +157,27 @@ def test_their_searches_are_not_logged_as_the_callers(
         assert offered_by(app.test_client(), "pages")
     (line,) = [record for record in caplog.records if record.name == "sinkrank.access"]
     assert "query" not in line.fields  # type: ignore[attr-defined]
+
+
+def test_their_searches_give_their_slot_away_and_carry_nothing_of_the_caller(store: Store, tmp_path: Path) -> None:
+    waited, headers = [], []
+
+    @contextmanager
+    def waiting(node: str) -> Iterator[None]:
+        waited.append(node)
+        yield
+
+    def first_page(example: Example) -> list[int]:
+        with waiting_for("node"):
+            request = current_request()
+            headers.append(None if request is None else dict(request.headers))
+        return [1]
+
+    set_current_request(RequestContext("one", {"X-Opaque-Id": "one"}, waiting=waiting))
+    try:
+        offered = Examples(store, tmp_path).of_index("pages", first_page)
+    finally:
+        set_current_request(None)
+    assert waited == ["node"] * len(offered)
+    assert headers == [{}] * len(offered)
+    assert offered
