@@ -3,6 +3,7 @@ removes it."""
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import stat
@@ -38,7 +39,7 @@ def temporary_folder(prefix: str, parent: Path | None = None) -> Iterator[Path]:
 
 
 def _remove_left(prefix: str, parent: Path) -> None:
-    for path in parent.glob(f"{prefix}*"):
+    for path in parent.glob(f"{glob.escape(prefix)}*"):
         with suppress(OSError):  # in use, or removed meanwhile
             found = path.lstat()
             is_old = time.time() - found.st_mtime > _MIN_AGE_SECONDS

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
+import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
@@ -12,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.base.errors import BadEmbeddings
+from reranker.base.temporary import temporary_folder
 from reranker.embeddings.folder import (
     DOCUMENT_FREQUENCIES,
     FORMAT,
@@ -30,6 +34,10 @@ from reranker.embeddings.vocabulary import LANGUAGES, SLOTS, TERM_BYTES, TERM_OF
 from reranker.text.languages import language_code
 from reranker.text.tokens import WORDS_VERSION
 
+# Of renameat2(2).
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+
 
 class EmbeddingsWriter:
     """Writes an embedding store block by block. Nothing appears at its path until `commit`.
@@ -38,7 +46,8 @@ class EmbeddingsWriter:
             writer.append("fr", ["chat", "chien"], vectors)
             writer.commit()
 
-    Leaving the `with` block without `commit`, also by an exception or Ctrl-C, deletes everything that was written.
+    Leaving the `with` block without `commit`, also by an exception or Ctrl-C, deletes everything that was written. What
+    a killed process has written is deleted by the next one that writes to the path.
 
     Attributes:
         counts: number of terms of each language so far.
@@ -77,6 +86,7 @@ class EmbeddingsWriter:
         self._vocabulary = VocabularyBuilder()
         self._hasher = version_hasher(dim)
         self._frequencies: list[NDArray[np.int32]] = []
+        self._held = ExitStack()
         self._folder: Path | None = None
         self._vectors: BinaryIO | None = None
 
@@ -86,18 +96,18 @@ class EmbeddingsWriter:
 
     def __enter__(self) -> Self:
         self._output.parent.mkdir(parents=True, exist_ok=True)
-        self._folder = sibling(self._output, "partial")
-        try:
+        with ExitStack() as held:
+            temporary = held.enter_context(temporary_folder(f".{self._output.name}.partial-", self._output.parent))
+            self._folder = temporary / "store"
             self._folder.mkdir()
-            self._vectors = (self._folder / VECTORS).open("wb")
+            self._vectors = held.enter_context((self._folder / VECTORS).open("wb"))
             _write_header(self._vectors, 0, self._dim)
-        except BaseException:
-            self._discard()
-            raise
+            self._held = held.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._discard()
+        self._vectors = None
+        self._held.close()
 
     def append(
         self,
@@ -189,7 +199,6 @@ class EmbeddingsWriter:
             sync(file)
         sync_folder(folder)
         put_in_place(folder, self._output, replace=self._replace)
-        self._folder = None
 
     def _write_query_encoders(self, folder: Path) -> Iterator[str]:
         """Their files, by name, each when it is written."""
@@ -219,34 +228,38 @@ class EmbeddingsWriter:
             raise BadEmbeddings("the writer is not open; use it once, in a with statement")
         return self._vectors
 
-    def _discard(self) -> None:
-        if self._vectors is not None:
-            self._vectors.close()
-            self._vectors = None
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder = None
-
 
 def put_in_place(folder: Path, output: Path, *, replace: bool) -> None:
-    """Renames the folder of a finished store to its path, in the same file system. An old store is renamed before and
-    deleted after.
+    """Moves the folder of a finished store to its path, in the same file system. An old store is deleted afterwards.
+    Where the system can swap two folders in one step, there is a store at the path at each moment.
 
     Raises:
         BadInput: as `check_output`.
     """
     check_output(output, replace=replace)
-    old = sibling(output, "old")
-    try:
-        if output.exists():
-            output.rename(old)
-        folder.rename(output)
-    except BaseException:
-        if old.exists() and not output.exists():
-            old.rename(output)
-        raise
+    if output.exists() and _swap(folder, output):
+        old = folder
+    else:
+        old = sibling(output, "old")
+        try:
+            if output.exists():
+                output.rename(old)
+            folder.rename(output)
+        except BaseException:
+            if old.exists() and not output.exists():
+                old.rename(output)
+            raise
     sync_folder(output.parent)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def _swap(one: Path, other: Path) -> bool:
+    """Gives each folder the other's path, in one step. False where the system or the file system cannot."""
+    try:
+        rename = ctypes.CDLL(None).renameat2  # Linux, from glibc 2.28 on; Python does not offer it
+    except (AttributeError, OSError, TypeError):
+        return False
+    return bool(rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0)
 
 
 def _write_header(file: BinaryIO, n_terms: int, dim: int) -> None:

@@ -1,8 +1,12 @@
 """The embedding store: written once, opened by many."""
 
 import json
+import os
 import pickle
 import shutil
+import signal
+import subprocess
+import sys
 import zlib
 from math import cos, pi, sin, sqrt
 
@@ -17,7 +21,7 @@ from reranker.base.errors import (
     UnknownWords,
     VersionMismatch,
 )
-from reranker.embeddings import Embeddings, EmbeddingsWriter, manifest
+from reranker.embeddings import Embeddings, EmbeddingsWriter, manifest, writer
 from reranker.text.bags import WeightedBag
 from tests.support.tiny import POSITIONS, tiny_embeddings, write_embeddings, write_words
 
@@ -267,6 +271,59 @@ def test_a_store_is_not_overwritten_unless_asked_for(tmp_path):
         write(tmp_path / "s", {"cow": (1, 0)})
     assert write(tmp_path / "s", {"cow": (1, 0)}, replace=True).term(0) == ("en", "cow")
     assert [entry.name for entry in tmp_path.iterdir()] == ["s"]
+
+
+def test_a_store_is_replaced_where_the_system_swaps_no_folders(tmp_path, monkeypatch):
+    write(tmp_path / "s", {"cat": (1, 0)})
+    monkeypatch.setattr(writer, "_swap", lambda *_: False)
+    assert write(tmp_path / "s", {"cow": (1, 0)}, replace=True).term(0) == ("en", "cow")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["s"]
+
+
+KILLED_AT_A_RENAME = """
+import os, signal, sys
+from pathlib import Path
+from tests.support.tiny import write_embeddings
+path, n_renames = Path(sys.argv[1]), int(sys.argv[2])
+def kill_at_rename(event, _):
+    global n_renames
+    if event == "os.rename":
+        n_renames -= 1
+        if n_renames < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(kill_at_rename)
+write_embeddings(path, {"en": {"cow": (1, 0)}}, replace=True)
+"""
+KILLED_WHILE_WRITING = """
+import os, signal, sys
+import numpy as np
+from reranker.embeddings import EmbeddingsWriter
+with EmbeddingsWriter(sys.argv[1], dim=2, source="test") as writer:
+    writer.append("en", ["cat"], np.ones((1, 2)))
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux swaps two folders in one step")
+@pytest.mark.parametrize("n_renames", [0, 1, 2])
+def test_a_store_whose_replacement_is_killed_is_the_old_one_or_the_new_one(tmp_path, n_renames):
+    write(tmp_path / "s", {"cat": (1, 0)})
+    run = subprocess.run([sys.executable, "-c", KILLED_AT_A_RENAME, tmp_path / "s", str(n_renames)], check=False)
+    assert run.returncode in (0, -signal.SIGKILL)
+    assert Embeddings.open(tmp_path / "s").term(0) in [("en", "cat"), ("en", "cow")]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows kills otherwise")
+@pytest.mark.parametrize("name", ["s", "[s]"])
+def test_what_a_killed_process_wrote_is_deleted_by_the_next_one(tmp_path, name):
+    killed = subprocess.run([sys.executable, "-c", KILLED_WHILE_WRITING, tmp_path / name], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    (left,) = tmp_path.iterdir()
+    os.utime(left, (0, 0))  # of a process that ended long ago
+    write(tmp_path / name, {"cow": (1, 0)})
+    assert [entry.name for entry in tmp_path.iterdir()] == [name]
 
 
 def test_a_failed_replacement_leaves_the_old_store(tmp_path):
