@@ -80,17 +80,6 @@ def reading_call(is_reading: bool = True) -> Iterator[None]:
         client.waits_on(None)
 
 
-@contextmanager
-def shared_call() -> Iterator[None]:
-    """Within it calls to an engine go on when the client leaves: other requests take their result too."""
-    client = getattr(_of_thread, "client", None)
-    set_client(None)
-    try:
-        yield
-    finally:
-        set_client(client)
-
-
 def waits_on(connection: socket.socket | None) -> None:
     """The `reading_call` of this thread, if it is in one, waits for the answer on this connection from here on; None:
     for none, since another request may use the connection."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from cachetools import LRUCache, TTLCache
 
-from reranker.base.errors import BadInput, NotFound, NotOurIndex, SinkrankError, VersionMismatch
+from reranker.base.errors import BadInput, ClientLeft, NotFound, NotOurIndex, SinkrankError, VersionMismatch
 from reranker.proxy.index_statistics import IndexStatistics, SampleStatistics, joined_idf
 from reranker.proxy.search import Search
 from reranker.ranking.corrections import start_encoding
@@ -130,6 +130,8 @@ class Indices:
                 return None
         try:
             return self._service.searcher.open(index).reranker
+        except ClientLeft:  # says nothing about the index
+            raise
         except (BadInput, NotFound, NotOurIndex):
             pass
         except VersionMismatch as error:

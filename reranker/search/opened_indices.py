@@ -6,8 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from reranker.base.errors import SinkrankError, StoreUnavailable
-from reranker.base.leaving import shared_call
+from reranker.base.errors import ClientLeft, SinkrankError, StoreUnavailable
 from reranker.embeddings import Embeddings
 from reranker.embeddings.detection import preferred_languages
 from reranker.embeddings.hubness import HubnessSample
@@ -76,12 +75,16 @@ class OpenedIndices:
                 # One search reads it again; the others take it as it was meanwhile.
                 self._opened[index] = replace(before, read_at=now)
         try:
-            with shared_call():
-                opened = self._read(index, now, before)
+            opened = self._read(index, now, before)
         except StoreUnavailable:
             if before is None:
                 raise
             return before
+        except ClientLeft:  # says nothing about the index; the next search reads it again
+            if before is not None:
+                with self._lock:
+                    self._opened[index] = before
+            raise
         except SinkrankError:
             with self._lock:
                 self._opened.pop(index, None)

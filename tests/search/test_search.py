@@ -2,13 +2,14 @@
 
 from contextlib import closing
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from reranker.base.errors import BadInput, ClientLeft, NotFound, StoreUnavailable, VersionMismatch, WrongParameter
-from reranker.base.leaving import Client, reading_call, set_client
 from reranker.embeddings.hubness import HubnessSample, HubnessSampleBuilder
+from reranker.proxy.indices import Indices
 from reranker.search.searcher import Searcher, SearchRequest
 from reranker.stores import open_store
 from reranker.stores.base.description import IndexDescription
@@ -447,24 +448,18 @@ def test_an_index_is_searched_as_it_was_while_the_store_cannot_say_what_it_is(st
         found(searcher)
 
 
-class ReadByAnEngine(Wrapped):
-    """A store that opens an index by a call to an engine."""
-
-    def open(self, index):
-        with reading_call():
-            return self._wrapped.open(index)
-
-
-def test_a_client_that_leaves_does_not_end_what_is_read_for_all_callers(store, embeddings):
-    client = Client()
-    client.leave()
-    set_client(client)
-    try:
-        assert Searcher(ReadByAnEngine(store), embeddings).open("pets").languages == {"en", "fr"}
-        with pytest.raises(ClientLeft), reading_call():
-            pass  # a call for this caller alone
-    finally:
-        set_client(None)
+def test_a_client_that_leaves_while_an_index_is_read_again_changes_nothing_for_others(store, embeddings):
+    now, failing = [0.0], Failing(store)
+    searcher = Searcher(failing, embeddings, clock=lambda: now[0])
+    indices = Indices(SimpleNamespace(store=store, searcher=searcher), None, clock=lambda: now[0])
+    reranker = searcher.open("pets").reranker
+    now[0], failing.error = 31.0, ClientLeft("it closed its connection")
+    with pytest.raises(ClientLeft):
+        indices.is_ours("pets")
+    failing.error = None
+    assert indices.is_ours("pets")
+    opened = searcher.open("pets")
+    assert (opened.read_at, opened.reranker) == (31.0, reranker)  # read again, and what was made of it is kept
 
 
 def test_the_query_whose_words_do_not_tell_has_the_language_of_the_setting_or_the_index(store, embeddings):
