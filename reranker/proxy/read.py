@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Any, Literal
@@ -46,6 +46,8 @@ from reranker.transport import check_method
 from reranker.upstream.calls import EngineCalls
 from reranker.upstream.incoming import Incoming
 
+# Of our section in `ext`.
+_NAME = b"rerank"
 # Of a multi-search: each is read, and has a window of its own.
 _MAX_SEARCHES = 200
 
@@ -159,16 +161,16 @@ def check_not_off(service: Service, incoming: Incoming, is_multi: bool) -> None:
     if incoming.parameters.get("rerank", "").strip().lower() not in _NO:
         return
     skip = Skip("disabled")
-    with suppress(Skip):  # what cannot be read is passed on as it came
-        if may_have_section(incoming):
+    if may_have_section(incoming):
+        with suppress(Skip):  # what cannot be read is passed on as it came
             data = _json_body(service, incoming)
-            skip.body = _lines_without_ours(data) if is_multi else _read_body(data)[0].without_ours
+            skip.body = _lines_without_ours(_pairs(data)) if is_multi else _without_ours(data)
     raise skip
 
 
 def may_have_section(incoming: Incoming) -> bool:
     """Whether the body may have `ext.rerank`, which an engine refuses: most that have none need not be read."""
-    return "HTTP_CONTENT_ENCODING" in incoming.environ or b"rerank" in incoming.body
+    return "HTTP_CONTENT_ENCODING" in incoming.environ or _NAME in incoming.body
 
 
 def _json_body(service: Service, incoming: Incoming) -> bytes:
@@ -232,12 +234,12 @@ def _read_lines(
         check_form({}, parameters)
     except Skip as skip:
         with suppress(Skip):
-            skip.body = _lines_without_ours(data)
+            skip.body = _lines_without_ours(_pairs(data))
         raise
     own = {name: parameters[name] for name in ("rerank",) if name in parameters}
     pairs = _pairs(data)
     if len(pairs) > _MAX_SEARCHES:
-        raise Skip("body_too_large", _lines_without_ours(data))
+        raise Skip("body_too_large", _lines_without_ours(pairs))
     lines: list[Search | Skipped] = []
     for number, (header, body) in enumerate(pairs, start=1):
         named = json.loads(header).get("index") if header.strip() else None
@@ -255,20 +257,22 @@ def _read_lines(
     return lines
 
 
-def _lines_without_ours(data: bytes) -> bytes | None:
-    """A multi-search without our sections; None where it has none.
-
-    Raises:
-        Skip: the lines are not in pairs of JSON objects.
-    """
-    pairs = _pairs(data)
-    bodies: list[bytes | None] = [None] * len(pairs)
-    for number, (_, body) in enumerate(pairs):
-        with suppress(Skip):
-            bodies[number] = _read_body(body)[0].without_ours
-    if bodies.count(None) == len(bodies):
+def _lines_without_ours(pairs: Sequence[tuple[bytes, bytes]]) -> bytes | None:
+    """A multi-search without our sections; None where it has none."""
+    bodies = [_without_ours(body) for _, body in pairs]
+    if not any(bodies):
         return None
     return written_lines((header, own or body) for (header, body), own in zip(pairs, bodies, strict=True))
+
+
+def _without_ours(body: bytes) -> bytes | None:
+    """A search without our section; None where it has none, or cannot be read."""
+    if _NAME not in body:
+        return None
+    try:
+        return _read_body(body)[0].without_ours
+    except Skip:
+        return None
 
 
 def _pairs(data: bytes) -> list[tuple[bytes, bytes]]:
@@ -392,8 +396,7 @@ def _completes(suggest: Any) -> bool:
 def _further_keys(body: Mapping[str, Any], parameters: Mapping[str, str]) -> int | None:
     """As `further_keys`. The engines add the URL's keys to those of the body."""
     if "sort" in parameters:
-        own = body.get("sort")
-        return further_keys([*(own if isinstance(own, list) else [own]), *url_sort(parameters["sort"])])
+        return further_keys(body.get("sort"), url_sort(parameters["sort"]))
     retriever = body.get("retriever")
     inner = retriever.get("standard") if isinstance(retriever, dict) and "sort" not in body else None
     if isinstance(inner, dict):

@@ -6,19 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 
-def further_keys(sort: Any) -> int | None:
+def further_keys(sort: Any, added: Sequence[Any] = ()) -> int | None:
     """How many keys order hits of the same score; 0 where nothing is said. None where hits are sorted by anything else
     than falling scores.
 
     Args:
         sort: as in a body.
+        added: keys behind those.
 
     >>> further_keys(["_score", {"date": "desc"}]), further_keys({"_score": {"order": "DESC"}})
     (1, 0)
     >>> further_keys(["date", "_score"]) is None
     True
     """
-    sorts = sort if isinstance(sort, list) else [sort]
+    sorts = [*(sort if isinstance(sort, list) else [sort]), *added]
     if any(isinstance(one, list) for one in sorts):  # the engines refuse it
         return None
     keys = list(_keys(sorts))

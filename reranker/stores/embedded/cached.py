@@ -1,4 +1,4 @@
-"""What is kept in memory of the store's file, for as long as the file is there."""
+"""What is cached of the store's file, for as long as the file is there."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ class Cached:
 
 
 class CachedConnection(sqlite3.Connection):
-    """A connection to a file, with what is kept in memory of it."""
+    """A connection to a file, with what is cached of it."""
 
     cached: Cached

@@ -28,7 +28,7 @@ class _Opened:
 
     Attributes:
         idle: connections that no thread uses.
-        cached: what is kept in memory of it.
+        cached: of what is in it.
         damage: that was found in it.
     """
 
@@ -151,7 +151,7 @@ class SqliteFile:
 
     def _look(self) -> _Opened:
         """Finds out how the file can be opened now. Closes pooled connections to a file that was deleted or replaced or
-        whose rights have changed, and forgets what was kept in memory of it."""
+        whose rights have changed, and forgets what was cached of it."""
         try:
             access = access_of(self.path)
         except (FileNotFoundError, NotADirectoryError):

@@ -30,12 +30,15 @@ def delete_action(doc_id: str) -> PreparedDocument:
     return PreparedDocument(doc_id, lines, len(lines))
 
 
+def if_same(seq_no: int, primary_term: int) -> dict[str, int]:
+    """What makes an action, or a request, fail with a conflict if its document is no longer what it was."""
+    return {"if_seq_no": seq_no, "if_primary_term": primary_term}
+
+
 def vector_action(vector: NewVector) -> PreparedDocument:
     """Makes the replacement of a document's vector, if the document is still what it was."""
     changed = {"nbow": vector.nbow, "weights": vector.weights_version}
-    seq_no, primary_term = vector.revision
-    unchanged = {"if_seq_no": seq_no, "if_primary_term": primary_term}
-    lines = _line({"update": {"_id": vector.doc_id, **unchanged}}) + _line({"doc": changed})
+    lines = _line({"update": {"_id": vector.doc_id, **if_same(*vector.revision)}}) + _line({"doc": changed})
     return PreparedDocument(vector.doc_id, lines, len(lines))
 
 

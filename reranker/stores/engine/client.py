@@ -11,6 +11,7 @@ import opensearchpy
 from opensearchpy import exceptions
 
 from reranker.base.errors import BadInput, NotAllowed, NotAnEngine, NotFound, StoreUnavailable, Unauthenticated
+from reranker.stores.engine.actions import if_same
 from reranker.stores.engine.connection import CallerRefused, UpstreamConnection
 from reranker.upstream.addresses import Distribution
 from reranker.upstream.nodes import Upstream
@@ -99,10 +100,9 @@ def multi_get(client: opensearchpy.OpenSearch, index: str, ids: Sequence[str], *
 
 
 def unchanged(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters that make a request fail with a conflict if the document has changed since `multi_get` read it."""
-    if not found.get("found"):
-        return {"op_type": "create"}
-    return {"if_seq_no": found["_seq_no"], "if_primary_term": found["_primary_term"]}
+    """Parameters that make a request fail with a conflict if the document has changed since `multi_get` read it, or has
+    come since."""
+    return if_same(found["_seq_no"], found["_primary_term"]) if found.get("found") else {"op_type": "create"}
 
 
 def detect_distribution(client: opensearchpy.OpenSearch) -> Distribution:

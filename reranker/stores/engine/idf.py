@@ -20,6 +20,7 @@ from opensearchpy import exceptions, helpers
 
 from reranker.base.errors import StoreUnavailable
 from reranker.embeddings.hubness import HubnessSample
+from reranker.stores.engine.actions import if_same
 from reranker.stores.engine.client import multi_get, unchanged
 from reranker.text.idf import DocumentFrequencies, IdfTable
 
@@ -158,7 +159,12 @@ class EngineIdf:
     def _delete(self, stored: Iterable[Mapping[str, Any]]) -> None:
         """Deletes documents that have not changed since they were found."""
         actions = [
-            {"_op_type": "delete", "_index": IDF_INDEX, "_id": hit["_id"], **unchanged({"found": True, **hit})}
+            {
+                "_op_type": "delete",
+                "_index": IDF_INDEX,
+                "_id": hit["_id"],
+                **if_same(hit["_seq_no"], hit["_primary_term"]),
+            }
             for hit in stored
         ]
         for _ in helpers.streaming_bulk(self._client, actions, raise_on_error=False):
