@@ -137,6 +137,8 @@ class CandidateSearch:
 
     def _query_vector(self) -> NDArray[np.float32] | None:
         """What kNN compares with the documents' nBOW embeddings; None where nothing points anywhere."""
+        if not len(self.query.weighted):  # an encoder gives any text a direction, also one without a known word
+            return None
         encoding = self.query.encoding
         encoded = None if encoding is None else encoding.vector()
         return self.embeddings.nbow(self.query.weighted) if encoded is None else encoded

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from reranker import Reranker
+from reranker.base.errors import UnknownWords
 from reranker.embeddings import Embeddings
 from reranker.embeddings.query_encoder import QueryEncoder
 from reranker.search.searcher import Searcher, SearchRequest
@@ -66,6 +67,19 @@ def without_encoder(embeddings):
     opened = Embeddings.open(embeddings.path)
     opened.query_encoders = ()
     return opened
+
+
+def test_a_query_without_a_known_word_finds_the_documents_that_have_it_and_no_others(store, embeddings):
+    searcher = Searcher(store, embeddings)
+
+    def found(text):
+        return [
+            hit.id for hit in searcher.search(SearchRequest(text, "pets", language="en", first_stage="hybrid")).hits
+        ]
+
+    assert found("zzz") == ["zzz"]
+    with pytest.raises(UnknownWords):
+        found("8603")
 
 
 def test_the_document_that_the_query_is_likest_to_as_a_whole_comes_first(embeddings):
