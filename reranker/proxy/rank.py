@@ -113,7 +113,7 @@ class WindowRanker:
             return RankedWindow(window, Outcome(status, reason, message), search.page.offset, found)
 
         if window.is_refused:
-            return unranked("fallback", "engine_refused", "the engine refused the search for the window")
+            return unranked("fallback", "engine_refused", window.failure)
         if search.page.is_behind:
             return unranked("skipped", "beyond_window")
         if not hits:

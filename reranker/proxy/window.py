@@ -39,8 +39,23 @@ class Window:
 
     @property
     def is_refused(self) -> bool:
-        """Whether the engine's answer is an error: of a line of a multi-search."""
-        return self.answer.hits is None
+        """Whether the engine's answer is an error (of a line of a multi-search), or lacks hits as a shard failed."""
+        return bool(self.failure)
+
+    @cached_property
+    def failure(self) -> str:
+        """Why it is refused, for the log; empty where it is not.
+
+        If a single hit of a window cannot be highlighted, for example, the engine leaves out all hits of its shard, but
+        counts them. It counts no hits of a lost shard, which its own page lacks as well: such a window will do.
+        """
+        if self.answer.hits is None:
+            return "the engine refused the search for the window"
+        page, total = self.search.page, self.answer.total
+        n_most = total - page.fetched_from if isinstance(total, int) and total >= 0 else page.n_fetch
+        if self.answer.is_partial and len(self.answer.found) < min(page.n_fetch, n_most):
+            return f"shards failed, or the time was up, and the window of {page.n_fetch} hits lacks some"
+        return ""
 
     @cached_property
     def hits(self) -> Sequence[dict[str, Any]]:

@@ -53,6 +53,12 @@ class EngineAnswer:
         total = outer.parsed.get("total") if isinstance(outer, RawObject) else None
         return total.get("value") if isinstance(total, dict) else total
 
+    @property
+    def is_partial(self) -> bool:
+        """Whether shards failed, or the time was up."""
+        shards = self.raw.parsed.get("_shards")
+        return bool(self.raw.parsed.get("timed_out") or (isinstance(shards, dict) and shards.get("failed")))
+
     def hit(self, index: int) -> RawObject:
         """A hit with its members as they stand in the text."""
         assert self.hits is not None  # noqa: S101 - there is no hit without a list of them

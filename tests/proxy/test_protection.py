@@ -247,6 +247,42 @@ def test_an_error_that_may_be_about_the_window_is_asked_for_as_it_came(make_app:
     assert outcome(response) == ("fallback", "engine_refused", ["bread", "car"])
 
 
+FAILED = {"_shards": {"total": 3, "successful": 2, "failed": 1}}
+LATE = {"timed_out": True}
+
+
+@pytest.mark.parametrize(
+    ("said", "total", "is_whole"),
+    [
+        (FAILED, {"value": 5, "relation": "eq"}, False),  # of 4 hits
+        (LATE, {"value": 5, "relation": "gte"}, False),
+        (FAILED, 5, False),
+        (FAILED, None, False),  # nobody knows
+        (FAILED, -1, False),
+        (FAILED, {"value": 4, "relation": "eq"}, True),  # the engine's own page lacks the same ones
+        (LATE, {"value": 4, "relation": "eq"}, True),
+        ({}, {"value": 5, "relation": "eq"}, True),  # it collapses hits
+    ],
+)
+def test_a_window_that_lacks_hits_since_a_shard_failed_is_not_re_ranked(
+    make_app: MakeProxy, fake: FakeEngine, said: dict[str, Any], total: Any, is_whole: bool
+) -> None:
+    def answer(received: Received) -> bytes:
+        answered = json.loads(page(received).partition(b"\r\n\r\n")[2])
+        if json.loads(received.body)["size"] > 2:
+            answered |= said
+            answered["hits"]["total"] = total
+        return ok(json.dumps(answered).encode())
+
+    fake.answer = answer
+    response = make_app().test_client().post("/pages/_search", json=SEARCH)
+    if is_whole:
+        assert (outcome(response)[0], len(fake.received)) == ("applied", 1)
+    else:
+        assert outcome(response) == ("fallback", "engine_refused", ["bread", "car"])
+        assert [json.loads(one.body)["size"] for one in fake.received] == [100, 2]
+
+
 @pytest.mark.parametrize(
     "answer",
     [b"{", b"[]", b'{"hits": 7}', b'{"hits": {"hits": {}}}', b'{"hits": {"hits": [7]}}', b"\xff", b"[" * 9_999],

@@ -217,6 +217,21 @@ def test_a_translated_search_that_the_engine_refuses_leaves_the_first_answer(
     assert found.get_json()["hits"] == page([])["hits"]
 
 
+def test_a_translated_window_that_lacks_hits_since_a_shard_failed_leaves_the_first_answer(
+    client: FlaskClient, fake: FakeEngine
+) -> None:
+    def respond(received: Received) -> bytes:
+        failed = {"_shards": {"total": 2, "successful": 1, "failed": 1}} if b"cat" in received.body else {}
+        found = answer(received) | failed
+        found["hits"]["total"] = {"value": 7 if failed else 0}
+        return ok(json.dumps(found).encode())
+
+    fake.answer = respond
+    found = search(client)
+    assert outcome(found) == ("fallback", "engine_refused")
+    assert found.get_json()["hits"]["hits"] == []
+
+
 def test_nothing_is_asked_again_once_the_time_is_over(fake: FakeEngine, opened: Callable[..., FlaskClient]) -> None:
     assert outcome(search(opened(proxy_budget_ms=1))) == ("fallback", "out_of_time")
     assert len(fake.received) == 1
