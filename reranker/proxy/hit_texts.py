@@ -29,6 +29,7 @@ from reranker.query_dsl.answer_filters import BAG_FIELD, ID_FIELD, KEY_FIELDS, L
 from reranker.query_dsl.source_texts import source_text, texts_and_keys
 from reranker.service.text_bags import MAX_AGE_S, Bag, TextBags, checked_bag
 from reranker.upstream.answers import EngineAnswer
+from reranker.upstream.calls import Fallback
 
 # The engine's own limit on a page.
 _MAX_LOOKED_UP = 10_000
@@ -130,7 +131,7 @@ class HitTexts:
         lacking = {place: one for place, one in enumerate(found) if one is not None and None in one.known}
         answers = look_up([(one.window.search, one.look_up_body()) for one in lacking.values()]) if lacking else ()
         for (place, one), answer in zip(lacking.items(), answers, strict=True):
-            found[place] = self._with_looked_up(one, answer.found)
+            found[place] = self._with_looked_up(one, answer)
         return [None if one is None else _window_bags(one) for one in found]
 
     def forget(self) -> None:
@@ -162,20 +163,28 @@ class HitTexts:
         own = self._cache(keys, [bag and (bag, doc_id) for bag, doc_id in zip(bags, ids, strict=True)])
         return _Hits(window, keys, ours, [one or known for one, known in zip(own, cached, strict=True)], n_cached)
 
-    def _with_looked_up(self, hits: _Hits, documents: Sequence[Hit]) -> _Hits | None:
-        """The hits with what was looked up; None where a document of an ids-only window is not there any more."""
+    def _with_looked_up(self, hits: _Hits, answer: EngineAnswer) -> _Hits | None:
+        """The hits with what was looked up; None where a document of an ids-only window is not there any more.
+
+        Raises:
+            Fallback: the answer lacks documents, and not since they were deleted after the window was answered.
+        """
         window, places = hits.window, hits.lacking
         name_of = identity if window.kind is None else place_of
-        by_name = {name_of(document): document for document in documents}
+        by_name = {name_of(document): document for document in answer.found}
         found = [by_name.get(name_of(window.hits[place])) for place in places]
-        if window.kind is not None and None in found:
-            return None
+        if None in found:
+            if window.kind is not None:
+                return None
+            if answer.is_partial or answer.total != len(answer.found):
+                raise Fallback("look_up_failed", "the engine did not find the texts of all hits")
         # A hit whose text was looked up and is not there has none: its index keeps no `_source`.
         bags = self._or_empty(
             self._in_sources(window.search, hits.ours, [one or {} for one in found], is_partial=False)
         )
         ids = [str((one or window.hits[place]).get("_id")) for one, place in zip(found, places, strict=True)]
-        new = self._cache([hits.keys[place] for place in places], list(zip(bags, ids, strict=True)))
+        keys = [hits.keys[place] if one else None for one, place in zip(found, places, strict=True)]
+        new = self._cache(keys, list(zip(bags, ids, strict=True)))
         by_place = dict(zip(places, new, strict=True))
         return hits._replace(known=[one or by_place[place] for place, one in enumerate(hits.known)])
 
@@ -283,17 +292,33 @@ def identity(hit: Hit) -> tuple[Any, ...]:
 
 
 def look_up_body(search: Search, hits: Sequence[Hit], fields: Sequence[str]) -> bytes:
-    """Asks for fields of hits by their ids; for all fields where none are named."""
-    ids = sorted({str(hit.get("_id")) for hit in hits})
-    n_indices = len({hit.get("_index") for hit in hits})
+    """Asks for fields of hits by their ids; for all fields where none are named. Documents of other indices, or with
+    another routing, may have the same ids: where that can be they are not asked for, as they would take the places."""
+    ids: dict[Any, set[str]] = {}
+    for hit in hits:
+        ids.setdefault(hit.get("_index"), set()).add(str(hit.get("_id")))
+    query = {"bool": {"should": [_named(search, index, sorted(own)) for index, own in ids.items()]}}
+    if len(ids) == 1:
+        (query,) = query["bool"]["should"]
+    routings = {hit.get("_routing") for hit in hits}
+    if None not in routings:
+        query = {"bool": {"filter": [query, {"terms": {"_routing": sorted(routings)}}]}}
     body = {
-        "query": {"ids": {"values": ids}},
-        "size": min(_MAX_LOOKED_UP, len(ids) * n_indices),
+        "query": query,
+        "size": min(_MAX_LOOKED_UP, sum(map(len, ids.values())) * len(routings)),
         "_source": list(fields) or _WITHOUT_VECTOR,
     }
     if "pit" in search.body.raw.parsed:  # which names the indices
         body["pit"] = search.body.raw.parsed["pit"]
     return json.dumps(body).encode()
+
+
+def _named(search: Search, index: str | None, ids: Sequence[str]) -> dict[str, Any]:
+    """The query for documents of an index; of any that the search names where it is None."""
+    named = {"ids": {"values": ids}}
+    if index is None or search.indices == (index,):
+        return named
+    return {"bool": {"filter": [{"term": {"_index": index}}, named]}}
 
 
 def _key_names(fields: tuple[str, ...]) -> tuple[str, ...]:

@@ -311,3 +311,56 @@ def test_a_look_up_that_fails_gives_the_engines_order(make_app: MakeProxy, fake:
     response = make_app().test_client().post("/pages/_search", json={**SEARCH, "_source": ["title"]})
     assert response.headers["X-Rerank-Status"] == "fallback"
     assert [hit["_id"] for hit in response.get_json()["hits"]["hits"]] == ["0", "1"]
+
+
+def lacking(members: dict[str, Any], total: Any) -> Any:
+    """An engine of one shard whose first look-up lacks the last text.
+
+    Args:
+        members: of the answer to this look-up.
+        total: of documents that it finds.
+    """
+    n_look_ups = 0
+
+    def answer(received: Received) -> bytes:
+        nonlocal n_look_ups
+        found = [
+            {"_index": "pages", "_id": str(n), "_score": 9.5 - n, "_seq_no": n, "_primary_term": 1}
+            for n in range(len(TEXTS))
+        ]
+        answered = {"_shards": {"total": 1}, "hits": {"total": {"value": len(TEXTS)}, "hits": found}}
+        if b'"ids"' in received.body:
+            n_look_ups += 1
+            found = [one | {"_source": {"body": text}} for one, text in zip(found, TEXTS, strict=True)]
+            answered["hits"] = {"total": {"value": len(TEXTS)}, "hits": found}
+            if n_look_ups == 1:
+                answered |= {"hits": {"total": total, "hits": found[:-1]}, **members}
+        return ok(json.dumps(answered).encode())
+
+    return answer
+
+
+def test_a_document_that_was_deleted_after_the_window_has_no_text_and_the_others_are_re_ranked(
+    make_app: MakeProxy, fake: FakeEngine
+) -> None:
+    fake.answer = lacking({}, {"value": 3})
+    client = make_app().test_client()
+    search = {**SEARCH, "_source": False, "size": 4}
+    first = client.post("/pages/_search", json=search)
+    assert first.headers["X-Rerank-Status"] == "applied"
+    assert first.get_json()["hits"]["hits"][0]["_id"] == str(TEXTS.index("dog"))
+    # A copy of the shard may only not have seen it yet, so nothing is cached of it.
+    second = client.post("/pages/_search", json=search)
+    assert second.get_json()["hits"]["hits"][0]["_id"] == str(TEXTS.index("cat"))
+    looked_up = [json.loads(one.body)["query"] for one in fake.received if b'"ids"' in one.body]
+    assert looked_up == [{"ids": {"values": ["0", "1", "2", "3"]}}, {"ids": {"values": ["3"]}}]
+
+
+@pytest.mark.parametrize(("members", "total"), [(FAILED, {"value": 3}), (LATE, {"value": 3}), ({}, {"value": 4})])
+def test_a_look_up_that_does_not_find_all_texts_leaves_the_engines_order(
+    make_app: MakeProxy, fake: FakeEngine, members: dict[str, Any], total: Any
+) -> None:
+    fake.answer = lacking(members, total)
+    response = make_app().test_client().post("/pages/_search", json={**SEARCH, "_source": False})
+    assert response.headers["X-Rerank-Reason"] == "look_up_failed"
+    assert [hit["_id"] for hit in response.get_json()["hits"]["hits"]] == ["0", "1"]

@@ -9,7 +9,7 @@ import pytest
 import urllib3
 
 from reranker.proxy import Proxy
-from tests.support.calls import BY_CHAT, WORDS, chat, hits, make_index, post, words
+from tests.support.calls import BY_CHAT, WORDS, chat, hits, make_index, ndjson, post, words
 from tests.support.engines.sources import Engine
 
 pytestmark = [pytest.mark.any_engine, pytest.mark.engine]
@@ -130,3 +130,52 @@ def test_a_page_whose_title_is_the_query_goes_before_one_of_the_same_words(
         found = hits(post(http, f"{url}/{index_name}/_search", body))
         assert [hit["_id"] for hit in found] == ["1", "0"]
         assert len({hit["_rerank"]["first_stage_score"] for hit in found}) == 1
+
+
+def by_source(http: urllib3.PoolManager, url: str, body: dict[str, Any]) -> list[list[Any]]:
+    """The hits of a search, in their order, with and without their texts: index, routing, word."""
+    body = {**body, "size": 50, "ext": chat(text_fields=["body"])}
+    answers = [post(http, url, {**body, "_source": source}) for source in (True, False, ["tenant"])]
+    assert [answer.headers["X-Rerank-Status"] for answer in answers] == ["applied"] * 3
+    return [[(hit["_index"], hit.get("_routing"), WORDS[int(hit["_id"])]) for hit in hits(one)] for one in answers]
+
+
+def test_a_text_is_looked_up_in_the_index_of_its_hit_where_others_have_the_same_ids(
+    http: urllib3.PoolManager, engine: Engine, url: str, index_name: str
+) -> None:
+    names = [f"{index_name}-{n}" for n in range(5)]
+    try:
+        for name in names:  # the first ones are asked first
+            texts = WORDS if name in names[3:] else ["qqq"] * len(WORDS)
+            make_index(http, engine.url, name, {}, [{"body": text} for text in texts])
+        query = {"bool": {"must_not": {"match": {"body": "qqq"}}}}
+        whole, *looked_up = by_source(http, f"{url}/{index_name}-*/_search", {"query": query})
+    finally:
+        for name in names:
+            http.request("DELETE", f"{engine.url}/{name}")
+    assert looked_up == [whole, whole]
+    assert {word for _, _, word in whole[:2]} == {"chat"}
+    assert len(whole) == 2 * len(WORDS)
+
+
+def test_a_text_is_looked_up_by_its_routing_where_tenants_have_the_same_ids(
+    http: urllib3.PoolManager, engine: Engine, url: str, index_name: str
+) -> None:
+    settings = {"number_of_shards": 3, "number_of_replicas": 0}
+    mappings = {"_routing": {"required": True}, "properties": {"tenant": {"type": "keyword"}}}
+    http.request("PUT", f"{engine.url}/{index_name}", json={"settings": settings, "mappings": mappings})
+    lines: list[Any] = []
+    for tenant in ("a", "b", "c", "d", "e", "f"):  # in each shard an id stays with the last one
+        for n, word in enumerate(WORDS):
+            lines += [{"index": {"_id": str(n), "routing": tenant}}, {"body": word, "tenant": tenant}]
+    headers = {"Content-Type": "application/x-ndjson"}
+    http.request("POST", f"{engine.url}/{index_name}/_bulk?refresh=true", body=ndjson(*lines), headers=headers)
+    every = post(http, f"{engine.url}/{index_name}/_search", {"size": 100})
+    tenants = sorted({hit["_routing"] for hit in hits(every)})
+    assert len(tenants) == 3
+    for some in (tenants, tenants[:2], tenants[2:]):
+        query = {"bool": {"filter": {"terms": {"tenant": some}}}}
+        whole, *looked_up = by_source(http, f"{url}/{index_name}/_search", {"query": query})
+        assert looked_up == [whole, whole]
+        assert {word for _, _, word in whole[: len(some)]} == {"chat"}
+        assert len(whole) == len(some) * len(WORDS)
