@@ -212,8 +212,10 @@ class _Run:
         return islice(chain.from_iterable(map(read_rows, self.sources)), self.options.limit)
 
     def _stage(self) -> str:
-        """The name of a new version of the index."""
-        return self.store.stage(self.index, IndexDescription(self.embeddings.version, self.embeddings.dim), self.name)
+        """The name of a new version of the index, or of the one that the same command has begun since this run did."""
+        description = IndexDescription(self.embeddings.version, self.embeddings.dim)
+        begun = unfinished_version(self.store, self.index, self.name)
+        return begun or self.store.stage(self.index, description, self.name)
 
     def _promote(self, target: str) -> None:
         if self.claim is not None:
@@ -243,6 +245,8 @@ class _Run:
                 drop_versions_except(self.store, self.index, {target, before or target})
             if self.claim is not None:
                 self.store.complete(target)
+            if not self.options.rebuild and (before or self.index) != target:
+                return f"another command replaced {target} during this run, so searches do not find its documents"
         except (StoreUnavailable, NotFound, BadInput) as error:
             return str(error)
         return None

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from ingest.files import open_sources
+from ingest.pipeline import Options, ingest
 from reranker.base import retries
 from reranker.base.retries import Backoff
 from reranker.stores.base.names import IndexVersion
@@ -204,5 +206,23 @@ def test_the_same_command_twice_at_once_brings_each_document_in_once(embedded: W
             return super().write_prepared(index, prepared)
 
     assert runs(Twice(embedded), rebuild=True).failure is None
+    assert embedded.versions("pages") == [IndexVersion("pages-000001", is_serving=True)]
+    runs.assert_whole(embedded)
+
+
+def test_the_same_command_twice_at_once_makes_one_version_of_a_new_index(embedded: WritableStore, runs: Runs) -> None:
+    started: list[str] = []
+
+    def also_start_the_other(n_rows: int, total: int | None, step: str) -> None:
+        if not started:
+            started.append(step)
+            with pytest.raises(KeyboardInterrupt):  # stopped when it has made the version
+                runs(Stopping(embedded, after=0))
+
+    with open_sources([str(runs.documents)]) as sources:
+        options = Options(rejects=runs.folder / "r.jsonl", n_workers=1)
+        summary = ingest(sources, embedded, "pages", runs.embeddings, options, progress=also_start_the_other)
+    assert started == ["counting words"]
+    assert summary.failure is None
     assert embedded.versions("pages") == [IndexVersion("pages-000001", is_serving=True)]
     runs.assert_whole(embedded)

@@ -336,6 +336,26 @@ def test_a_rebuild_that_has_lost_a_document_does_not_serve(pages: Pages) -> None
     assert (again.failure, again.previous_version) == (None, "pages-000001")
 
 
+def test_a_run_whose_version_is_replaced_meanwhile_fails_and_brings_its_documents_in_when_it_is_given_again(
+    pages: Pages,
+) -> None:
+    pages.ingest(document("old", "chat"))
+    other = replace(pages, folder=pages.folder / "other")
+    other.folder.mkdir()
+
+    class Meanwhile(Wrapped):
+        def write_prepared(self, *given: Any) -> Any:
+            assert other.ingest(document("new", "eau"), rebuild=True).is_whole
+            return self._store.write_prepared(*given)
+
+    summary = pages.ingest(document("added", "chat"), store=Meanwhile(pages.store))
+
+    assert not summary.is_whole
+    assert "another command replaced pages-000001 during this run" in str(summary.failure)
+    assert pages.ingest(document("added", "chat")).is_whole
+    assert {one.doc_id for one in pages.store.bags("pages")} == {"new", "added"}
+
+
 class Losing(Wrapped):
     """Confirms a document that it does not write."""
 
