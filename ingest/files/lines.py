@@ -9,9 +9,9 @@ import stat
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from io import BufferedReader
+from io import BufferedReader, RawIOBase
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from reranker.base.errors import BadInput
 
@@ -93,9 +93,25 @@ def _open_at_once(path: str, flags: int) -> int:
 def _unpacked(raw: BufferedReader, path: Path) -> BufferedReader:
     magic = raw.peek(_LONGEST_MAGIC)
     if magic.startswith(_GZIP_MAGIC):
-        return BufferedReader(gzip.GzipFile(fileobj=raw), _UNPACKED_BYTES)
+        return BufferedReader(_Unpacked(gzip.GzipFile(fileobj=raw)), _UNPACKED_BYTES)
     if magic.startswith(_BZIP2_MAGIC):
-        return BufferedReader(bz2.BZ2File(raw), _UNPACKED_BYTES)
+        return BufferedReader(_Unpacked(bz2.BZ2File(raw)), _UNPACKED_BYTES)
     if magic.startswith(_OTHER_MAGICS):
         raise BadInput(f"{path} is packed, but not with gzip or bzip2; unpack it first")
     return raw
+
+
+class _Unpacked(RawIOBase):
+    """The contents of a packed file, in the pieces in which it unpacks them. (To fill a buffer, it would unpack more
+    before it gives what it has, and a damaged file would lose that.)"""
+
+    def __init__(self, packed: gzip.GzipFile | bz2.BZ2File) -> None:
+        self._packed = packed
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self._packed.read1(len(buffer))
+        buffer[: len(piece)] = piece
+        return len(piece)

@@ -35,6 +35,18 @@ def test_a_file_cut_after_any_byte_is_told(tmp_path: Path, pack: Packer) -> None
         assert "fetch or write it again" in str(records[-1].reason)
 
 
+@pytest.mark.parametrize("pack", PACKERS)
+def test_the_rows_before_the_damage_of_a_packed_file_are_read(tmp_path: Path, pack: Packer) -> None:
+    path = tmp_path / "in.jsonl"
+    # A second member, without its last bytes.
+    path.write_bytes(pack(rows(0, 20)) + pack(rows(20, 40))[:-12])
+    *good, damage = read(path)
+    assert [record.doc_id for record in good][:20] == [str(number) for number in range(20)]
+    assert all(record.document is not None for record in good)
+    assert (damage.row.line, damage.document) == (len(good) + 1, None)
+    assert "the file cannot be read from here on" in str(damage.reason)
+
+
 @pytest.mark.parametrize("magic", ["28b52ffd", "504b0304", "fd377a585a00"], ids=["Zstandard", "zip", "xz"])
 def test_a_file_that_is_packed_otherwise_is_to_be_unpacked(tmp_path: Path, magic: str) -> None:
     (tmp_path / "in.jsonl").write_bytes(bytes.fromhex(magic) + bytes(50))
