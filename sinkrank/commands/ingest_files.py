@@ -136,6 +136,7 @@ def ingest_files(
     from ingest.documents import Layout
     from ingest.files import open_sources
     from ingest.pipeline import Options, ingest
+    from ingest.rejects import default_reject_path, without_own_rejects
     from sinkrank.console import resources
     from sinkrank.console.document_sources import index_to_read, layout_of_copy, opened_copy, say_left_out
 
@@ -161,7 +162,10 @@ def ingest_files(
     with ExitStack() as opened, _ended_cleanly(), output.progress_bars() as progress:
         if from_index is None:
             names = columns.split(",") if columns else None
-            sources = opened.enter_context(open_sources(files or (), file_format, names))
+            found = opened.enter_context(open_sources(files or (), file_format, names))
+            sources = found if rejects is not None else without_own_rejects(found)
+            if len(sources) < len(found):
+                output.talk().print(f"not read: {default_reject_path(found)}, which takes the rejects of this run")
         else:
             read = index_to_read(from_index, layout, query)
             copied = opened_copy(read, settings.home / "ingest", settings, progress)

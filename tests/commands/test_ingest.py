@@ -36,6 +36,24 @@ def test_a_reject_file_that_is_fed_in_again_is_told_from_documents(home: Path, r
     assert "not JSON" in again["reason"]
 
 
+@pytest.mark.parametrize("is_expanded", [False, True], ids=["pattern", "expanded by the shell"])
+def test_a_pattern_that_finds_the_reject_file_of_the_first_run_can_be_given_again(
+    home: Path, run: Run, is_expanded: bool
+) -> None:
+    (home / "rows").mkdir()
+    write_rows(home / "rows" / "a.jsonl", [*DOCUMENTS, "{broken"])
+    first = run("ingest", "rows/*.jsonl", exits=1)
+    rejects = (home / "rows" / "a.jsonl.rejects.jsonl").read_text()
+
+    files = sorted(str(path.relative_to(home)) for path in (home / "rows").iterdir())
+    again = run("ingest", *(files if is_expanded else ["rows/*.jsonl"]), exits=1)
+
+    assert files == ["rows/a.jsonl", "rows/a.jsonl.rejects.jsonl"]
+    assert again.stdout.splitlines()[0] == first.stdout.splitlines()[0]
+    assert again.stderr == "not read: rows/a.jsonl.rejects.jsonl, which takes the rejects of this run\n"
+    assert (home / "rows" / "a.jsonl.rejects.jsonl").read_text() == rejects
+
+
 def test_a_mended_reject_file_is_ingested_as_it_is(home: Path, run: Run) -> None:
     (home / "in.csv").write_text("id,lang,text,year\n1,fx,chat,2001\n2,fr,eau,1999\n")
     write_rows(home / "in.jsonl", [{"id": "3", "lang": "fx", "text": "pain"}])

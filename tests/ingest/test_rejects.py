@@ -61,3 +61,13 @@ def test_rejects_can_go_to_a_device() -> None:
 )
 def test_the_default_file_is_named_after_the_input(name: str, expected: str) -> None:
     assert default_reject_path([Source(Path("x"), name, "jsonl")]) == Path(expected)
+
+
+@pytest.mark.parametrize("name", [".", "./", "b/..", "../site"])
+def test_the_default_file_of_the_working_folder_is_not_hidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / "site" / "b").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "site")
+    path = default_reject_path([Source(Path(name), name, "folder")])
+    assert path.name == "site.rejects.jsonl"
