@@ -28,8 +28,9 @@ def read_parquet(source: Source) -> Iterator[Row]:
     try:
         with open_packed(source.path) as raw, pyarrow.parquet.ParquetFile(raw) as file:
             check_columns(source.name, file.schema_arrow.names)
+            schema = _in_microseconds(pyarrow, file.schema_arrow)
             for batch in file.iter_batches(_BATCH_ROWS):
-                for row in _rows(source.name, number, batch):
+                for row in _rows(source.name, number, batch.cast(schema, safe=False)):
                     number += 1
                     yield row
     except (pyarrow.ArrowException, OSError, UnicodeError) as error:
@@ -56,6 +57,19 @@ def _pyarrow() -> Any:
     with extra("parquet", "reading Parquet"):
         import pyarrow.parquet
     return pyarrow
+
+
+def _in_microseconds(pyarrow: Any, schema: Any) -> Any:
+    """The schema with timestamps in microseconds, as Python has them. (For nanoseconds pyarrow needs pandas, and JSON
+    does not support its type.)"""
+    return pyarrow.schema(
+        [
+            field.with_type(pyarrow.timestamp("us", field.type.tz))
+            if pyarrow.types.is_timestamp(field.type) and field.type.unit == "ns"
+            else field
+            for field in schema
+        ]
+    )
 
 
 def _rows(name: str, number: int, batch: Any) -> Iterator[Row]:

@@ -74,6 +74,16 @@ def test_parquet_values_of_all_types_are_read_as_they_were_written(tmp_path: Pat
     ]
 
 
+def test_parquet_times_in_nanoseconds_become_microseconds(tmp_path: Path) -> None:
+    seconds = 1_500_000_000  # 2017-07-14 02:40 UTC, as RFC 3339 has it
+    times = pa.array([seconds * 10**9 + 123_456_789, None], pa.timestamp("ns"))
+    table = pa.table({"text": ["a", "b"], "local": times, "utc": times.cast(pa.timestamp("ns", "UTC"))})
+    pq.write_table(table, tmp_path / "in.parquet")
+    first, second = documents(read(tmp_path / "in.parquet"))
+    assert first.metadata == {"local": "2017-07-14T02:40:00.123456", "utc": "2017-07-14T02:40:00.123456+00:00"}
+    assert second.metadata == {}
+
+
 def test_a_file_that_is_no_parquet_is_bad_input(tmp_path: Path) -> None:
     (tmp_path / "in.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(BadInput, match="cannot be read as Parquet"):
