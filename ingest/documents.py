@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -26,6 +27,8 @@ _LANGUAGE_FIELDS = ("language", "lang")
 _TITLE_FIELDS = ("title", "headline")
 _TEXT_FIELDS = ("text", "body", "contents", "content")
 _METADATA_FIELD = "metadata"
+# How a reject file has a byte that is not UTF-8.
+_ESCAPED_BYTE = re.compile(rb"\\x([89a-f][0-9a-f])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,14 +207,19 @@ def _unwrapped(row: Row, layout: Layout) -> Row:
     if values.keys() & text_fields:
         return row  # a document that has fields of these names
     line = values["line"] if isinstance(values["line"], int) else row.line
-    rejected = Row(str(values["file"]), line, str(values["raw"]).encode(errors="replace"))
+    reason, raw = str(values["reason"]), str(values["raw"]).encode(errors="replace")
+    if reason.startswith("not UTF-8"):
+        raw = _ESCAPED_BYTE.sub(lambda found: bytes.fromhex(found[1].decode()), raw)
+    rejected = Row(str(values["file"]), line, raw)
     given = values.get("values")
     if isinstance(given, dict):
-        is_unparsed = values.get("format") in PAGE_FORMATS and not given.keys() & text_fields
-        return parse(rejected._replace(values=given, format=str(values["format"]) if is_unparsed else ""))
+        if values.get("format") in PAGE_FORMATS and not given.keys() & text_fields:
+            return parse(rejected._replace(values=given, format=str(values["format"])))
+        is_corrected = any(value for name, value in given.items() if name != "id")
+        return rejected._replace(values=given, format="", error=None if is_corrected else reason)
     parsed = parse(rejected)
     # If the row still cannot be read (not JSON, a truncated file), the first reason says more.
-    return parsed if parsed.error is None else parsed._replace(error=str(values["reason"]))
+    return parsed if parsed.error is None else parsed._replace(error=reason)
 
 
 def _string(values: Mapping[str, Any], name: str) -> str:

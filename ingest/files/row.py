@@ -18,7 +18,8 @@ class Row(NamedTuple):
     Attributes:
         line: the first line of the row, from 1; the number of the row if the file has no lines.
         raw: the row as in the file, without its line end; empty if it is not text.
-        values: its fields by name; None if they could not be read or are not parsed yet (`reading.parse`).
+        values: its fields by name; None if they could not be read or are not parsed yet (`reading.parse`). A row of CSV
+            that could not be read has its columns, without values, and a page its id.
         error: why they could not be read.
         format: format of `raw`, one that `reading.parse` knows; empty if `values` are not to be parsed from it.
     """

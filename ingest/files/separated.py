@@ -29,7 +29,8 @@ def read_csv(source: Source) -> Iterator[Row]:
                 continue
             if error is None and len(cells) != len(columns):
                 error = f"the row has {len(cells)} columns, the header {len(columns)}; check commas and quotes"
-            values = None if error else dict(zip(columns, cells, strict=True))
+            # Of a row that cannot be read the reject file names the columns, so that they can be filled in.
+            values = dict.fromkeys(columns, "") if error else dict(zip(columns, cells, strict=True))
             yield Row(source.name, records.line, records.raw, values, error, "")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -270,6 +271,44 @@ def test_a_row_of_csv_that_begins_with_a_brace_can_be_corrected_and_ingested(pag
     write_rows(rejects, [{**row, "values": {**row["values"], "language": "fr"}}])
     assert n_indexed(pages, pages.folder / "again.jsonl", rejects) == 1
     assert pages.store.open("pages").fetch("1").document.text == "{chat}"
+
+
+def test_a_row_of_csv_that_could_not_be_read_is_ingested_once_its_empty_values_are_filled(pages: Pages) -> None:
+    path, rejects, again = (pages.folder / name for name in ("in.csv", "r.jsonl", "again.jsonl"))
+    path.write_text("id,language,text\n1,fr,chat, chien\n")
+    assert n_indexed(pages, rejects, path) == 0
+    (row,) = read_rejects(rejects)
+    assert row["reason"] == "the row has 4 columns, the header 3; check commas and quotes"
+    assert (row["raw"], row["values"]) == ("1,fr,chat, chien", {"id": "", "language": "", "text": ""})
+
+    assert n_indexed(pages, again, rejects) == 0
+    assert read_rejects(again) == [row]
+    write_rows(rejects, [{**row, "values": {"id": "1", "language": "fr", "text": "chat, chien"}}])
+    assert n_indexed(pages, again, rejects) == 1
+    assert pages.store.open("pages").fetch("1").document.text == "chat, chien"
+
+
+def test_a_page_whose_file_could_not_be_read_keeps_the_reason_when_its_reject_is_ingested(pages: Pages) -> None:
+    page, rejects, again = (pages.folder / name for name in ("a.md.gz", "r.jsonl", "again.jsonl"))
+    page.write_bytes(gzip.compress(b"# Chat")[:-4])
+    assert n_indexed(pages, rejects, page) == 0
+    assert n_indexed(pages, again, rejects) == 0
+    assert read_rejects(again) == read_rejects(rejects)
+    assert "the file cannot be read" in read_rejects(again)[0]["reason"]
+
+
+def test_a_page_that_is_not_utf_8_is_rejected_until_its_bytes_are_corrected(pages: Pages) -> None:
+    page, rejects, again = (pages.folder / name for name in ("a.txt", "r.jsonl", "again.jsonl"))
+    page.write_bytes("Le café\n\nun chat".encode("latin-1"))
+    assert n_indexed(pages, rejects, page) == 0
+    (row,) = read_rejects(rejects)
+    assert row["raw"] == "Le caf\\xe9\n\nun chat"
+
+    assert n_indexed(pages, again, rejects) == 0
+    assert read_rejects(again) == [row]
+    write_rows(rejects, [{**row, "raw": row["raw"].replace("\\xe9", "é")}])
+    assert n_indexed(pages, again, rejects) == 1
+    assert pages.store.open("pages").fetch("a.txt").document.title == "Le café"
 
 
 def test_a_store_that_fails_midway_is_reported_with_what_was_not_confirmed(pages: Pages) -> None:
