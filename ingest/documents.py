@@ -70,6 +70,18 @@ class Layout:
     def text_fields(self) -> tuple[str, ...]:
         return _TEXT_FIELDS if self.text_field is None else (self.text_field,)
 
+    def named_fields(self) -> Iterator[tuple[str, str]]:
+        """The fields that are not the usual ones, each with the option that names it."""
+        yield from (("--types", name) for name in self.types)
+        named = {
+            "--id-field": self.id_field,
+            "--language-field": self.language_field,
+            "--title-field": self.title_field,
+        }
+        yield from ((option, name) for option, name in named.items() if name is not None)
+        if self.url_field != "url":
+            yield "--url-field", self.url_field
+
     def checked(self) -> Layout:
         """The layout with its language as a code.
 
@@ -102,12 +114,17 @@ def check_sources(sources: Sequence[Source], layout: Layout) -> None:
     """Checks the headers before a long run begins.
 
     Raises:
-        BadInput: a CSV or Parquet file has no text column, a name twice, or no language column and there is no default.
+        BadInput: a CSV or Parquet file has no text column, a name twice, or no language column and there is no default;
+            or all are such files, and none has a column that the layout names.
     """
+    columns: dict[str, None] = {}
+    have_headers = True
     for source in sources:
         header = read_header(source)
         if header is None:
+            have_headers = False
             continue
+        columns |= dict.fromkeys(header)
         wanted = layout.text_fields if layout.text_field else (*layout.text_fields, *layout.title_fields)
         if set(wanted).isdisjoint(header):
             raise BadInput(
@@ -118,6 +135,12 @@ def check_sources(sources: Sequence[Source], layout: Layout) -> None:
             raise BadInput(
                 f"{source.name} has no column {layout.language_fields[0]!r} (its columns are {', '.join(header)}); "
                 "name it with --language-field, or give the language of all rows with --lang"
+            )
+    for option, name in layout.named_fields() if have_headers else ():
+        if name not in columns:
+            raise BadInput(
+                f"{option} names {name!r}, but no file has this column (the columns are {', '.join(columns)}); correct "
+                "the name"
             )
 
 

@@ -200,6 +200,29 @@ def test_a_column_that_is_named_for_the_text_has_to_be_there_beside_a_title_too(
         check_sources([Source(path, "in.csv", "csv")], Layout(text_field="words"))
 
 
+@pytest.mark.parametrize(
+    ("layout", "option"),
+    [
+        (Layout(id_field="ID"), "--id-field"),
+        (Layout(language_field="ID", default_language="fr"), "--language-field"),
+        (Layout(title_field="ID"), "--title-field"),
+        (Layout(url_field="ID"), "--url-field"),
+        (Layout(types={"ID": "int"}), "--types"),
+    ],
+    ids=["id", "language", "title", "url", "types"],
+)
+def test_a_column_that_an_option_names_has_to_be_in_a_file(tmp_path: Path, layout: Layout, option: str) -> None:
+    header, other, rows = (tmp_path / name for name in ("in.csv", "other.csv", "in.jsonl"))
+    header.write_text("id,language,text\n")
+    other.write_text("ID,language,text\n")
+    rows.write_text("")
+    sources = [Source(header, "in.csv", "csv")]
+    with pytest.raises(BadInput, match=rf"{option} names 'ID', but no file has this column .*are id, language, text"):
+        check_sources(sources, layout)
+    check_sources([*sources, Source(other, "other.csv", "csv")], layout)
+    check_sources([*sources, Source(rows, "in.jsonl", "jsonl")], layout)
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match=r"there is no file .*absent.jsonl"):
         read(tmp_path / "absent.jsonl")
