@@ -162,7 +162,7 @@ def record_of(row: Row, layout: Layout) -> Record:
     row = read_row(row, layout)
     if row.values is None or row.error is not None:
         return Record(row, None, None, row.error)
-    doc_id = next((row.values[name] for name in layout.id_fields if row.values.get(name) is not None), None)
+    doc_id = row.values.get(_id_field(row.values, layout))
     known_id = str(doc_id) if isinstance(doc_id, str | int) else None
     try:
         document = _checked(as_document(row.values, layout))
@@ -190,7 +190,7 @@ def as_document(values: Mapping[str, Any], layout: Layout) -> Document:
     if language == DETECTED:
         language = detect_language(f"{title}\n{text}", _MIN_CONFIDENCE)
     return Document(
-        doc_id=_doc_id(values, layout.id_fields) or content_id(language, title, text),
+        doc_id=_doc_id(values, layout) or content_id(language, title, text),
         text=text,
         language=language,
         title=title,
@@ -262,20 +262,28 @@ def _first_string(values: Mapping[str, Any], names: Iterable[str]) -> str:
     return ""
 
 
-def _doc_id(values: Mapping[str, Any], names: Sequence[str]) -> str:
-    name = next((name for name in names if values.get(name) is not None), names[0])
+def _id_field(values: Mapping[str, Any], layout: Layout) -> str:
+    """The first of the id fields that is not empty, or the first of all."""
+    return next((name for name in layout.id_fields if values.get(name) not in (None, "")), layout.id_fields[0])
+
+
+def _doc_id(values: Mapping[str, Any], layout: Layout) -> str:
+    name = _id_field(values, layout)
     value = values.get(name)
-    # Whole numbers have one spelling; 1.0 and true do not.
+    # Whole numbers have one spelling; 1.0 and true do not. Of more bits, JSON's parser makes fractions.
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if value is not None and not isinstance(value, str):
-        raise BadDocument(f"field {name!r} is {json_type(value)}, not a string or a whole number")
+        raise BadDocument(
+            f"field {name!r} is {json_type(value)}, not a string or a whole number of up to 64 bits; "
+            "write it as a string"
+        )
     return value or ""
 
 
 def _metadata(values: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
-    known = [layout.url_field]
-    for names in (layout.id_fields, layout.language_fields, layout.title_fields, layout.text_fields):
+    known = [layout.url_field, _id_field(values, layout)]
+    for names in (layout.language_fields, layout.title_fields, layout.text_fields):
         for name in names:
             if values.get(name):
                 known.append(name)

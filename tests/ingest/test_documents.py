@@ -73,6 +73,22 @@ def test_a_document_without_an_id_keeps_the_one_of_its_contents(tmp_path: Path) 
     assert ids[0] == documents(read_text(tmp_path, rows[0]))[0].doc_id
 
 
+@pytest.mark.parametrize(
+    ("fields", "doc_id", "metadata"),
+    [
+        ({"id": "", "docno": "D1"}, "D1", {}),
+        ({"id": None, "doc_id": "", "_id": 7, "docno": "D1"}, "7", {"docno": "D1"}),
+        ({"id": 0}, "0", {}),
+        ({"id": 2**64 - 1}, "18446744073709551615", {}),
+    ],
+)
+def test_the_first_id_field_that_is_not_empty_is_the_id_and_no_metadata(
+    tmp_path: Path, fields: dict[str, object], doc_id: str, metadata: dict[str, object]
+) -> None:
+    row = json.dumps({**fields, "lang": "fr", "text": "x"})
+    assert documents(read_text(tmp_path, row)) == [Document(doc_id, "x", "fr", metadata=metadata)]
+
+
 REJECTED: list[tuple[str, str]] = [
     ("{broken", "not JSON: "),
     ("[1, 2]", "the line is a list, not an object"),
@@ -90,6 +106,10 @@ REJECTED: list[tuple[str, str]] = [
     ('{"id": "x", "lang": "fr", "url": {}, "text": "y"}', "field 'url' is an object, not a string"),
     ('{"id": "x", "lang": "fr", "metadata": [], "text": "y"}', "field 'metadata' is a list, not an object"),
     ('{"id": 1.5, "lang": "fr", "text": "y"}', "field 'id' is a number, not a string or a whole number"),
+    (
+        '{"id": 18446744073709551616, "lang": "fr", "text": "y"}',
+        "field 'id' is a number, not a string or a whole number of up to 64 bits; write it as a string",
+    ),
     ('{"id": true, "lang": "fr", "text": "y"}', "field 'id' is a boolean"),
 ]
 
