@@ -58,7 +58,9 @@ def parse_markdown(row: Row) -> Row:
     language = next((one for one in languages if isinstance(one, str)), None)
     if language:
         fields["language"] = language
-    more = {key: value for key, value in matter.items() if key not in ("title", "id", "text", *_LANGUAGE_KEYS)}
+    if isinstance(matter.get("url"), str):
+        fields["url"] = matter["url"]
+    more = {key: value for key, value in matter.items() if key not in (*fields, "id", *_LANGUAGE_KEYS)}
     values = {**(row.values or {}), **fields} | ({"metadata": more} if more else {})
     return row._replace(values=values, format="")
 

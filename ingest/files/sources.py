@@ -163,7 +163,13 @@ def _format_of(path: Path) -> str:
 
 
 def _spool(path: Path) -> str:
-    """Copies standard input to a file. Returns a hash of it."""
+    """Copies standard input to a file. Returns a hash of it.
+
+    Raises:
+        BadInput: it is closed.
+    """
+    if sys.stdin is None:
+        raise BadInput("standard input (-) is closed; give the rows to it, or name a file")
     with path.open("w+b") as spooled:
         shutil.copyfileobj(sys.stdin.buffer, spooled)
         spooled.seek(0)

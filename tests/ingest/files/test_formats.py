@@ -273,6 +273,12 @@ def test_patterns_stand_for_files_in_the_order_of_their_names(tmp_path: Path) ->
         read(tmp_path / "*.csv")
 
 
+def test_standard_input_that_is_closed_is_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)  # as Python has it under `<&-`
+    with pytest.raises(BadInput, match=r"standard input \(-\) is closed"):
+        read("-")
+
+
 @pytest.mark.parametrize(
     ("text", "language"),
     [

@@ -73,6 +73,16 @@ def test_comments_without_an_end_are_left_out_in_one_pass() -> None:
     assert values_of(f"<div>shown {'<!-- ' * MANY}\n</div>\n\nafter")["text"] == "shown\nafter"
 
 
+def test_the_url_of_the_front_matter_is_the_documents_address() -> None:
+    assert values_of("---\nurl: https://a.example/print\n---\n# Print") == {
+        "id": "in.md",
+        "title": "Print",
+        "text": "",
+        "url": "https://a.example/print",
+    }
+    assert values_of("---\nurl: 3\n---\n# Print")["metadata"] == {"url": 3}
+
+
 def test_front_matter_gives_title_language_and_metadata() -> None:
     yaml = '---\ntitle: "Drucken: so"\nlang: de\ntags: [a, b]\ndate: 2024-01-02\ndraft: false\nmore: {x: 1}\nno:\n---\n'
     assert values_of(f"{yaml}# Drucken\n\nText") == {
