@@ -55,11 +55,12 @@ _MAX_SEARCHES = 200
 NO_EMBEDDINGS = "no_embeddings"
 
 _DEFAULT_SIZE = 10  # of an engine's page
+_DEFAULT_DEPTH = 10  # `rank_window_size` and `window_size`
 _MAX_PROXY_WINDOW = 1_000
 # Each has its own clauses of a translated query.
 _MAX_LANGUAGES = 10
-# Elasticsearch's fusions of several queries: their hits end at this, which may not be less than the page.
-_FUSION_WINDOWS = ("rank_window_size", "window_size")
+# Elasticsearch's retrievers whose hits do not end at a depth.
+_WITHOUT_DEPTH = ("standard", "knn")
 # What is a number to us alone (`1_000`, other scripts' digits) is the engine's to refuse.
 _number = regex.compile(r"\+?[0-9]{1,9}").fullmatch
 _TOO_LARGE = 10**9
@@ -494,24 +495,48 @@ def _highlight(value: Any, section: _HighlightSection) -> Highlight | None:
 
 
 def _page(body: Mapping[str, Any], parameters: Mapping[str, str], window: int) -> PagePlan:
-    """Raises Skip where the page holds no hits, or is not given in numbers."""
-    numbers = []
-    for name, default in (("from", 0), ("size", _DEFAULT_SIZE)):
-        value = parameters.get(name, body.get(name, default))
-        is_number = _number(value) if isinstance(value, str) else type(value) is int and 0 <= value < _TOO_LARGE
-        if not is_number:
-            raise Skip("odd_page")  # null, -1 or a word: the engine says what it makes of it
-        numbers.append(int(value))
-    if numbers[1] == 0:
+    """Raises Skip where the page holds no hits, is not given in numbers, or is one that the engine refuses."""
+    depth = _depth(body)
+    # Without a size such a retriever gives all its hits.
+    default_size = _DEFAULT_SIZE if depth is None or "retriever" not in body else depth
+    offset = _read_number(parameters.get("from", body.get("from", 0)))
+    size = _read_number(parameters.get("size", body.get("size", default_size)))
+    if size == 0:
         raise Skip("no_hits_wanted")
     after = body.get("search_after")
-    if after is not None and window + numbers[1] > _MAX_HITS:
+    if after is not None and window + size > _MAX_HITS:
         raise Skip("search_after")
-    # The depths of the body's outermost fusion: a retriever, or `rank`.
-    fusions = [one for part in ("retriever", "rank") if isinstance(body.get(part), dict) for one in body[part].values()]
-    depths = [one.get(name) for one in fusions if isinstance(one, dict) for name in _FUSION_WINDOWS]
-    window = min([window, *(depth for depth in depths if isinstance(depth, int) and depth > 0)])
-    return PagePlan(numbers[0], numbers[1], window, after)
+    if depth is not None:
+        if size > depth:
+            raise Skip("odd_page")  # the engine refuses it
+        window = min(window, depth)
+    return PagePlan(offset, size, window, after, depth)
+
+
+def _read_number(value: Any) -> int:
+    """Raises Skip where it is none: null, -1 or a word. The engine says what it makes of it."""
+    if _number(value) if isinstance(value, str) else type(value) is int and 0 <= value < _TOO_LARGE:
+        return int(value)
+    raise Skip("odd_page")
+
+
+def _depth(body: Mapping[str, Any]) -> int | None:
+    """Where the hits of Elasticsearch's fusions and re-rankers end: the outermost retriever, or `rank`. None where they
+    do not. A page may not be larger.
+
+    Raises:
+        Skip: it is no number.
+    """
+    depths = []
+    for part in ("retriever", "rank"):
+        for kind, content in body[part].items() if isinstance(body.get(part), dict) else ():
+            if kind in _WITHOUT_DEPTH or not isinstance(content, dict):
+                continue
+            holder = content.get("rescore") if kind == "rescorer" else content
+            for one in holder if isinstance(holder, list) else [holder]:
+                given = one if isinstance(one, dict) else {}
+                depths.append(_read_number(given.get("rank_window_size", given.get("window_size", _DEFAULT_DEPTH))))
+    return min(depths, default=None)
 
 
 def _languages(service: Service, names: Iterable[str]) -> tuple[str, ...]:

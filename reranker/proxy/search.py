@@ -43,6 +43,7 @@ class PagePlan:
     Attributes:
         offset: `from`; 0 where the page follows a hit, whose place is known once the window is ranked.
         after: `sort` of the hit that the page follows.
+        depth: where the engine's hits end, and more must not be asked for; None where they do not end.
         is_cut: hits with less relevance than asked for are left out, and with them all behind the window.
     """
 
@@ -50,6 +51,7 @@ class PagePlan:
     size: int
     window: int
     after: Sequence[Any] | None = None
+    depth: int | None = None
     is_cut: bool = False
 
     @property
@@ -68,7 +70,8 @@ class PagePlan:
         """The `size` that the engine is asked for."""
         if self.after is not None:
             return self.window + self.size
-        return self.size if self.is_behind else max(self.window, self.offset + self.size)
+        n_hits = self.size if self.is_behind else max(self.window, self.offset + self.size)
+        return n_hits if self.depth is None else min(n_hits, self.depth)
 
 
 class Outcome(NamedTuple):

@@ -23,6 +23,11 @@ TEXTS = [*POSITIONS["en"], *POSITIONS["fr"], "zzz", "", "cat bread", "chien", "c
 sizes = st.lists(st.integers(1, 20), min_size=1, max_size=6)
 
 
+def refused(reason: str) -> bytes:
+    error = {"root_cause": [{"reason": reason}], "reason": reason}
+    return ok(json.dumps({"error": error, "status": 400}).encode()).replace(b"200 OK", b"400 Bad Request", 1)
+
+
 def walk(ask: Any, window: int, page_sizes: Sequence[int], n_hits: int) -> list[tuple[str, float]]:
     """The hits of page after page, each as long as the next of the sizes, until all have been seen."""
     seen: list[tuple[str, float]] = []
@@ -46,9 +51,12 @@ def client(embeddings: Embeddings, tmp_path_factory: pytest.TempPathFactory, fou
     def answer(received: Received) -> bytes:
         body = json.loads(received.body)
         start, size = body["from"], body["size"]
+        depth = body["retriever"]["rrf"].get("rank_window_size", 10) if "retriever" in body else None
+        if depth is not None and size > depth:
+            return refused(f"[rrf] requires [rank_window_size: {depth}] be greater than or equal to [size: {size}]")
         page = [
             {"_index": "pages", "_id": str(n), "_score": 50.0 - n, "_source": {"body": text}}
-            for n, text in list(enumerate(found))[start : start + size]
+            for n, text in list(enumerate(found))[:depth][start : start + size]
         ]
         return ok(json.dumps({"took": 1, "hits": {"max_score": 50.0, "hits": page}}).encode())
 
@@ -84,3 +92,19 @@ def test_pages_hold_each_hit_once_and_agree(
         assert seen == whole
         assert scores == sorted(scores, reverse=True)
         assert all(score < 0.02 for score in scores[window:])
+
+
+@pytest.mark.parametrize("depth", [None, 50])
+def test_pages_of_a_fusion_hold_each_of_its_hits_once(client: FlaskClient, found: list[str], depth: int | None) -> None:
+    """Elasticsearch refuses a size above the fusion's depth, which is 10 where nothing is said."""
+    found[:] = [TEXTS[n % len(TEXTS)] for n in range(70)]
+    fusion: dict[str, Any] = {"query": "cat", "fields": ["body"]}
+    if depth is not None:
+        fusion["rank_window_size"] = depth
+    seen: list[str] = []
+    for offset in range(0, depth or 10, 20 if depth else 4):
+        body = {"retriever": {"rrf": fusion}, "from": offset, "size": 20 if depth else 4, "ext": chat(window_size=100)}
+        response = client.post("/pages/_search", json=body)
+        assert (response.status_code, response.headers["X-Rerank-Status"]) == (200, "applied")
+        seen += [hit["_id"] for hit in response.get_json()["hits"]["hits"]]
+    assert sorted(map(int, seen)) == list(range(depth or 10))

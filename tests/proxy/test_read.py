@@ -303,14 +303,59 @@ def test_our_parameter_alone_is_taken_out_of_the_url(query_string: str, passed: 
     assert without_parameters(query_string, ("rerank",)) == passed
 
 
+RESCORE = {"query": {"rescore_query": QUERY}}
+
+
+def rescorer(rescore: Any) -> dict[str, Any]:
+    return {"retriever": {"rescorer": {"retriever": {"standard": {"query": QUERY}}, "rescore": rescore}}}
+
+
 @pytest.mark.parametrize(
-    ("more", "window"),
+    ("more", "depth"),
     [
         ({"retriever": {"rrf": {"rank_window_size": 7}}}, 7),
-        ({"retriever": {"rrf": {"rank_window_size": 50}}}, 20),
+        ({"retriever": {"rrf": {"rank_window_size": "50"}}}, 50),
+        ({"retriever": {"rrf": {}}}, 10),
+        ({"retriever": {"linear": {"retrievers": []}}}, 10),
+        ({"retriever": {"text_similarity_reranker": {"rank_window_size": 30}}}, 30),
         ({"rank": {"rrf": {"window_size": 12}}}, 12),
-        ({"retriever": {"standard": {"query": QUERY}}}, 20),
+        ({"rank": {"rrf": {}}}, 10),
+        (rescorer(RESCORE), 10),
+        (rescorer({**RESCORE, "window_size": 40}), 40),
+        (rescorer([{**RESCORE, "window_size": 40}, RESCORE]), 10),
+        ({"retriever": {"standard": {"query": QUERY}}}, None),
+        ({"retriever": {"knn": {"field": "v", "query_vector": [1], "k": 3, "num_candidates": 5}}}, None),
     ],
 )
-def test_the_window_is_no_larger_than_that_of_a_fusion(service: Service, more: dict[str, Any], window: int) -> None:
-    assert read(service, {"query": QUERY, **more}).page.window == window
+def test_no_more_is_asked_for_than_a_fusion_or_a_re_ranker_of_the_engine_finds(
+    service: Service, more: dict[str, Any], depth: int | None
+) -> None:
+    """Elasticsearch refuses a `size` above the depth."""
+    for offset in (0, 3, 15, 48):
+        page = read(service, {"query": QUERY, "ext": {"rerank": {}}, "from": offset, "size": 7, **more}).page
+        assert (page.depth, page.window) == (depth, min(20, depth or 20))
+        assert page.n_fetch <= (depth or 1_000)
+        hits = range(depth or 1_000)
+        asked = hits[page.fetched_from : page.fetched_from + page.n_fetch]
+        assert set(asked) >= set(hits[offset : offset + 7])
+
+
+def test_a_page_of_a_fusion_without_a_size_has_all_its_hits(service: Service) -> None:
+    """So it is in Elasticsearch 9; with `rank` it has ten."""
+    page = read(service, {"retriever": {"rrf": {"query": "cat", "fields": ["text"], "rank_window_size": 15}}}).page
+    assert (page.size, page.n_fetch) == (15, 15)
+    assert read(service, {"query": QUERY, "rank": {"rrf": {"rank_window_size": 15}}}).page.size == 10
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"retriever": {"rrf": {}}, "size": 11},
+        {"retriever": {"rrf": {"rank_window_size": 5}}, "size": 6},
+        {"rank": {"rrf": {"rank_window_size": 5}}},
+        {"retriever": {"rrf": {"rank_window_size": "many"}}},
+    ],
+)
+def test_a_page_that_a_fusion_refuses_is_left_to_it(service: Service, more: dict[str, Any]) -> None:
+    with pytest.raises(Skip, match="odd_page"):
+        read(service, {"query": QUERY, **more})
