@@ -13,7 +13,7 @@ from reranker.base.errors import BadInput, Busy, NotAllowed, NotFound, SinkrankE
 from reranker.proxy.fetch import look_up
 from reranker.proxy.hit_texts import look_up_body
 from reranker.proxy.rank import RankedWindow, WindowRanker
-from reranker.proxy.search import SearchRequest
+from reranker.proxy.search import SearchRequest, knn_with_k
 from reranker.proxy.window import Window
 from reranker.query_dsl.source_texts import source_text
 from reranker.ranking.explanation import explain
@@ -53,7 +53,8 @@ class _Found(NamedTuple):
 
 def window_search(body: Mapping[str, Any]) -> dict[str, Any]:
     """The body of a caller's search without what does not matter to an explanation of one of its hits."""
-    searched = {name: value for name, value in body.items() if name not in _ONLY_SHOWN} | {"from": 0, "size": 1}
+    searched = {name: value for name, value in body.items() if name not in _ONLY_SHOWN}
+    searched |= {**knn_with_k(body), "from": 0, "size": 1}
     ext = body.get("ext")
     section = ext.get("rerank") if isinstance(ext, Mapping) else None
     if isinstance(ext, Mapping) and isinstance(section, Mapping):

@@ -19,6 +19,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from reranker.base.errors import BadInput, EmptyQuery, UnknownWords
 from reranker.base.raw_json import DuplicateKey, read_body, write_object, write_value
 from reranker.proxy.search import (
+    DEFAULT_SIZE,
     MAX_TEXT_FIELDS,
     PagePlan,
     Search,
@@ -54,7 +55,6 @@ _MAX_SEARCHES = 200
 # The reason where there are no embeddings yet.
 NO_EMBEDDINGS = "no_embeddings"
 
-_DEFAULT_SIZE = 10  # of an engine's page
 _DEFAULT_DEPTH = 10  # `rank_window_size` and `window_size`
 _MAX_PROXY_WINDOW = 1_000
 # Each has its own clauses of a translated query.
@@ -66,8 +66,8 @@ _number = regex.compile(r"\+?[0-9]{1,9}").fullmatch
 _TOO_LARGE = 10**9
 # The engines' own limit on `from` and `size` together.
 _MAX_HITS = 10_000
-# The engines refuse them beside `search_after`; `knn` finds other hits in a larger window.
-_NOT_WITH_AFTER = ("collapse", "knn", "rescore", "retriever")
+# The engines refuse them beside `search_after`.
+_NOT_WITH_AFTER = ("collapse", "rescore", "retriever")
 _NO = ("false", "0", "no", "off")
 _YES = ("true", "1", "yes", "on")
 # Of a hit; they are asked for with each window.
@@ -498,7 +498,7 @@ def _page(body: Mapping[str, Any], parameters: Mapping[str, str], window: int) -
     """Raises Skip where the page holds no hits, is not given in numbers, or is one that the engine refuses."""
     depth = _depth(body)
     # Without a size such a retriever gives all its hits.
-    default_size = _DEFAULT_SIZE if depth is None or "retriever" not in body else depth
+    default_size = DEFAULT_SIZE if depth is None or "retriever" not in body else depth
     offset = _read_number(parameters.get("from", body.get("from", 0)))
     size = _read_number(parameters.get("size", body.get("size", default_size)))
     if size == 0:

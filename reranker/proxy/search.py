@@ -24,6 +24,7 @@ from reranker.translation import WordGroup
 from reranker.transport import Parameters
 from reranker.upstream.calls import EngineCalls
 
+DEFAULT_SIZE = 10  # of an engine's page
 MAX_TEXT_FIELDS = 20
 # A document's first 2,000 words are read: a title that is read more often would leave no room for the text.
 _MAX_FIELD_WEIGHT = 5
@@ -206,6 +207,7 @@ class Search:
             changed["ext"] = self.body.other_ext
         if translation is not None:
             changed["query"] = translation.query
+        changed |= knn_with_k(self.body.raw.parsed)
         return self.changed_body(changed, ("search_after",) if kind is None else PAGE_ONLY)
 
     def changed_body(self, changed: Mapping[str, Any], dropped: Sequence[str]) -> bytes:
@@ -220,6 +222,16 @@ class Search:
         """The body to pass on where re-ranking fails."""
         without_ours = self.body.without_ours
         return self.body.text.encode("utf-8") if without_ours is None else without_ours
+
+
+def knn_with_k(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Elasticsearch's `knn` of a body, if any, with the `k` that it has by default: the body's `size`, without regard
+    to the URL's. A window has another size, and would find other hits."""
+    if "knn" not in body:
+        return {}
+    k, knn = body.get("size", DEFAULT_SIZE), body["knn"]
+    searches = knn if isinstance(knn, list) else [knn]
+    return {"knn": [{"k": k, **one} if isinstance(one, dict) else one for one in searches]}
 
 
 def fields_to_read(text_fields: tuple[str, ...], query_fields: Sequence[Field]) -> tuple[str, ...]:

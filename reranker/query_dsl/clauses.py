@@ -20,7 +20,8 @@ from reranker.query_dsl.syntax import is_plain_simple, read_lucene_syntax, read_
 CALLER_SCORING = "caller_scoring"
 AUTOCOMPLETE = "autocomplete"
 UNKNOWN_QUERY = "unknown_query"
-REASONS = (CALLER_SCORING, AUTOCOMPLETE, UNKNOWN_QUERY)
+KNN_WITHOUT_K = "knn_without_k"
+REASONS = (CALLER_SCORING, AUTOCOMPLETE, UNKNOWN_QUERY, KNN_WITHOUT_K)
 
 
 def read_fields(value: Any) -> tuple[Field, ...]:
@@ -179,12 +180,18 @@ def _meanings(content: Content, key: str) -> Iterator[Leaf]:
             yield Leaf(Kind.MEANING, text)
 
 
-def read_knn(content: Content, boost: float = 1.0) -> Node:
+def read_knn(content: Content) -> Leaf:
     """Elasticsearch's may hold a text; OpenSearch's holds a vector."""
     builder = content.get("query_vector_builder")
     embedding = builder.get("text_embedding") if isinstance(builder, dict) else None
     text = embedding.get("model_text") if isinstance(embedding, dict) else None
     return Leaf(Kind.MEANING, text if isinstance(text, str) else "")
+
+
+def _knn_query(content: Content, boost: float) -> Node:
+    """How many hits Elasticsearch's finds without `k` depends on the page's size, by a rule that versions differ in."""
+    has_no_k = isinstance(content.get("field"), str) and "k" not in content
+    return replace(read_knn(content), reason=KNN_WITHOUT_K if has_no_k else "")
 
 
 def _multi_match(content: Content, boost: float) -> Node:
@@ -301,7 +308,7 @@ _READERS: Mapping[str, Callable[[Content, float], Node]] = {
     "has_parent": _child,
     "hybrid": _queries,
     "intervals": _intervals,
-    "knn": read_knn,
+    "knn": _knn_query,
     "match_all": lambda content, boost: Group(),
     "more_like_this": _more_like_this,
     "multi_match": _multi_match,

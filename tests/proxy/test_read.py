@@ -9,6 +9,7 @@ import pytest
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from reranker.proxy.document_keys import document_keys
+from reranker.proxy.explain import window_search
 from reranker.proxy.read import Skip, read_search
 from reranker.proxy.search import Search
 from reranker.service.service import Service
@@ -301,6 +302,19 @@ def test_a_wrong_section_is_an_error_of_ours(service: Service, section: Any, wor
 )
 def test_our_parameter_alone_is_taken_out_of_the_url(query_string: str, passed: str) -> None:
     assert without_parameters(query_string, ("rerank",)) == passed
+
+
+@pytest.mark.parametrize("size", [None, 7])
+def test_a_window_finds_the_neighbours_of_the_callers_page(service: Service, size: int | None) -> None:
+    """Elasticsearch's default of `k` is the body's `size`, even where the URL has another, or else 10."""
+    open_, own = {"field": "v", "query_vector": [0.5, 1e-7]}, {"field": "w", "query_vector": [1], "k": 3}
+    body = {"query": QUERY, "from": 3, **({} if size is None else {"size": size})}
+    closed = {**open_, "k": size or 10}
+    for knn, asked in ((open_, [closed]), ([own, open_], [own, closed]), (own, [own])):
+        search = read(service, {**body, "knn": knn}, "size=4")
+        assert json.loads(search.window_body(None, None)) == {"query": QUERY, "knn": asked, **WINDOW}
+        assert json.loads(search.as_it_came) == {**body, "knn": knn}
+        assert window_search({**body, "knn": knn})["knn"] == asked
 
 
 RESCORE = {"query": {"rescore_query": QUERY}}

@@ -1,9 +1,12 @@
 """The proxy in front of real engines: what it re-ranks, and what it leaves as it is."""
 
+import math
+from typing import Any
+
 import pytest
 import urllib3
 
-from tests.support.calls import BY_CHAT, chat, post
+from tests.support.calls import BY_CHAT, WORDS, chat, hits, make_index, post
 from tests.support.engines.sources import Engine
 
 pytestmark = pytest.mark.engine
@@ -49,3 +52,36 @@ def test_a_search_with_a_large_body_is_passed_on(http: urllib3.PoolManager, url:
     answer = post(http, f"{url}/{foreign}/_search", body)
     assert answer.headers.get("X-Rerank-Reason") == "body_too_large", answer.data[:600]
     assert bodies(answer) == ["dog"]
+
+
+def test_a_walk_with_knn_without_k_holds_what_the_engine_finds_each_hit_once(
+    http: urllib3.PoolManager, engine: Engine, url: str, index_name: str
+) -> None:
+    """Elasticsearch's `k` is then the page's size, however large the window is."""
+    if engine.distribution == "opensearch":
+        pytest.skip("OpenSearch has no `knn` beside the query")
+    documents = [{"n": n, "body": WORDS[n % len(WORDS)], "v": [math.cos(n), math.sin(n)]} for n in range(60)]
+    properties = {"v": {"type": "dense_vector", "dims": 2, "similarity": "cosine"}, "n": {"type": "integer"}}
+    make_index(http, engine.url, index_name, properties, documents)
+    body: dict[str, Any] = {"query": {"match": {"body": "cat dog"}}, "sort": ["_score", "n"], "size": 7}
+    body |= {"knn": {"field": "v", "query_vector": [1, 0], "boost": 0.1}, "track_total_hits": True}
+
+    def walk(where: str, by_hit: bool) -> tuple[list[str], set[int]]:
+        seen: list[str] = []
+        totals = set()
+        page: dict[str, Any] = {}
+        while True:
+            answer = post(http, f"{where}/{index_name}/_search", {**body, **page})
+            assert answer.status == 200, answer.data
+            assert answer.headers.get("X-Rerank-Status", "applied") == "applied"
+            totals.add(answer.json()["hits"]["total"]["value"])
+            if not hits(answer):
+                return seen, totals
+            seen += [hit["_id"] for hit in hits(answer)]
+            page = {"search_after": hits(answer)[-1]["sort"]} if by_hit else {"from": len(seen)}
+
+    direct, totals = walk(engine.url, by_hit=True)
+    assert len(direct) == len(set(direct)) == max(totals) < 60
+    for by_hit in (True, False):
+        found, found_totals = walk(url, by_hit)
+        assert (sorted(found), found_totals) == (sorted(direct), totals)

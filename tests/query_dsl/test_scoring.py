@@ -17,6 +17,7 @@ MATCH = {"match": {"text": "wool cap"}}
 SAME = {"match": {"title": "wool cap"}}
 OTHER = {"match": {"title": "red"}}
 TERM = {"term": {"lang": "en"}}
+KNN = {"knn": {"field": "v", "query_vector": [1], "num_candidates": 50}}  # Elasticsearch's
 SCRIPT = {"script": {"source": "_score * doc['n'].value"}}
 
 # Texts and keywords of an index, by the first letters of their names.
@@ -77,7 +78,9 @@ BY_TEXT: dict[str, Any] = {
     "text_expansion": {"text_expansion": {"v": {"model_id": "m", "model_text": "wool cap"}}},
     "sparse_vector": {"sparse_vector": {"field": "v", "inference_id": "m", "query": "wool cap"}},
     "semantic": {"semantic": {"field": "v", "query": "wool cap"}},
-    "knn with a text": {"knn": {"field": "v", "query_vector_builder": {"text_embedding": {"model_text": "wool cap"}}}},
+    "knn with a text": {
+        "knn": {"field": "v", "k": 3, "query_vector_builder": {"text_embedding": {"model_text": "wool cap"}}}
+    },
     "function_score without functions": {"function_score": {"query": MATCH, "functions": [], "boost": 2}},
     "more_like_this": {"more_like_this": {"fields": ["text"], "like": "wool cap"}},
     "wrapper": {"wrapper": {"query": "eyJtYXRjaCI6IHsidGV4dCI6ICJ3b29sIGNhcCJ9fQ=="}},
@@ -241,6 +244,9 @@ def test_who_asks_for_re_ranking_gets_it_by_the_text_within(kind: str) -> None:
         ({"knn": {"field": "v", "query_vector_builder": {"text_embedding": {"model_text": "wool"}}}}, "", "wool"),
         ({"knn": [{"field": "v", "query_vector": [1]}], "query": MATCH}, "", "wool cap"),
         ({"knn": {"field": "v", "query_vector": [1]}, "query": TERM}, "caller_scoring", ""),
+        ({"query": bool_(should=[MATCH, KNN])}, "knn_without_k", ""),
+        ({"query": bool_(should=[MATCH, {"knn": KNN["knn"] | {"k": 3}}])}, "", "wool cap"),
+        ({"query": bool_(should=[MATCH, {"knn": {"field": {"vector": [1], "min_score": 0.5}}}])}, "", "wool cap"),
         ({"query": MATCH, "rescore": {"query": {"rescore_query": OTHER}}}, "caller_scoring", ""),
         ({"query": MATCH, "rescore": []}, "", "wool cap"),
         ({"query": MATCH, "indices_boost": [{"a": 2}]}, "caller_scoring", ""),
