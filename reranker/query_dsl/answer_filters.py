@@ -18,6 +18,8 @@ _WELCOME = (ID_FIELD, *KEY_FIELDS.values())
 FIELDS = (*_NEEDED, *_WELCOME)
 
 URL_PARAMETERS = ("_source", "_source_includes", "_source_excludes")
+# Of an object in a body.
+_FILTER_NAMES = frozenset(["includes", "include", "excludes", "exclude"])
 
 
 PlainFilter = tuple[tuple[str, ...], tuple[str, ...]]
@@ -80,8 +82,10 @@ def _read(source: Any) -> SourceFilter:
     if source is False or source == "false":
         return SourceFilter(list(FIELDS), is_partial=True, drop=True)
     if isinstance(source, Mapping):
-        if {"includes", "include"} <= source.keys() or {"excludes", "exclude"} <= source.keys():
-            return SourceFilter(is_partial=True)  # the later one counts: left to the engine
+        # Of a name in both forms the later one counts. Others (`exclude_vectors`) are the engine's to read.
+        twice = {"includes", "include"} <= source.keys() or {"excludes", "exclude"} <= source.keys()
+        if twice or source.keys() - _FILTER_NAMES:
+            return SourceFilter(is_partial=True)
         includes = _patterns(source.get("includes", source.get("include")))
         excludes = _patterns(source.get("excludes", source.get("exclude")))
     else:

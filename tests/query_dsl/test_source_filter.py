@@ -68,6 +68,12 @@ def test_a_filter_that_brings_both_or_cannot_be_widened_stays(source: Any) -> No
     assert (read.widened, read.extra, read.drop, read.is_partial) == (None, (), False, True)
 
 
+@pytest.mark.parametrize("more", [{"exclude_vectors": True}, {"foo": 1}])
+@pytest.mark.parametrize("source", [{}, {"includes": ["title"]}, {"excludes": ["title"]}])
+def test_a_filter_with_names_of_later_versions_is_the_engines(source: dict[str, Any], more: dict[str, Any]) -> None:
+    assert read_source_filter({"_source": source | more}, {}) == SourceFilter(is_partial=True)
+
+
 @pytest.mark.parametrize(
     "body",
     [{}, {"_source": True}, {"_source": "true"}, {"_source": ["*"]}, {"_source": []}, {"_source": {"includes": "*"}}],
