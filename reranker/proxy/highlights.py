@@ -91,7 +91,7 @@ class _Hit:
         return dict.fromkeys([*self.of_engine, *(path for path, _ in named_strings(self.source or {}))])
 
     def _names(self, form: HighlightField) -> Iterable[str]:
-        if form.has_own_query:
+        if form.is_engines:
             return ()
         if "*" not in form.name:
             return (form.name,)

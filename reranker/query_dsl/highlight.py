@@ -29,7 +29,7 @@ class HighlightField:
         is_by_score: whether the best fragment comes first.
         is_html: whether all but the tags is escaped.
         is_any: whether it is marked even if the query does not search it.
-        has_own_query: whether its marks are those of another query.
+        is_engines: whether its fragments are the engine's alone: those of another query, or whole chunks (`semantic`).
     """
 
     name: str
@@ -40,7 +40,7 @@ class HighlightField:
     is_by_score: bool
     is_html: bool
     is_any: bool
-    has_own_query: bool
+    is_engines: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def _field(name: str, options: Mapping[str, Any], is_html: bool) -> HighlightFie
         is_by_score=options.get("order") == "score",
         is_html=is_html,
         is_any=options.get("require_field_match") in (False, "false"),
-        has_own_query="highlight_query" in options,
+        is_engines="highlight_query" in options or options.get("type") == "semantic",
     )
 
 

@@ -144,6 +144,12 @@ def test_a_field_with_a_query_of_its_own_is_the_engines(search: Search) -> None:
     assert search({"body": "un chat"}, highlight=form) is None
 
 
+def test_whole_chunks_of_a_semantic_field_are_the_engines(search: Search) -> None:
+    """Elasticsearch gives them without marks, as texts for a language model."""
+    chunks = {"body": ["un chat", "le chien"]}
+    assert search({"body": "un chat"}, chunks, {"fields": {"body": {"type": "semantic"}}}) == chunks
+
+
 def test_texts_that_source_keeps_back_are_looked_up_once(search: Search, fake: FakeEngine) -> None:
     """For the bags, and for the marks: the marks' look-up names the fields and the hits of the page alone."""
     assert search(None, _source=False, looked_up={"body": "un chat"}) == {"body": ["un <em>chat</em>"]}

@@ -45,10 +45,12 @@ def test_html_is_a_matter_of_all_fields() -> None:
     assert not read({"body": {"encoder": "html"}})["body"].is_html
 
 
-def test_a_query_of_its_own_is_noted() -> None:
+def test_fields_whose_fragments_are_the_engines_alone_are_noted() -> None:
     query = {"match": {"body": "cat"}}
-    assert read({"body": {}}, highlight_query=query)["body"].has_own_query
-    assert read({"body": {"highlight_query": query}})["body"].has_own_query
+    assert read({"body": {}}, highlight_query=query)["body"].is_engines
+    assert read({"body": {"highlight_query": query}})["body"].is_engines
+    found = read({"body": {"type": "semantic"}, "title": {}})
+    assert [found[name].is_engines for name in ("body", "title")] == [True, False]
 
 
 def test_the_first_hundred_fields_are_read_and_a_field_has_a_hundred_tags_at_most() -> None:
