@@ -395,13 +395,14 @@ def _completes(suggest: Any) -> bool:
 
 
 def _further_keys(body: Mapping[str, Any], parameters: Mapping[str, str]) -> int | None:
-    """As `further_keys`. The engines add the URL's keys to those of the body."""
+    """As `further_keys`. The engines add the URL's keys to those of the body. None for a retriever that is sorted by
+    itself: its hits are walked through by a `search_after` within it."""
     if "sort" in parameters:
         return further_keys(body.get("sort"), url_sort(parameters["sort"]))
     retriever = body.get("retriever")
     inner = retriever.get("standard") if isinstance(retriever, dict) and "sort" not in body else None
     if isinstance(inner, dict):
-        return further_keys(inner.get("sort")) or 0  # sorted by anything else its score is the caller's own
+        return None if "sort" in inner or "search_after" in inner else 0
     return further_keys(body.get("sort"))
 
 
