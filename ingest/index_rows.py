@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ingest.documents import Layout
 from reranker.base.errors import BadInput, NotFound
-from reranker.stores.engine.fields import mapped_fields
+from reranker.stores.engine.fields import keeps_source, mapped_fields
 from reranker.stores.engine.hits import read_document
 
 # Types that filters support. Texts and vectors are not copied as metadata.
@@ -42,13 +42,17 @@ def row_reader(mapping: Mapping[str, Any], layout: Layout, name: str) -> RowRead
 
     Raises:
         NotFound: the index has no fields.
-        BadInput: the index has none of the named text fields, or neither a text nor a title.
+        BadInput: the index has none of the named text fields, or neither a text nor a title, or keeps no `_source`.
     """
     if "sinkrank" in mapping.get("_meta", {}):
         return RowReader(["lang", "title", "text", "url", "metadata"], _own_row)
     types = {name: field["type"] for name, field in mapped_fields(mapping).items() if "type" in field}
     if not types:
         raise NotFound(f"{name} has no fields; check the name of the index")
+    if not keeps_source(mapping):
+        raise BadInput(
+            f"{name} keeps no `_source`, which documents are read from; ingest the files that it was made of"
+        )
     texts = [name for names in layout.text_fields for name in names.split(",")]
     parts = {
         "text": [name.strip() for name in texts if name.strip() in types],

@@ -189,9 +189,11 @@ def test_doctor_follows_the_fields_that_are_set(
 
 
 def test_doctor_knows_an_index_without_sources(run: Run, engine: Engine, make: MakeIndex) -> None:
-    documents = [{"text": "cat"}] * 3
+    """Also one with vectors: Elasticsearch refuses to leave them out of what it does not keep."""
+    vector = {"type": "dense_vector", "dims": 2} if engine.distribution == "elasticsearch" else {"type": "float"}
+    documents = [{"text": "cat", "v": [1, 2]}] * 3
     off = {"enabled": False}
-    is_sound, message = looked_at(run, engine, make(documents, {"text": {"type": "text"}}, _source=off))
+    is_sound, message = looked_at(run, engine, make(documents, {"text": {"type": "text"}, "v": vector}, _source=off))
     assert not is_sound
     assert "`_source` in 0 of 3" in message
     assert "keep `_source`" in message

@@ -217,3 +217,18 @@ def test_a_password_is_never_shown() -> None:
     source = read_index_source("https://me:secret-word@host:9200/pages", Layout())
     assert isinstance(source, IndexSource)
     assert "secret-word" not in f"{source.name} {source}"
+
+
+def test_an_index_without_sources_is_refused_in_words_of_ours(engine: Engine, tmp_path: Path) -> None:
+    url = f"{engine.url}/sourceless-{os.getpid()}"
+    mappings = {"_source": {"enabled": False}, "properties": {"text": {"type": "text"}}}
+    assert urllib3.request("PUT", url, json={"mappings": mappings}, timeout=60).status == 200
+    urllib3.request("PUT", f"{url}/_doc/1?refresh=true", json={"text": "chat"}, timeout=60)
+    try:
+        with (
+            pytest.raises(BadInput, match="keeps no `_source`"),
+            opened_index(read_index_source(url, Layout()), tmp_path),
+        ):
+            pass
+    finally:
+        urllib3.request("DELETE", url, timeout=60)

@@ -23,6 +23,11 @@ def fields_of_types(mappings: Mapping[str, Any], types: frozenset[str]) -> list[
     return [name for name, field in mapped_fields(mappings).items() if field.get("type") in types]
 
 
+def keeps_source(mappings: Mapping[str, Any]) -> bool:
+    """Whether an index keeps `_source`; Elasticsearch refuses to name fields of one that is not kept."""
+    return bool(mappings.get("_source", {}).get("enabled", True))
+
+
 def text_fields(mappings: Mapping[str, Any]) -> list[str]:
     """Returns the text fields that a plain query can search. Those of nested documents need a nested query."""
     nested = tuple(f"{name}." for name in fields_of_types(mappings, frozenset(["nested"])))

@@ -14,7 +14,7 @@ from typing import Any
 import opensearchpy
 
 from reranker.stores.base.names import check_any_index_name
-from reranker.stores.engine.fields import VECTOR_TYPES, fields_of_types
+from reranker.stores.engine.fields import VECTOR_TYPES, fields_of_types, keeps_source
 
 _SEED = 20_160_406
 # At the first of these, the engine stops drawing and returns what it has. The second is for an engine that does not.
@@ -84,9 +84,10 @@ def _identity(hit: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _vectors(client: opensearchpy.OpenSearch, index: str) -> list[str]:
-    """Returns the fields with vectors, which are large and hold no text."""
+    """Returns the fields of `_source` with vectors, which are large and hold no text."""
     answer = client.indices.get_mapping(index=index, request_timeout=_REQUEST_TIMEOUT_S)
-    return sorted({name for one in answer.values() for name in fields_of_types(one["mappings"], VECTOR_TYPES)})
+    kept = [one["mappings"] for one in answer.values() if keeps_source(one["mappings"])]
+    return sorted({name for mappings in kept for name in fields_of_types(mappings, VECTOR_TYPES)})
 
 
 def _search(client: opensearchpy.OpenSearch, index: str, body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
