@@ -70,7 +70,7 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("status", "content", "expected", "message"),
     [
-        (401, error("security_exception", "no"), StoreUnavailable, "SINKRANK_STORE_PASSWORD"),
+        (401, error("security_exception", "no"), StoreUnavailable, "or store_api_key.*SINKRANK_STORE_PASSWORD"),
         (403, error("security_exception", "no permissions"), StoreUnavailable, "no permissions"),
         (404, error("index_not_found_exception", "no such index"), NotFound, "sinkrank ingest"),
         (404, b"<html>Not Found</html>", NotAnEngine, "no search engine"),

@@ -168,8 +168,8 @@ def _status_error(error: exceptions.TransportError, address: str, index: str) ->
     status, reason = error.status_code, failure_reason(error)
     if status == 401:
         return StoreUnavailable(
-            f"{address} refuses the credentials (401); give store_username and store_password, for example as "
-            f"SINKRANK_STORE_USERNAME and SINKRANK_STORE_PASSWORD"
+            f"{address} refuses the credentials (401); give store_username and store_password, or store_api_key, for "
+            "example as SINKRANK_STORE_USERNAME and SINKRANK_STORE_PASSWORD"
         )
     if status == 403:
         return StoreUnavailable(f"{address} forbids this (403: {reason}); give the user the rights, or lift the block")
