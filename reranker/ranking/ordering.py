@@ -59,19 +59,16 @@ class Ordering:
         Args:
             coverage: of the query by the candidates, for their relevance; None where nobody asks for that.
         """
-        moves, n = self._corrections, len(self._bags)
-        n_solved = n - self._n_empty
+        moves, n_solved = self._corrections, len(self._bags) - self._n_empty
         if self._method == "emd" and top_n < n_solved:  # else bounds would spare none
             found, n_solved = nearest_by_emd(self._problem, self._parameters, top_n, self._n_threads)
         else:
             found = self._solve(self._problem)
+        scores = 1.0 / (1.0 + order_distance(found.values, moves.unknown_share, moves.offset))
+        relevance = self._relevance(coverage, None, found.values, scores)
         order = np.argsort(found.values + moves.offset, kind="stable")[:top_n]
-        values = found.values[order]
-        scores = 1.0 / (1.0 + order_distance(values, moves.unknown_share, moves.offset[order]))
-        by_place, scores_by_place = np.full(n, np.inf), np.zeros(n)
-        by_place[order], scores_by_place[order] = values, scores
-        relevance = self._relevance(coverage, None, by_place, scores_by_place)
-        documents = RankedDocuments(order, values, scores, Reasons(moves, self._bags, relevance=relevance))
+        reasons = Reasons(moves, self._bags, relevance=relevance)
+        documents = RankedDocuments(order, found.values[order], scores[order], reasons)
         return self._reranking(documents, found, n_solved)
 
     def by_evidence(

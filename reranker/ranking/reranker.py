@@ -142,9 +142,9 @@ class Reranker:
             start_encoding(query, method)
         frequencies = self.idf.languages.get(query.language)
         if method == CORRECTED_METHOD:
-            candidates = best_windows(query, candidates, frequencies)
+            whole, candidates = candidates, best_windows(query, candidates, frequencies)
             problem, hubness = self._candidates.problem(query.checked, query.language, candidates, self.n_threads)
-            corrections = find_corrections(query, candidates, hubness, self.embeddings)
+            corrections = find_corrections(query, whole, hubness, self.embeddings)
         else:
             vectors = self.embeddings.vectors
             bags = self.idf.weigh_all(candidates, len(vectors))

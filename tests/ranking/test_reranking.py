@@ -54,6 +54,14 @@ def test_the_best_few_are_the_first_of_all(reranker, method, top_n):
     assert len(reranker.rerank("chat", words, language="fr", method=method, top_n=top_n).documents) == min(top_n, 9)
 
 
+def test_the_relevance_of_the_best_few_is_that_among_all(reranker):
+    query, texts = "car", ["dog", "bread", "car water"]
+    everything = reranker.rerank(query, texts, language="en", document_languages="en", top_n=3)
+    best = reranker.rerank(query, texts, language="en", document_languages="en", top_n=1)
+    assert [one.relevance for one in best.documents] == [one.relevance for one in everything.documents[:1]]
+    assert best.documents[0].relevance < 0.9  # the others are not so far behind as if they had no score
+
+
 def test_what_needs_no_solving_for_the_best_few_is_not_solved(reranker):
     """300 times bread, opposite of the cat; one cat."""
     texts = ["bread"] * 300 + ["cat"]

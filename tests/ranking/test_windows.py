@@ -60,6 +60,15 @@ def test_a_long_page_that_answers_late_is_before_one_whose_words_are_far_apart(e
     assert stored.documents == ranking.documents
 
 
+def test_a_long_page_lacks_no_word_that_stands_outside_its_passage(embeddings: Embeddings) -> None:
+    named, unnamed = f"xyzzy {WATER * 6} cat dog", f"{WATER * 6} cat dog"
+    reranker = Reranker(embeddings)
+    query = reranker.query("xyzzy cat dog", "en")
+    assert words(embeddings, window(embeddings, query.text, named)).keys() == {"cat", "dog", "water"}
+    ranking = reranker.rerank_bags(query, reranker.read_documents([unnamed, named], "en"))
+    assert [(one.index, one.correction.lacking_words) for one in ranking.documents] == [(1, ()), (0, ("xyzzy",))]
+
+
 def test_other_methods_compare_whole_documents(embeddings: Embeddings) -> None:
     text = WATER * 6 + "cat"
     found = Reranker(embeddings).rerank("cat", [text], language="en", document_languages="en", method="nbow")
