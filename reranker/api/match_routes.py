@@ -28,7 +28,7 @@ def matches() -> Response:
         raise BadInput(f"{len(body.languages)} languages came for {len(body.texts)} texts; give one for each, or none")
     query = service.reranker.query_with_unknown_words(body.query, body.language)
     languages = [language_code(code) for code in body.languages or ()] or guess_languages(
-        body.texts, service.embeddings
+        body.texts, service.embeddings, (query.language,)
     )
     found = [
         MatchedText(language, find_matches(query, text, language, service.embeddings))

@@ -94,7 +94,7 @@ def _rerank(
         check_may_use_statistics(service, options.index)
     reranker = service.reranker if options.index is None else service.searcher.open(options.index).reranker
     query = reranker.query(options.query, options.language)
-    candidates = _candidates(service, texts, options)
+    candidates = _candidates(service, texts, options, query.language)
     ranking = reranker.rerank_bags(
         query,
         candidates,
@@ -112,12 +112,12 @@ def _rerank(
     return ranking, spelling_warnings(query, read_texts, candidates, service.embeddings)
 
 
-def _candidates(service: Service, texts: Sequence[str], options: RerankOptions) -> list[Bag]:
+def _candidates(service: Service, texts: Sequence[str], options: RerankOptions, likely: str) -> list[Bag]:
     """Each text's bag; where an index of ours is named a text may be a stored bag."""
     codes = _codes(options.document_languages, len(texts))
     stored = [None if options.index is None else read_stored_bag(text, service.embeddings) for text in texts]
     new = [place for place, bag in enumerate(stored) if bag is None]
-    read = iter(service.texts.read([texts[place] for place in new], [codes[place] for place in new]))
+    read = iter(service.texts.read([texts[place] for place in new], [codes[place] for place in new], likely=likely))
     return [next(read) if bag is None else bag for bag in stored]
 
 

@@ -13,15 +13,18 @@ DocumentKey = tuple[bytes, str, int, int]
 which changes with each writing; the primary term."""
 
 
-def document_keys(search: Search, hits: Sequence[Mapping[str, Any]], caller: bytes) -> list[DocumentKey | None]:
+def document_keys(
+    search: Search, hits: Sequence[Mapping[str, Any]], caller: bytes, likely: str
+) -> list[DocumentKey | None]:
     """What the documents of hits are known by, in an index of one shard.
 
     Args:
         caller: `caller_key` of the request. It counts since not everybody may read each field.
+        likely: as `TextBags.read`.
     """
     # The indices as the search names them, since an alias may choose a shard; the fields that are read, each as often
     # as it counts, and whether every string is read where these hold no known word.
-    reading = repr((caller, search.indices, search.weighted_fields, not search.text_fields))
+    reading = repr((caller, search.indices, search.weighted_fields, not search.text_fields, likely))
     digest = hashlib.blake2b(reading.encode("utf-8", "surrogatepass")).digest()
     # An engine gives -2 where it knows no sequence number.
     return [

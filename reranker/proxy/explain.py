@@ -86,9 +86,10 @@ def with_document(request: SearchRequest, ranked: RankedWindow, doc_id: str, ran
     search = replace(window.search, page=replace(window.search.page, window=n_hits + 1))
     answer = replace(window.answer, found=[*window.hits, added])
     larger = replace(window, search=search, answer=answer)
-    (bags,) = ranker.texts.collect([larger], request.calls.incoming.caller, lambda bodies: look_up(request, bodies))
+    weighed = ranker.weigh(larger, ranked.weighed)
+    (bags,) = ranker.collect(request, [larger], [weighed])
     assert bags is not None  # noqa: S101 - the window is a whole one
-    return _Found(ranker.order(larger, bags, ranked.weighed), n_hits, rank, is_candidate=False)
+    return _Found(ranker.order(larger, bags, weighed), n_hits, rank, is_candidate=False)
 
 
 def _looked_up(request: SearchRequest, window: Window, doc_id: str) -> tuple[Mapping[str, Any], int | None]:

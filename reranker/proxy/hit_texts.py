@@ -67,6 +67,7 @@ class _Hits(NamedTuple):
     """The hits of a window, and what is known of them.
 
     Attributes:
+        likely: as `TextBags.read`.
         keys: what their documents are cached by.
         ours: the names of those of their indices that Sinkrank made.
         known: the bag and the id of each; None where they are to be looked up.
@@ -74,6 +75,7 @@ class _Hits(NamedTuple):
     """
 
     window: Window
+    likely: str
     keys: Sequence[DocumentKey | None]
     ours: Collection[str]
     known: Sequence[KnownBag | None]
@@ -117,17 +119,20 @@ class HitTexts:
         self._embeddings = embeddings
         self._unpacked = lru_cache(_MAX_PACKED)(self._unpack)
 
-    def collect(self, windows: Sequence[Window], caller: bytes, look_up: LookUp) -> list[WindowBags | None]:
+    def collect(
+        self, windows: Sequence[Window], languages: Sequence[str], caller: bytes, look_up: LookUp
+    ) -> list[WindowBags | None]:
         """The bags of each window; None for an ids-only window that lacks some. What is not at hand is looked up by one
         request for all windows.
 
         Args:
+            languages: of the query of each window.
             caller: `caller_key` of the request.
 
         Raises:
             Fallback: the texts cannot be asked for.
         """
-        found = [self._at_hand(window, caller) for window in windows]
+        found = [self._at_hand(window, language, caller) for window, language in zip(windows, languages, strict=True)]
         lacking = {place: one for place, one in enumerate(found) if one is not None and None in one.known}
         answers = look_up([(one.window.search, one.look_up_body()) for one in lacking.values()]) if lacking else ()
         for (place, one), answer in zip(lacking.items(), answers, strict=True):
@@ -144,24 +149,25 @@ class HitTexts:
             return is_of_one_shard(window.answer.raw.parsed)
         return all(map(self._is_ours, window.index_names))
 
-    def _at_hand(self, window: Window, caller: bytes) -> _Hits | None:
+    def _at_hand(self, window: Window, likely: str, caller: bytes) -> _Hits | None:
         """What is known of the hits without another request; None where an ids-only window is of no use."""
         is_of_one = is_of_one_shard(window.answer.raw.parsed)
-        keys = document_keys(window.search, window.hits, caller) if is_of_one else [None] * len(window.hits)
+        keys = document_keys(window.search, window.hits, caller, likely) if is_of_one else [None] * len(window.hits)
         ours = list(filter(self._is_ours, window.index_names))
         if window.kind == STORED_BAGS:
             stored = self._in_doc_values(window) if len(ours) == len(window.index_names) else None
-            return None if stored is None else _Hits(window, keys, ours, self._cache(keys, stored))
+            return None if stored is None else _Hits(window, likely, keys, ours, self._cache(keys, stored))
         cached = self._cached.get(keys)
         n_cached = len(cached) - cached.count(None)
         if window.kind == SEQUENCE_NUMBERS:
-            return _Hits(window, keys, ours, cached, n_cached) if is_of_one else None
+            return _Hits(window, likely, keys, ours, cached, n_cached) if is_of_one else None
         is_partial = window.search.source_filter.is_partial
-        read = self._in_sources(window.search, ours, window.hits, is_partial)
+        read = self._in_sources(window.search, likely, ours, window.hits, is_partial)
         bags: Sequence[Bag | None] = read if is_partial else self._or_empty(read)
         ids = [str(hit.get("_id")) for hit in window.hits]
         own = self._cache(keys, [bag and (bag, doc_id) for bag, doc_id in zip(bags, ids, strict=True)])
-        return _Hits(window, keys, ours, [one or known for one, known in zip(own, cached, strict=True)], n_cached)
+        known = [one or before for one, before in zip(own, cached, strict=True)]
+        return _Hits(window, likely, keys, ours, known, n_cached)
 
     def _with_looked_up(self, hits: _Hits, answer: EngineAnswer) -> _Hits | None:
         """The hits with what was looked up; None where a document of an ids-only window is not there any more.
@@ -180,7 +186,7 @@ class HitTexts:
                 raise Fallback("look_up_failed", "the engine did not find the texts of all hits")
         # A hit whose text was looked up and is not there has none: its index keeps no `_source`.
         bags = self._or_empty(
-            self._in_sources(window.search, hits.ours, [one or {} for one in found], is_partial=False)
+            self._in_sources(window.search, hits.likely, hits.ours, [one or {} for one in found], is_partial=False)
         )
         ids = [str((one or window.hits[place]).get("_id")) for one, place in zip(found, places, strict=True)]
         keys = [hits.keys[place] if one else None for one, place in zip(found, places, strict=True)]
@@ -202,7 +208,7 @@ class HitTexts:
         return found
 
     def _in_sources(
-        self, search: Search, ours: Collection[str], hits: Sequence[Hit], is_partial: bool
+        self, search: Search, likely: str, ours: Collection[str], hits: Sequence[Hit], is_partial: bool
     ) -> list[Bag | None]:
         """The bag that Sinkrank put into its own index, or that of the text in the hit; None where both are missing.
 
@@ -221,7 +227,7 @@ class HitTexts:
             for place, (source, bag) in enumerate(zip(sources, found, strict=True))
             if bag is None and has_text and isinstance(source, dict)
         }
-        bags = self._source_bags(list(to_read.values()), search.weighted_fields, reads_all and not is_partial)
+        bags = self._source_bags(list(to_read.values()), likely, search.weighted_fields, reads_all and not is_partial)
         is_lacking = reads_all and is_partial and bool(search.weighted_fields)
         for place, bag in zip(to_read, bags, strict=True):
             # Without a known word the other strings have to be looked up.
@@ -261,7 +267,7 @@ class HitTexts:
         bag = checked_bag(packed, self._embeddings, frozenset(keys))
         return None if bag is None else (bag, language)
 
-    def _source_bags(self, sources: Sequence[Any], fields: Sequence[str], or_all: bool = False) -> list[Bag]:
+    def _source_bags(self, sources: Sequence[Any], likely: str, fields: Sequence[str], or_all: bool) -> list[Bag]:
         """The bag of each `_source`'s text and its language; an empty one where there is no known word.
 
         Args:
@@ -269,13 +275,13 @@ class HitTexts:
             or_all: whether every string is read where these fields hold no known word.
         """
         if not fields:
-            return self._texts.read([source_text(source, ()) for source in sources])
+            return self._texts.read([source_text(source, ()) for source in sources], likely=likely)
         lines, keys = texts_and_keys(sources, fields)
-        bags = self._texts.read(lines, exact_keys=keys)
+        bags = self._texts.read(lines, exact_keys=keys, likely=likely)
         if or_all:
             empty = [place for place, (bag, _) in enumerate(bags) if not len(bag.term_ids)]
             others = [source_text(sources[place], ()) for place in empty]
-            read = self._texts.read(others, exact_keys=[keys[place] for place in empty])
+            read = self._texts.read(others, exact_keys=[keys[place] for place in empty], likely=likely)
             for place, bag in zip(empty, read, strict=True):
                 bags[place] = bag
         return bags

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -79,7 +80,7 @@ def sample_statistics(texts: Iterable[str], embeddings: Embeddings) -> SampleSta
     n_tokens = n_unknown = 0
     given = list(texts)
     one_language = embeddings.document_language
-    languages = [one_language] * len(given) if one_language else guess_languages(given, embeddings)
+    languages = [one_language] * len(given) if one_language else _languages(given, embeddings)
     for bag, language in zip(embeddings.bags(given, languages), languages, strict=True):
         n_words = int(bag.counts.sum()) + bag.n_unknown
         if n_words:
@@ -88,6 +89,12 @@ def sample_statistics(texts: Iterable[str], embeddings: Embeddings) -> SampleSta
             n_unknown += bag.n_unknown
     frequencies = {code: counter.result() for code, counter in counters.items()}
     return SampleStatistics(frequencies, n_unknown / n_tokens if n_tokens else 0.0)
+
+
+def _languages(texts: Sequence[str], embeddings: Embeddings) -> list[str]:
+    """Of texts of one index: what fits several languages as well is in the most frequent of them."""
+    first = Counter(guess_languages(texts, embeddings))
+    return guess_languages(texts, embeddings, [language for language, _ in first.most_common()])
 
 
 def joined_idf(parts: Sequence[SampleStatistics]) -> IdfTable:

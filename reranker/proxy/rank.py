@@ -85,12 +85,13 @@ class WindowRanker:
         calls = request.calls
 
         def work() -> list[RankedWindow | None]:
-            bags = self.texts.collect(windows, calls.incoming.caller, lambda bodies: look_up(request, bodies))
+            weighed = [self.weigh(window, prepared.get(window.search)) for window in windows]
+            bags = self.collect(request, windows, weighed)
             ranked: list[RankedWindow | None] = []
-            for window, found in zip(windows, bags, strict=True):
+            for window, query, found in zip(windows, weighed, bags, strict=True):
                 if not calls.deadline.left_s:
                     raise out_of_time()  # nobody waits any more
-                ranked.append(None if found is None else self.order(window, found, prepared.get(window.search)))
+                ranked.append(None if found is None else self.order(window, found, query))
             return ranked
 
         try:
@@ -105,7 +106,29 @@ class WindowRanker:
             return [one for one in ranked if one is not None]  # all of them
         return [RankedWindow(window, failed, window.search.page.offset) for window in windows]
 
-    def order(self, window: Window, found: WindowBags, prepared: Weighed | None) -> RankedWindow:
+    def weigh(self, window: Window, prepared: Weighed | None) -> Weighed | None:
+        """The query by the document frequencies of the hits' indices; None where no hit can be ranked.
+
+        Args:
+            prepared: taken if it is weighed so.
+        """
+        if not window.hits or window.search.page.is_behind:
+            return None
+        return self._indices.weighed(window.search, window.index_names, prepared)
+
+    def collect(
+        self, request: SearchRequest, windows: Sequence[Window], weighed: Sequence[Weighed | None]
+    ) -> list[WindowBags | None]:
+        """The bags of each window (`HitTexts.collect`); a hit that may be in several languages is in its query's."""
+        queries = [
+            window.search.query if one is None else one.query for window, one in zip(windows, weighed, strict=True)
+        ]
+        languages = [query.language for query in queries]
+        return self.texts.collect(
+            windows, languages, request.calls.incoming.caller, lambda bodies: look_up(request, bodies)
+        )
+
+    def order(self, window: Window, found: WindowBags, weighed: Weighed | None) -> RankedWindow:
         """The hits of the window in their new order, or the reason why they keep the engine's."""
         search, hits = window.search, window.hits
 
@@ -116,12 +139,11 @@ class WindowRanker:
             return unranked("fallback", "engine_refused", window.failure)
         if search.page.is_behind:
             return unranked("skipped", "beyond_window")
-        if not hits:
+        if not hits or weighed is None:
             return unranked("skipped", "no_hits")
         if not any(len(bag.term_ids) for bag, _ in found.bags):
             return unranked("fallback", "no_text_in_hits", "no hit has a word with an embedding")
         key = exact_key(search.query.text)
-        weighed = self._indices.weighed(search, window.index_names, prepared)
         is_translated = window.translation is not None
         ranking = weighed.reranker.rerank_bags(
             weighed.query,

@@ -212,17 +212,18 @@ class Reranker:
         check_method(method)
         _check_top_n(top_n)
         read = self.query(query, language)
-        candidates = self.read_documents(documents, document_languages)
+        candidates = self.read_documents(documents, document_languages, read.language)
         scores = self.lexical_scores(read, candidates, method)
         return self.rerank_bags(read, candidates, method, parameters, first_stage_scores=scores, top_n=top_n)
 
     def read_documents(
-        self, documents: Sequence[str], languages: Sequence[str] | str | None = None
+        self, documents: Sequence[str], languages: Sequence[str] | str | None = None, likely: str | None = None
     ) -> list[tuple[BagOfWords, str]]:
         """Each text's bag of words and its language: what `rerank_bags` takes.
 
         Args:
             languages: one for all, or one each; guessed where it is None.
+            likely: the language of the query: of texts that fit several languages as well (`guess_language`).
 
         Raises:
             UnknownLanguage: one is no code.
@@ -234,7 +235,7 @@ class Reranker:
             if not isinstance(text, str):
                 raise BadInput(f"document {place} is of type {type(text).__name__}; give texts")
         if languages is None:
-            codes = guess_languages(documents, self.embeddings)
+            codes = guess_languages(documents, self.embeddings, () if likely is None else (likely,))
         elif isinstance(languages, str):
             codes = [language_code(languages)] * len(documents)
         else:

@@ -27,9 +27,9 @@ _MAX_BAGS = 10_000
 _STORED = regex.compile(r"([a-z]{2,3})(A[A-Za-z0-9+/]+={0,2})")
 
 
-# Of a text: its hash, its length, its language, and the keys of its bag. Python's hash has 64 bits and a key of the
-# process's own, so that no text can be made to be taken for another.
-_Key = tuple[int, int, str | None, frozenset[int]]
+# Of a text: its hash, its length, its language, the one that it is likely to be in, and the keys of its bag. Python's
+# hash has 64 bits and a key of the process's own, so that no text can be made to be taken for another.
+_Key = tuple[int, int, str | None, str | None, frozenset[int]]
 _NO_KEYS: frozenset[int] = frozenset()
 
 
@@ -52,27 +52,33 @@ class TextBags:
         texts: Sequence[str],
         languages: Sequence[str | None] | None = None,
         exact_keys: Sequence[frozenset[int]] | None = None,
+        likely: str | None = None,
     ) -> list[Bag]:
         """The bag of each text, an empty one where there is no known word, and its language.
 
         Args:
             languages: a checked code for each; guessed where it is None, or where there are none.
             exact_keys: of each bag; none by default.
+            likely: the language of the query: of texts that fit several languages as well (`guess_language`).
         """
         given = languages or [None] * len(texts)
-        keys = list(zip(map(hash, texts), map(len, texts), given, exact_keys or [_NO_KEYS] * len(texts), strict=True))
+        likely = likely if len(self.embeddings.languages) > 1 else None
+        keys = [
+            (hash(text), len(text), language, likely if language is None else None, own)
+            for text, language, own in zip(texts, given, exact_keys or [_NO_KEYS] * len(texts), strict=True)
+        ]
         found = self._cached.get(keys)
         places = {key: place for place, (key, bag) in enumerate(zip(keys, found, strict=True)) if bag is None}
         self._count(len(texts) - len(places), len(places))
         if not places:
             return found  # type: ignore[return-value]
         new = [texts[place] for place in places.values()]
-        unnamed = [text for text, (_, _, language, _) in zip(new, places, strict=True) if language is None]
-        guessed = iter(guess_languages(unnamed, self.embeddings))
-        codes = [language or next(guessed) for _, _, language, _ in places]
+        unnamed = [text for text, (_, _, language, _, _) in zip(new, places, strict=True) if language is None]
+        guessed = iter(guess_languages(unnamed, self.embeddings, () if likely is None else (likely,)))
+        codes = [language or next(guessed) for _, _, language, _, _ in places]
         bags = self.embeddings.bags(new, codes)
         for bag, key in zip(bags, places, strict=True):
-            bag.exact_keys = key[3]
+            bag.exact_keys = key[4]
         read = dict(zip(places, zip(bags, codes, strict=True), strict=True))
         self._cached.put(read.items())
         return [read[key] if bag is None else bag for key, bag in zip(keys, found, strict=True)]

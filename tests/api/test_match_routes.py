@@ -20,6 +20,14 @@ def test_matches_of_each_text_come_with_their_places(client: FlaskClient) -> Non
     assert [(each["start"], each["end"], each["likeness"]) for each in third["matches"]] == [(2, 5, 1.0)]
 
 
+@pytest.mark.parametrize(("query", "language"), [("cat", "en"), ("chat", "fr")])
+def test_a_text_that_fits_several_languages_is_read_in_that_of_the_query(
+    client: FlaskClient, query: str, language: str
+) -> None:
+    answer = client.post("/v1/matches", json={"query": query, "texts": ["zzz"]}).get_json()
+    assert (answer["language"], answer["texts"][0]["language"]) == (language, language)
+
+
 @pytest.mark.parametrize(
     ("body", "status", "words"),
     [

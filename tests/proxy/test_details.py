@@ -17,6 +17,7 @@ from reranker.embeddings.query_encoder import Vector
 from tests.support.fake_engine import FakeEngine, Received, ok
 from tests.support.query_encoder import encoding_embeddings
 from tests.support.service import MakeProxy
+from tests.support.tiny import write_embeddings
 from tests.support.waiting import PATIENCE_S
 
 TEXTS = ["zzz", "dog", "qqq", "cat", "bread"]
@@ -48,6 +49,20 @@ def details(client: FlaskClient, size: int = 100, **section: Any) -> list[dict[s
     answer = client.post("/pages/_search", json=body)
     assert answer.headers["X-Rerank-Status"] == "applied", answer.text
     return [hit["_rerank"] for hit in answer.get_json()["hits"]["hits"]]
+
+
+def test_a_hit_that_fits_several_languages_is_read_in_that_of_its_query(
+    fake: FakeEngine, make_client: Callable[..., FlaskClient], tmp_path: Path
+) -> None:
+    # It is the more frequent word in French.
+    words = {"en": {"cat": (1.0, 0.0), "radio": (0.6, 0.8)}, "fr": {"radio": (0.6, 0.8), "chat": (1.0, 0.0)}}
+    client = make_client(write_embeddings(tmp_path / "embeddings", words))
+    hits = [{"_index": "pages", "_id": str(n), "_score": 2.0 - n, "_source": {"body": "radio"}} for n in range(2)]
+    fake.answer = lambda received: ok(json.dumps({"took": 1, "hits": {"hits": hits}}).encode())
+    for query, language in [("cat radio", "en"), ("chat radio", "fr")]:
+        # A hit in another language than the query's has no relevance.
+        found = details(client, query_context={"query_text": query}, language=language)
+        assert [one["relevance"] is None for one in found] == [False, False], language
 
 
 def test_the_query_is_encoded_while_the_engine_searches(

@@ -20,6 +20,7 @@ from reranker.service.settings import Settings
 from reranker.stores import open_store
 from tests.support.clock import Clock
 from tests.support.fake_engine import FakeEngine, Received, ok
+from tests.support.tiny import write_embeddings
 
 CAT, DOG, BREAD = 0, 1, 3  # term ids of tests/support/tiny.py
 TEXTS = [*["cat dog"] * 30, *["cat bread zzz"] * 20, *["chat"] * 10, *["- !"] * 5]
@@ -68,6 +69,13 @@ def test_a_sample_is_counted_by_language(embeddings: Embeddings) -> None:
     idf = english.idf(np.array([CAT, DOG, BREAD], dtype=np.int32))
     assert idf.tolist() == pytest.approx([0.0, log(51 / 31), log(51 / 21)])
     assert (sample_statistics([], embeddings).languages, sample_statistics([], embeddings).unknown_share) == ({}, 0.0)
+
+
+def test_what_fits_several_languages_is_counted_in_the_most_frequent_of_them(tmp_path: Path) -> None:
+    words = {"en": {"cat": (1.0, 0.0), "radio": (0.6, 0.8)}, "fr": {"radio": (0.6, 0.8), "chat": (1.0, 0.0)}}
+    embeddings = write_embeddings(tmp_path / "embeddings", words)
+    assert sample_statistics(["cat", "cat", "radio", "chat"], embeddings).languages == {"en": 3 / 4, "fr": 1 / 4}
+    assert sample_statistics(["chat", "radio"], embeddings).languages == {"fr": 1.0}
 
 
 def test_samples_are_joined_by_summing_their_counts(embeddings: Embeddings) -> None:

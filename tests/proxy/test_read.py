@@ -80,7 +80,7 @@ def test_our_section_is_read_and_taken_out(service: Service) -> None:
 def test_what_a_document_is_cached_by_does_not_grow_with_the_names_of_its_fields(service: Service) -> None:
     hit = {"_index": "pages", "_seq_no": 1, "_primary_term": 1}
     long = [{"match": {name * 512: "cat"}} for name in "ab"]
-    keys = [document_keys(read(service, {"query": one}), [hit], b"caller")[0] for one in [QUERY, *long]]
+    keys = [document_keys(read(service, {"query": one}), [hit], b"caller", "en")[0] for one in [QUERY, *long]]
     assert len(set(keys)) == 3
     assert {len(key[0]) for key in keys if key} == {64}
 

@@ -54,6 +54,18 @@ def test_the_best_few_are_the_first_of_all(reranker, method, top_n):
     assert len(reranker.rerank("chat", words, language="fr", method=method, top_n=top_n).documents) == min(top_n, 9)
 
 
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_a_text_that_fits_several_languages_is_read_in_that_of_the_query(reranker, language):
+    assert [code for _, code in reranker.read_documents(["zzz", "dog", "eau"], likely=language)] == [
+        language,
+        "en",
+        "fr",
+    ]
+    # It is held word for word, and so its relevance is known.
+    (found,) = reranker.rerank("cat zzz", ["zzz"], language=language).documents
+    assert found.relevance is not None
+
+
 def test_the_relevance_of_the_best_few_is_that_among_all(reranker):
     query, texts = "car", ["dog", "bread", "car water"]
     everything = reranker.rerank(query, texts, language="en", document_languages="en", top_n=3)
