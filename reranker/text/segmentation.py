@@ -24,15 +24,16 @@ UNSPACED_LANGUAGES = {
 }
 """The languages whose words are found here, by ISO 639-1 code."""
 
-# For a character class. Of the long vowel sign ー the script is "common", as it stands in two scripts.
-UNSPACED_SCRIPTS = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+# For a set of `regex`, version 1. Of the long vowel sign ー the script is "common", as it stands in two scripts.
+UNSPACED_LETTERS = r"[[\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]&&[\p{L}\p{M}]]"
+"""Letters and marks of scripts without spaces; their digits are digits as all others."""
 
-_LETTER = rf"[[{UNSPACED_SCRIPTS}]--\p{{M}}]"
+_LETTER = rf"[{UNSPACED_LETTERS}--\p{{M}}]"
 _UNSPACED = regex.compile(f"(?V1){_LETTER}")
 # Thai is the first of these scripts; `re` passes over the letters before it in a tenth of the time.
 _FROM_THAI = re.compile("[\u0e00-\U0010ffff]")
 # A mark stays with the letter before it, of whatever script.
-_ONE_KIND = regex.compile(rf"(?V1){_LETTER}[{UNSPACED_SCRIPTS}\p{{M}}]*+|(?:[^{UNSPACED_SCRIPTS}]|\p{{M}})++")
+_ONE_KIND = regex.compile(rf"(?V1){_LETTER}[{UNSPACED_LETTERS}\p{{M}}]*+|(?:[^{UNSPACED_LETTERS}]|\p{{M}})++")
 
 # No run holds it, so no word goes over it.
 _BETWEEN = "\n"

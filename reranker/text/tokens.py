@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 import regex
 
 from reranker.text.normalization import normalize_term
-from reranker.text.segmentation import UNSPACED_SCRIPTS, check_can_split, split_words
+from reranker.text.segmentation import UNSPACED_LETTERS, check_can_split, split_words
 
 # Of a document. With 500, as in Balikas et al. 2018 (section 4), pages whose answer stands later fall below BM25
 # (papers/results/order.md).
@@ -30,7 +30,7 @@ LONGEST_CACHED_TOKEN = 64
 _LETTERS_A_TOKEN = 20
 
 # Raise it whenever the tokens of a text change: an index made by another version is then refused.
-TOKENIZER_VERSION = 4
+TOKENIZER_VERSION = 5
 
 # Raise it whenever the words among the tokens change: embeddings, which have words only, are then refused too.
 WORDS_VERSION = 2
@@ -38,14 +38,14 @@ WORDS_VERSION = 2
 # A letter with its combining marks.
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*+")
 
-# A number is a run of letters and digits with a digit in it; a point or a comma joins two digits. Digits stay apart
-# from scripts without spaces between words, and from Hangul, which writes endings after a number: "第8章" holds 第, 8
-# and 章.
-_LETTER, _INNER, _ANY = (
-    rf"[[{kinds}]--[{UNSPACED_SCRIPTS}\p{{Hangul}}]]" for kinds in (r"\p{L}", r"\p{L}\p{M}", r"\p{L}\p{M}\p{Nd}")
-)
+# A number is a run of letters and digits with a digit in it; a point or a comma joins two digits. It stays apart from
+# letters of scripts without spaces between words, and from Hangul, which writes endings after a number: "第8章" holds
+# 第, 8 and 章, and "新型iPhone13" 新型 and iphone13. What ends with such letters before a number is a word.
+_APART = rf"[{UNSPACED_LETTERS}\p{{Hangul}}]"
+_LETTER, _INNER, _ANY = (rf"[[{kinds}]--{_APART}]" for kinds in (r"\p{L}", r"\p{L}\p{M}", r"\p{L}\p{M}\p{Nd}"))
 _NUMBER = rf"(?:{_LETTER}{_INNER}*+)?\p{{Nd}}{_ANY}*+(?:[.,](?<=\p{{Nd}}.)(?=\p{{Nd}}){_ANY}++)*+"
-_TOKEN = regex.compile(rf"(?V1){_WORD.pattern}(?!\p{{Nd}})|{_NUMBER}|{_WORD.pattern}")
+_BEFORE_NUMBER = rf"(?=\p{{L}})[\p{{L}}\p{{M}}]*{_APART}\p{{M}}*+"
+_TOKEN = regex.compile(rf"(?V1){_WORD.pattern}(?!\p{{Nd}})|{_NUMBER}|{_BEFORE_NUMBER}")
 
 _DIGIT = re.compile(r"\d")
 # What makes a digit an emoji: the variation selector and the key around it.

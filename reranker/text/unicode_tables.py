@@ -19,7 +19,7 @@ from pathlib import Path
 import regex
 
 from reranker.text.normalization import REMOVED
-from reranker.text.segmentation import UNSPACED_SCRIPTS
+from reranker.text.segmentation import UNSPACED_LETTERS
 
 HEADER = Path(__file__).parents[1] / "native" / "text" / "unicode_tables.h"
 MODULE = Path(__file__).parent / "unassigned.py"
@@ -28,7 +28,7 @@ MODULE = Path(__file__).parent / "unassigned.py"
 _END = 0x3000
 _BLOCK = 16
 _FLAGS = ("LETTER", "MARK", "DIGIT", "WORDLIKE", "COMPOSES", "REMOVED", "UNCOVERED")
-_UNCOVERED = regex.compile(rf"(?V1)[{UNSPACED_SCRIPTS}\u1100-\u11ff]")  # and the parts of Hangul syllables
+_UNCOVERED = regex.compile(rf"(?V1)[{UNSPACED_LETTERS}\u1100-\u11ff]")  # and the parts of Hangul syllables
 _WORDLIKE = re.compile(r"[^\W\d_]")
 
 

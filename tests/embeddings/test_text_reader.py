@@ -119,6 +119,15 @@ def test_the_places_of_tokens_are_those_of_the_definition(embeddings, language, 
         assert [one.rstrip(REMOVED_LETTERS) for one in found] == [one.rstrip(REMOVED_LETTERS) for one in expected]
 
 
+BESIDE_NUMBERS = st.text(st.sampled_from("각자字ที่๑aßI1.-\u0301\u0651\u0640\u20e3\ufe0f"), min_size=2, max_size=10)
+
+
+@given(given=st.lists(BESIDE_NUMBERS, min_size=20, max_size=40))
+def test_numbers_beside_letters_without_spaces_are_read_as_by_the_definition(embeddings, given):
+    for language in ("und", "de", "tr"):
+        assert differences(embeddings, given, language) == []
+
+
 RUNS = st.builds(lambda mark, n: mark * n, st.sampled_from(MARKED + "\u20dd\u0316\u0f73"), st.integers(1, 32))
 
 

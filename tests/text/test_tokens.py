@@ -49,6 +49,10 @@ def test_embeddings_are_made_for_letters_alone():
         # No space parts a number from the words of these scripts.
         ("第8章 libreoffice7の使い方", ["第", "8", "章", "libreoffice7", "の", "使い方"]),
         ("8장에서 บทที่8", ["8", "장에서", "บท", "ที่", "8"]),
+        ("使用RTX4090显卡 新型iPhone13", ["使用", "rtx4090", "显", "卡", "新型", "iphone13"]),
+        ("삼성RTX4090에서 LG그램A4", ["삼성", "rtx4090", "에서", "lg그램", "a4"]),
+        ("รุ่นRTX4090ดี 版本v1.2.3", ["รุ่น", "rtx4090", "ดี", "版本", "v1.2.3"]),
+        ("พ.ศ. ๒๕๖๗ ៨៦.០", ["พ", "ศ", "2567", "86.0"]),
         ("हिन्दी2", ["हिन्दी2"]),
     ],
 )  # fmt: skip

@@ -112,7 +112,9 @@ static enum folded fold(struct scanner *s, const uint8_t *after, uint32_t code, 
 /* The next token; NOT_COVERED with `at` at a character that Python is to read. */
 static enum token next_covered_token(struct scanner *s) {
     enum token kind = NO_TOKEN;
-    bool has_hangul = false, has_keycap = false, after_digit = false;
+    bool has_keycap = false, after_digit = false;
+    const uint8_t *hangul_end = NULL; /* of the last Hangul with its marks; and of the token up to it */
+    int64_t n_hangul_bytes = 0;
     s->n_bytes = 0;
     while (s->at < s->text.end) {
         if (kind != NUMBER) {
@@ -144,6 +146,7 @@ static enum token next_covered_token(struct scanner *s) {
         const enum folded found = fold(s, after, code, &letter, &second);
         if (found == UNREADABLE) return NOT_COVERED;
         if (found == LEFT_OUT) {
+            if (s->at == hangul_end) hangul_end = after;
             s->at = after;
             continue;
         }
@@ -152,16 +155,21 @@ static enum token next_covered_token(struct scanner *s) {
         if (letter.flags & LETTER) {
             if (kind == NUMBER && is_hangul(code)) return NUMBER;
             if (kind == NO_TOKEN) kind = WORD;
-            has_hangul |= is_hangul(code);
             append(s, letter.code);
             if (second) append(s, second);
+            if (is_hangul(code)) hangul_end = after, n_hangul_bytes = s->n_bytes;
             after_digit = false;
         } else if (letter.flags & MARK) {
             if (kind != NO_TOKEN && !(kind == NUMBER && is_keycap)) append(s, letter.code);
+            if (s->at == hangul_end) hangul_end = after, n_hangul_bytes = s->n_bytes;
             has_keycap |= is_keycap && kind == WORD;
             after_digit = false;
         } else if (letter.flags & DIGIT && !s->letters_only) {
-            if (kind == WORD && has_hangul) return WORD;
+            if (hangul_end != NULL) { /* the number begins behind it */
+                s->at = hangul_end;
+                s->n_bytes = n_hangul_bytes;
+                return WORD;
+            }
             if (kind == WORD && has_keycap) return NOT_COVERED; /* the number's keycaps are taken out of the word too */
             kind = NUMBER;
             append(s, letter.code);

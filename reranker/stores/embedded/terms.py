@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import regex
 
-from reranker.text.segmentation import UNSPACED_SCRIPTS
+from reranker.text.segmentation import UNSPACED_LETTERS
 from reranker.text.stems import stem
 from reranker.text.tokens import has_digit, is_stop_word, tokenize
 
@@ -12,7 +12,7 @@ from reranker.text.tokens import has_digit, is_stop_word, tokenize
 _NUMBER = regex.compile(r"\p{N}+")
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
 
-_UNSPACED = regex.compile(f"[{UNSPACED_SCRIPTS}]")
+_UNSPACED = regex.compile(f"(?V1){UNSPACED_LETTERS}")
 
 
 def bm25_terms(text: str, language: str, max_terms: int | None = None) -> list[str]:
