@@ -66,12 +66,12 @@ def stop_words(language: str) -> frozenset[str]:
     """The stop words of an ISO 639-1 code, in the form of `_stop_form`; empty if there is no list.
 
     Snowball's lists of function words for the 14 languages that have one, stopwords-iso for the others: its lists
-    remove content words too (English `computer` and `page`, Russian `женщина`).
+    remove content words too (English `computer` and `page`, Russian `женщина`), and digits, which are left out here.
     """
     from whoosh.lang.stopwords import stoplists
 
     words = [*(stoplists.get(language) or _stopwords_iso(language)), *_ELIDED.get(language, ())]
-    return frozenset(_stop_form(normalize_term(word, language), language) for word in words)
+    return frozenset(_stop_form(normalize_term(word, language), language) for word in words if not has_digit(word))
 
 
 def _stopwords_iso(language: str) -> Iterable[str]:

@@ -29,6 +29,11 @@ def test_tokens_are_words_and_numbers_without_the_stop_words_of_the_language(tex
     assert tokenize(text, language) == tokens
 
 
+@pytest.mark.parametrize("language", ["zh", "ko"])
+def test_a_digit_is_no_stop_word(language):
+    assert tokenize("iPhone 8", language) == ["iphone", "8"]
+
+
 def test_embeddings_are_made_for_letters_alone():
     assert letter_tokens("The UTF8encoding of 12 pages", "en") == ["utf", "encoding", "pages"]
 
