@@ -29,7 +29,9 @@ def exact_key(text: str) -> int | None:
 
 @lru_cache(maxsize=_MAX_KEPT)
 def _key(text: str) -> int | None:
-    words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    # The language is not known. In capitals, ı and i are one letter (I), except in Turkish and Azeri, where i is İ.
+    words = _WORD.findall(folded.replace("i\u0307", "i").replace("ı", "i"))
     if not words:
         return None
     return int.from_bytes(blake2b(" ".join(words).encode(), digest_size=8).digest(), "big", signed=True)

@@ -14,6 +14,8 @@ from reranker.text.exact_text import exact_key, exact_keys
         ("HTML-Export", "HTML Export!", True),
         ("Caf\u00e9", "cafe\u0301", True),
         ("Stra\u00dfe", "STRASSE", True),
+        ("İstanbul Rehberi", "istanbul rehberi", True),
+        ("IŞIK", "ışık", True),
         ("Text to Columns", "Text Columns", False),
         ("Certificate Paths", "Certificate Path", False),
         ("a b", "b a", False),
