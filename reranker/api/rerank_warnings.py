@@ -28,13 +28,13 @@ def spelling_warnings(
     held = ", ".join(embeddings.languages)
     cure = f"name its language if it is one of {held}, or load embeddings of it (`sinkrank embeddings --help`)"
     warnings = []
-    if not any(embeddings.term_id(query.language, token) is not None for token in query.tokens):
+    if not any(embeddings.knows(query.language, token) for token in query.tokens):
         warnings.append(
             f"no word of the query has an embedding of its own in language {query.language!r}: it was ranked by words "
             f"that are spelled alike; {cure}"
         )
     known = [
-        embeddings.term_id(language, token) is not None
+        embeddings.knows(language, token)
         for text, (_, language) in zip(texts[:_SAMPLED_TEXTS], candidates, strict=False)
         for token in tokenize(text[:_SAMPLED_CHARS], language)
     ]

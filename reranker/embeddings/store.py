@@ -132,6 +132,13 @@ class Embeddings:
             found = self.reader.stand_in(language, token)
         return self.unknown.parts(language, [token])[0] if found is None else (found,)
 
+    def knows(self, language: str, token: str) -> bool:
+        """Whether a normalised token is a term of its language, consists of terms, or is a form of one (`unknown`): a
+        term that is only spelled alike does not count."""
+        if language not in self.languages or has_digit(token):
+            return False
+        return self.term_id(language, token) is not None or bool(self.unknown.parts(language, [token])[0])
+
     def parts(self, language: str, token: str) -> list[str]:
         """The terms that a normalised token consists of, if it takes its embeddings from several; or else none."""
         term_ids = self.stand_ins(language, token)
