@@ -238,7 +238,7 @@ class _Node:
                 ) from error
             raise _Broken(
                 f"the connection to {self.redacted} broke ({reason(error)}); try again, and if it breaks again look "
-                f"into the engine's log, or check http or https of the setting store"
+                f"into the engine's log, or check http or https of this address"
             ) from error
 
     def close(self) -> None:
@@ -260,7 +260,7 @@ class _Node:
                 ) from error
             raise _NoConnection(
                 f"nothing answers at {self.redacted} ({reason(error)}); start the engine, or check host, port and "
-                f"http or https of the setting store"
+                f"http or https of this address (the setting store, or what the command names)"
             ) from error
 
 

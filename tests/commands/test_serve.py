@@ -118,6 +118,8 @@ def test_an_engine_that_is_down_is_said_before_the_first_search(
         monkeypatch.setattr("sinkrank.commands.serve.run_service", lambda settings, store: None)
         result = run("serve", "--port", "0", "--store", address)
     assert f"nothing answers at {address}" in result.stderr
+    # Another address may have been given to a command (`ingest --from-index`).
+    assert "of this address (the setting store, or what the command names)" in " ".join(result.stderr.split())
     assert "/-/ready says 503 until it answers" in result.stderr
 
 
