@@ -93,7 +93,7 @@ def ingest_files(
         typer.Option(
             "--types",
             metavar="TYPES",
-            help="Types of CSV metadata (int, float, bool, list): year=int,tags=list.",
+            help="Types of CSV metadata (int, float, bool, list): year=int,tags=list. | separates a list's values.",
         ),
     ] = None,
     id_field: Annotated[
