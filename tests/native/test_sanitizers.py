@@ -41,6 +41,7 @@ TEXT_TESTS = (
     f"{_TEXTS}hostile_texts_are_read",
     f"{_TEXTS}tokens_are_those_of_the_definition[uk]",
     f"{_TEXTS}tokens_are_those_of_the_definition[el]",
+    f"{_TEXTS}numbers_beside_letters_without_spaces_are_read_as_by_the_definition",
     f"{_TEXTS}bags_hold_the_terms_that_stand_for_words",
     f"{_TEXTS}words_of_64_letters_have_a_nearest_spelling_and_longer_ones_none",
     f"{_TEXTS}words_and_numbers_are_counted_up_to_their_limits",
