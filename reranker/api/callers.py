@@ -18,7 +18,7 @@ from reranker.service.settings import Settings
 from reranker.stores.base.names import index_of_version
 from reranker.stores.base.protocol import Store
 from reranker.upstream.addresses import is_engine
-from reranker.upstream.incoming import IMPERSONATION
+from reranker.upstream.incoming import IMPERSONATION, read_headers
 from reranker.upstream.rights import SERVICE, Rights
 
 _SCHEMES = frozenset(["basic", "bearer", "apikey"])
@@ -58,8 +58,8 @@ def caller_rights(service: Service) -> Rights:
         return SERVICE
     if given.split(None, 1)[0].lower() not in _SCHEMES:
         raise Unauthenticated("Authorization is of a scheme that is not passed on; send Basic, Bearer or ApiKey")
-    others = {name: request.headers[name] for name in IMPERSONATION if name in request.headers}
-    return Rights({"authorization": given, **others})
+    others = {name.lower(): value for name, value in read_headers(request.environ)}
+    return Rights({"authorization": given, **{name: others[name] for name in IMPERSONATION if name in others}})
 
 
 def check_may_use_statistics(service: Service, index: str) -> None:

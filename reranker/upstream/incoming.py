@@ -28,9 +28,6 @@ _HOP_BY_HOP = frozenset(
 _OF_ANOTHER_BODY = ("accept", "accept-encoding", "content-type", "content-encoding")
 _OURS_TO_SEND = frozenset(["host", "content-length", "expect"])
 
-# In WSGI they have no prefix; who sends `Content_Type` does not send them a second time.
-_WITHOUT_PREFIX = frozenset(["HTTP_CONTENT_TYPE", "HTTP_CONTENT_LENGTH"])
-
 _AUTHORITY = regex.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[^/?#]*")
 # http.client refuses controls, blanks and what is not ASCII; an engine reads them from their escapes.
 _TO_ESCAPE = regex.compile(r"[^\x21-\x7e]")
@@ -95,7 +92,7 @@ class Incoming:
             RequestEntityTooLarge: the body says that it is larger.
         """
         path, sign, query_string = target.partition("?")
-        headers = [(name, value) for key, value in environ.items() if (name := _header_name(key)) is not None]
+        headers = read_headers(environ)
         if "HTTP_CONNECTION" in environ:
             headers = end_to_end([*headers, ("Connection", environ["HTTP_CONNECTION"])])
         has_body = "CONTENT_LENGTH" in environ or "HTTP_TRANSFER_ENCODING" in environ
@@ -155,6 +152,13 @@ class Incoming:
         return iter(lambda: self.stream.read(_BLOCK_BYTES), b"")
 
 
+def read_headers(environ: Mapping[str, Any]) -> Headers:
+    """The headers, without those that are always about the client's connection. The server keeps those with an
+    underscore apart, since WSGI has one name for `a_b` and `a-b`."""
+    headers = [(name, value) for key, value in environ.items() if (name := _header_name(key)) is not None]
+    return [*headers, *environ.get("sinkrank.underscored", {}).items()]
+
+
 def raw_target(environ: dict[str, Any]) -> str:
     """Path and query string as the client wrote them; `PATH_INFO` has lost the difference between `/` and `%2F`."""
     raw = str(environ.get("REQUEST_URI") or "/")
@@ -176,7 +180,7 @@ def _header_name(key: str) -> str | None:
 def _short_name(key: str) -> str | None:
     if key == "CONTENT_TYPE":
         return "Content-Type"
-    if not key.startswith("HTTP_") or key in _WITHOUT_PREFIX:
+    if not key.startswith("HTTP_"):
         return None
     name = key[5:].replace("_", "-").title()
     return None if name.lower() in _HOP_BY_HOP | _OURS_TO_SEND else name

@@ -1,4 +1,4 @@
-"""Limits the room that request bodies take in temporary files, over all connections.
+"""Reads requests, and limits the room that their bodies take in temporary files, over all connections.
 
 waitress reads a body to its end before the request is answered, and keeps a large one in a temporary file. A body that
 finds no room is read and thrown away, so that its client can read the answer, which is 429.
@@ -12,7 +12,7 @@ import threading
 from io import BytesIO
 from typing import Any
 
-from waitress.parser import HTTPRequestParser, ParsingError
+from waitress.parser import HTTPRequestParser, ParsingError, get_header_lines
 from waitress.utilities import BadRequest
 
 NO_ROOM = "bodies"
@@ -67,15 +67,19 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
     Attributes:
         refusal: why the request is answered 429; empty for most.
         n_taken: bytes of the room that its body takes.
+        underscored: the headers with an underscore in their name, which is in lower case; several of one name as one.
+            waitress leaves them out, since WSGI has one name for `a_b` and `a-b`.
     """
 
     refusal = ""
     completed: bool
+    underscored: dict[str, str]
 
     def __init__(self, adj: Any, room: Room) -> None:
         super().__init__(adj)
         self._room = room
         self.n_taken = 0
+        self.underscored = {}
 
     def parse_header(self, header_plus: bytes) -> None:
         """Refuses other versions with 400, as engines do, and closes the connection. waitress takes a request line
@@ -90,6 +94,12 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
             raise ParsingError(f"The head of the request cannot be read ({error})") from error
         if self.version not in _VERSIONS:
             raise ParsingError("The request line names no version of HTTP that is served here: use HTTP/1.1")
+        for line in get_header_lines(header_plus.partition(b"\r\n")[2]):
+            name, _, value = line.decode("latin-1").partition(":")
+            if "_" in name:
+                before = self.underscored.get(name.lower())
+                value = value.strip(" \t")
+                self.underscored[name.lower()] = value if before is None else f"{before}, {value}"
         # waitress has taken the coding out of the headers where it reads the body by it.
         if "TRANSFER_ENCODING" in self.headers or (self.chunked and "CONTENT_LENGTH" in self.headers):
             self.headers["CONNECTION"] = "close"

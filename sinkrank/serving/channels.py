@@ -49,6 +49,7 @@ class Task(WSGITask):  # type: ignore[misc]
         if self.request.refusal:
             environ["sinkrank.refusal"] = self.request.refusal
         environ["sinkrank.client"] = self.channel.client
+        environ["sinkrank.underscored"] = self.request.underscored
         return environ
 
     def set_close_on_finish(self) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import urllib3
 
 from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
@@ -17,6 +18,7 @@ from reranker.stores import open_store
 from reranker.stores.base.protocol import IndexDescription, Store
 from reranker.traffic.file import TrafficFile
 from tests.stores.fake_engine import FakeEngine, serve
+from tests.support.service import serving
 
 SERVICE = "Basic c2VydmljZTpzZWNyZXQ="  # service:secret
 NO_HITS = {"hits": {"hits": []}}
@@ -92,15 +94,27 @@ def test_credentials_of_one_request_are_not_those_of_the_next(embeddings: Embedd
     assert {who for _, who in asked} == {SERVICE}
 
 
-def test_a_user_who_acts_as_another_does_so_at_the_engine_too(embeddings: Embeddings) -> None:
+@pytest.mark.parametrize(
+    ("name", "passed_on"),
+    [
+        ("es-security-runas-user", "anna"),
+        ("opendistro_security_impersonate_as", "anna"),
+        ("Opendistro-Security-Impersonate-As", None),  # OpenSearch knows no such header
+    ],
+)
+def test_a_user_who_acts_as_another_does_so_at_the_engine_too(
+    embeddings: Embeddings, name: str, passed_on: str | None
+) -> None:
     with engine(embeddings) as (node, store, _):
-        client = create_app(Settings(store=node.address, threads=1), store, embeddings).test_client()
+        app = create_app(Settings(store=node.address, threads=1), store, embeddings)
         sent = {"query": "cat", "language": "en", "index": "docs"}
-        headers = {"Authorization": CALLER, "es-security-runas-user": "anna"}
-        assert client.post("/v1/search", json=sent, headers=headers).status_code == 200
+        with serving(app) as url:
+            headers = {"Authorization": CALLER, name: "anna"}
+            assert urllib3.request("POST", f"{url}/v1/search", json=sent, headers=headers).status == 200
         as_caller = [one for one in node.headers if one.get("authorization") == CALLER]
     assert as_caller
-    assert all(one["es-security-runas-user"] == "anna" for one in as_caller)
+    assert all(one.get(name.lower()) == passed_on for one in as_caller)
+    assert passed_on or not any("impersonate" in key for one in as_caller for key in one)
 
 
 def test_an_engine_that_asks_nobody_who_he_is_is_searched_by_all(embeddings: Embeddings) -> None:

@@ -130,6 +130,31 @@ def test_an_answer_with_many_warnings_comes_through(front_name: str, certificate
     assert len(answer.headers.getlist("Warning")) == 10
 
 
+class NotesHeaders(Warned):
+    """An engine that notes who is impersonated."""
+
+    users: ClassVar[list[str | None]] = []
+
+    def do_GET(self) -> None:
+        if self.path.startswith("/pages/"):  # HAProxy asks for others too
+            self.users.append(self.headers.get("opendistro_security_impersonate_as"))
+        super().do_GET()
+
+
+def test_a_header_with_underscores_reaches_the_engine(front_name: str, certificates: Path, tmp_path: Path) -> None:
+    """Without it the caller would have the rights of the user who is to act for another."""
+    with (
+        node(NotesHeaders) as engine,
+        running(front_name, tmp_path, engine, engine, certificates / "server.pem") as up,
+    ):
+        wait_until(lambda: send(up, "GET", "/pages/_doc/1").status == 200, "the node is reached")
+        NotesHeaders.users.clear()
+        for path in ("/pages/_doc/1", "/pages/_search"):
+            headers = {"opendistro_security_impersonate_as": "anna"}
+            assert urllib3.request("GET", up.url + path, headers=headers, retries=False).status == 200
+    assert NotesHeaders.users == ["anna", "anna"]
+
+
 class DiesOfWrites(BaseHTTPRequestHandler):
     """A node that takes a write whole, and closes the connection without an answer; notes the writes."""
 

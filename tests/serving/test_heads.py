@@ -1,0 +1,39 @@
+"""What a client writes into the head of a request reaches the engine as it was written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import urllib3
+
+from tests.support.fake_engine import FakeEngine
+from tests.support.service import MakeProxy, serving
+
+IMPERSONATE = "opendistro_security_impersonate_as"
+
+
+@pytest.fixture
+def url(fake: FakeEngine, make_proxy: MakeProxy) -> Iterator[str]:
+    with serving(make_proxy()) as url:
+        yield url
+
+
+def test_a_header_with_underscores_reaches_the_engine_under_its_own_name(fake: FakeEngine, url: str) -> None:
+    """WSGI has one name for `a_b` and `a-b`. OpenSearch reads who is impersonated from a header with underscores."""
+    headers = urllib3.HTTPHeaderDict({IMPERSONATE: "anna", IMPERSONATE.replace("_", "-"): "bert", "X_y-Z": "caf\xe9"})
+    headers.add("x_Y-z", "2")
+    urllib3.request("GET", f"{url}/pages/_search?q=cat", headers=headers, retries=False)
+    for received in fake.received:
+        sent = {name.lower(): value for name, value in received.headers}
+        assert sent[IMPERSONATE] == "anna"
+        assert sent[IMPERSONATE.replace("_", "-")] == "bert"
+        assert sent["x_y-z"] == "caf\xe9, 2"
+    assert fake.received
+
+
+def test_a_header_with_underscores_is_none_of_the_next_request(fake: FakeEngine, url: str) -> None:
+    with urllib3.HTTPConnectionPool(url.removeprefix("http://"), maxsize=1) as pool:
+        for headers in ({IMPERSONATE: "anna"}, {"Connection": IMPERSONATE, IMPERSONATE: "anna"}, {}):
+            pool.request("GET", "/pages", headers=headers, retries=False)
+    assert [received.header(IMPERSONATE) for received in fake.received] == ["anna", None, None]
