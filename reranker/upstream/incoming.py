@@ -29,8 +29,6 @@ _OF_ANOTHER_BODY = ("accept", "accept-encoding", "content-type", "content-encodi
 _OURS_TO_SEND = frozenset(["host", "content-length", "expect"])
 
 _AUTHORITY = regex.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[^/?#]*")
-# http.client refuses controls, blanks and what is not ASCII; an engine reads them from their escapes.
-_TO_ESCAPE = regex.compile(r"[^\x21-\x7e]")
 IMPERSONATION = ("opendistro_security_impersonate_as", "es-security-runas-user")
 """Headers by which a caller takes the rights of another user."""
 
@@ -160,15 +158,13 @@ def read_headers(environ: Mapping[str, Any]) -> Headers:
 
 
 def raw_target(environ: dict[str, Any]) -> str:
-    """Path and query string as the client wrote them; `PATH_INFO` has lost the difference between `/` and `%2F`."""
+    """Path and query string as the client wrote them; `PATH_INFO` has lost the difference between `/` and `%2F`. The
+    server has escaped what is not ASCII."""
     raw = str(environ.get("REQUEST_URI") or "/")
     # A client that takes us for a forward proxy names a host, which is not its to choose.
     target = _AUTHORITY.sub("", raw, count=1) if not raw.startswith("/") else raw
     target = target.split("#", 1)[0]
-    target = target if target.startswith("/") else f"/{target}"
-    return str(
-        _TO_ESCAPE.sub(lambda match: "".join(f"%{byte:02X}" for byte in match.group().encode("latin-1")), target)
-    )
+    return target if target.startswith("/") else f"/{target}"
 
 
 def _header_name(key: str) -> str | None:

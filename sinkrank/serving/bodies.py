@@ -11,6 +11,7 @@ import tempfile
 import threading
 from io import BytesIO
 from typing import Any
+from urllib.parse import quote_from_bytes
 
 from waitress.parser import HTTPRequestParser, ParsingError, get_header_lines
 from waitress.utilities import BadRequest
@@ -22,6 +23,8 @@ _VERSIONS = ("1.0", "1.1")
 # Of a chunk's size with its extensions, and of the trailer, as Node.js has it. waitress has no limit, and looks through
 # the whole line again whenever more of it comes.
 _MAX_LINE_BYTES = 16_384
+# What stays as it is in a request's target; waitress refuses the line breaks.
+_TARGET = "\r\n" + "".join(map(chr, range(0x20, 0x7F)))
 
 
 def room_bytes(largest_bytes: int, n_processes: int) -> int:
@@ -82,19 +85,24 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
         self.underscored = {}
 
     def parse_header(self, header_plus: bytes) -> None:
-        """Refuses other versions with 400, as engines do, and closes the connection. waitress takes a request line
+        """Escapes what is not ASCII in the target, which curl sends, engines read and waitress refuses; controls too.
+
+        Refuses other versions with 400, as engines do, and closes the connection. waitress takes a request line
         without a version (HTTP/0.9), or with another one, for HTTP/1.0.
 
         After a request whose body has two lengths, or a coding that HTTP/1.0 does not have, the connection is closed:
         a server in front may have seen another end of it (RFC 9112, 6.1).
         """
+        line, end, headers = header_plus.partition(b"\r\n")
+        method, space, rest = line.rstrip().partition(b" ")
+        line = method + space + quote_from_bytes(rest, _TARGET).encode()
         try:
-            super().parse_header(header_plus)
+            super().parse_header(line + end + headers)
         except ValueError as error:  # of urllib.parse, or of a number with thousands of digits
             raise ParsingError(f"The head of the request cannot be read ({error})") from error
         if self.version not in _VERSIONS:
             raise ParsingError("The request line names no version of HTTP that is served here: use HTTP/1.1")
-        for line in get_header_lines(header_plus.partition(b"\r\n")[2]):
+        for line in get_header_lines(headers):
             name, _, value = line.decode("latin-1").partition(":")
             if "_" in name:
                 before = self.underscored.get(name.lower())
