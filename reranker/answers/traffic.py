@@ -71,6 +71,6 @@ class TrafficAnswer(Answer):
     not_ranked: dict[str, Count]
     """Searches that were not re-ranked, by outcome and reason."""
     queries: list[ChangedQuery]
-    """Those that would change most; none where the setting `log_queries` is off."""
+    """Those that would change most: of `sinkrank traffic`, if the setting `log_queries` is on. Never over HTTP."""
     interleaved: InterleavedVotes | None
     """None where no search was interleaved."""

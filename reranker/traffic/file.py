@@ -185,8 +185,11 @@ class TrafficFile:
             rows = connection.execute("SELECT query_id, search_id FROM interleaved WHERE query_id IS NOT NULL")
             return dict(rows.fetchall())
 
-    def report(self) -> TrafficAnswer:
+    def report(self, with_queries: bool = False) -> TrafficAnswer:
         """What was added up.
+
+        Args:
+            with_queries: whether it shows texts of queries: only to whoever may read the file.
 
         Raises:
             NotFound: there is no file.
@@ -198,7 +201,7 @@ class TrafficFile:
             outcomes = connection.execute("SELECT * FROM outcomes ORDER BY n DESC, reason").fetchall()
             queries = connection.execute(
                 "SELECT query, n, change / n FROM queries WHERE change > 0 ORDER BY 3 DESC, 2 DESC, 1 LIMIT ?",
-                [N_QUERIES_SHOWN],
+                [N_QUERIES_SHOWN if with_queries else 0],
             ).fetchall()
         applied = [row for row in outcomes if row[0] == "applied"]
         n_ranked, n_new_first, n_new_page, seconds, engine_seconds = (

@@ -25,7 +25,7 @@ def traffic(settings: Settings, json_: options.Json = False) -> None:
 
     file = TrafficFile(settings.home)
     _add_clicks_of_ubi(settings, file)
-    found = file.report()
+    found = file.report(with_queries=True)
     if json_:
         output.print_json(found)
         return

@@ -16,7 +16,7 @@ from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from reranker.stores import open_store
 from reranker.stores.base.protocol import IndexDescription, Store
-from reranker.traffic.file import TrafficFile
+from reranker.traffic.file import Shadowed, TrafficFile
 from tests.stores.fake_engine import FakeEngine, serve
 from tests.support.service import serving
 
@@ -173,3 +173,17 @@ def test_the_page_shows_traffic_to_those_whom_the_route_answers(tmp_path: Path) 
     for headers, status in (({}, 401), ({"Authorization": "Basic dTpw"}, 200)):
         assert client.get("/v1/traffic", headers=headers).status_code == status
         assert ("Live searches" in client.get("/-/ui", headers=headers).text) == (status == 200)
+
+
+def test_no_route_gives_the_texts_of_other_callers_queries(tmp_path: Path) -> None:
+    """No engine has checked the credentials that come with the request."""
+    file = TrafficFile(tmp_path)
+    file.create()
+    file.add_shadowed([Shadowed("applied", has_new_page=True, change=1.0, query="confidential")], {})
+    settings = Settings(home=tmp_path, store="http://127.0.0.1:9", store_username="u", store_password="p")
+    client = create_app(settings, None, None).test_client()
+    for path in ("/v1/traffic", "/-/ui"):
+        answer = client.get(path, headers={"Authorization": "Basic invented"})
+        assert answer.status_code == 200
+        assert "confidential" not in answer.text
+    assert client.get("/v1/traffic", headers={"Authorization": "Basic invented"}).get_json()["n_ranked"] == 1

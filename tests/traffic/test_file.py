@@ -15,6 +15,7 @@ from reranker.answers.traffic import InterleavedVotes
 from reranker.base.errors import NotFound, StoreUnavailable
 from reranker.traffic.file import Shadowed, TrafficFile
 from reranker.traffic.interleaving import BOTH, ENGINE, OURS
+from tests.support.commands import Run
 
 TEAMS = {"a": BOTH, "b": OURS, "c": ENGINE, "d": OURS}
 
@@ -35,7 +36,7 @@ def test_the_report_adds_up(file: TrafficFile) -> None:
     ]
     file.add_shadowed(ranked[:1], {"busy": 2})
     file.add_shadowed([*ranked[1:], Shadowed("skipped", "sorted")], {"busy": 1})
-    found = TrafficFile(file.path.parent).report()
+    found = TrafficFile(file.path.parent).report(with_queries=True)
     assert (found.n_searches, found.n_ranked, found.n_new_first, found.n_new_page) == (7, 3, 2, 3)
     assert (found.mean_ms, found.mean_engine_ms) == (30.0, 9.0)
     assert found.not_ranked == {"missed: busy": 3, "skipped: sorted": 1}
@@ -177,3 +178,10 @@ def test_what_cannot_be_read_or_written_names_the_cure(tmp_path: Path) -> None:
     (tmp_path / "traffic.sqlite3").write_text("no database, whatever the name says" * 10)
     with pytest.raises(StoreUnavailable, match=r"traffic\.sqlite3, in which"):
         TrafficFile(tmp_path).report()
+
+
+def test_the_command_shows_the_queries_that_change_most(empty_home: Path, run: Run) -> None:
+    file = TrafficFile(empty_home / ".sinkrank")
+    file.create()
+    file.add_shadowed([Shadowed("applied", "", True, True, 0.8, 0.040, 0.010, "cat")], {})
+    assert json.loads(run("traffic", "--json").stdout)["queries"] == [{"query": "cat", "n": 1, "change": 0.8}]
