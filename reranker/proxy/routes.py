@@ -54,13 +54,13 @@ def register(app: Flask, settings: Settings, shadow: Callable[[Incoming], None] 
         app.extensions[PROXY_EXTENSION] = Proxy(
             app.extensions[EXTENSION], address, shadow=shadow, interleaver=interleaver
         )
-        app.add_url_rule("/", ENDPOINT, to_engine, methods=METHODS, provide_automatic_options=False)
+        app.add_url_rule("/", ENDPOINT, to_engine, methods=METHODS)
         endpoint, view = ENDPOINT, to_engine
     else:
         app.add_url_rule("/", "root", _to_page, methods=["GET"])
         endpoint, view = _NO_ENGINE, no_engine
     app.url_map.converters["any_path"] = _AnyPath
-    app.add_url_rule("/<any_path:path>", endpoint, view, methods=METHODS, provide_automatic_options=False)
+    app.add_url_rule("/<any_path:path>", endpoint, view, methods=METHODS)
 
 
 def is_for_proxy(method: str, target: str) -> bool:

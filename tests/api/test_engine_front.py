@@ -37,6 +37,16 @@ def test_what_is_not_for_the_engine_does_not_reach_it(
     assert fake.received == []
 
 
+@pytest.mark.parametrize("path", ["/v1/rerank", "/v1/traffic", "/-/static/page.js"])
+def test_a_route_of_ours_names_its_own_methods_alone(fake: FakeEngine, make_proxy: MakeProxy, path: str) -> None:
+    client = make_proxy().test_client()
+    for method in ("OPTIONS", "PATCH", "TRACE"):
+        answer = client.open(path, method=method)
+        assert answer.status_code == 405
+        assert answer.headers["Allow"] == ("POST" if path == "/v1/rerank" else "GET, HEAD")
+    assert fake.received == []
+
+
 @pytest.mark.parametrize(
     "target", ["/", "/pages", "//pages/_doc/1", "/v1x/_search", "/_search?v1", "/pages/v1", "/a?//b"]
 )
