@@ -41,7 +41,8 @@ def standing(
     """
     own = next(one for one in documents if one.index == index)
     others = [one for one in documents if one.index != index]
-    is_on_page = is_candidate and own.reranked_rank <= PAGE_SIZE
+    place = own.reranked_rank if is_candidate else first_stage_rank  # behind the candidates that order stays
+    is_on_page = place is not None and place <= PAGE_SIZE
     last = None if is_on_page or len(others) < PAGE_SIZE else others[PAGE_SIZE - 1]
     words = _words(query, document, embeddings)
     return Standing(

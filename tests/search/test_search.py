@@ -193,6 +193,14 @@ def test_an_explanation_says_where_a_document_fell_and_by_how_much(kennel, metho
     assert lost.lacking_query_words == ["cat", "car"]
 
 
+def test_a_document_behind_a_small_window_is_on_the_first_page(kennel):
+    """Where fewer are re-ranked than the page holds, its last places are in the first stage's order."""
+    request = SearchRequest("cat car", "pets", language="en", first_stage="bm25", depth=4, size=31)
+    for place, hit in enumerate(kennel.search(request).hits[:14]):
+        stands = kennel.explain(request, hit.id).standing
+        assert (stands.fell_at, stands.rank) == (None if place < 10 else "window", place + 1 if place < 4 else None)
+
+
 def test_words_that_a_document_lacks_are_named_with_their_nearest(searcher):
     """cat and chat are at 0.96; qqq has no embedding."""
     stands = searcher.explain(SearchRequest("cat qqq", "pets", language="en"), "f1").standing
