@@ -15,6 +15,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from reranker.base.errors import BadInput
+
 # A folder is not locked in the moment after its creation.
 _MIN_AGE_SECONDS = 60.0
 
@@ -27,8 +29,15 @@ def temporary_folder(prefix: str, parent: Path | None = None) -> Iterator[Path]:
     Args:
         prefix: of the folder's name; what else begins with it is taken for such a folder.
         parent: where it is made; the system's temporary folder where it is None.
+
+    Raises:
+        BadInput: there is no such folder.
     """
-    _remove_left(prefix, Path(tempfile.gettempdir()) if parent is None else parent)
+    try:
+        parent = Path(tempfile.gettempdir()) if parent is None else parent
+    except FileNotFoundError as error:
+        raise BadInput(f"{error.strerror}; set TMPDIR to a folder that can be written to") from error
+    _remove_left(prefix, parent)
     owner, folder = os.getpid(), Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
     try:
         with _lock_of(folder):

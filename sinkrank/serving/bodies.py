@@ -9,10 +9,11 @@ from __future__ import annotations
 import shutil
 import tempfile
 import threading
-from io import BytesIO
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote_from_bytes
 
+from waitress.buffers import OverflowableBuffer
 from waitress.parser import HTTPRequestParser, ParsingError, get_header_lines
 from waitress.utilities import BadRequest
 
@@ -69,7 +70,6 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
 
     Attributes:
         refusal: why the request is answered 429; empty for most.
-        n_taken: bytes of the room that its body takes.
         underscored: the headers with an underscore in their name, which is in lower case; several of one name as one.
             waitress leaves them out, since WSGI has one name for `a_b` and `a-b`.
     """
@@ -80,8 +80,7 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
 
     def __init__(self, adj: Any, room: Room) -> None:
         super().__init__(adj)
-        self._room = room
-        self.n_taken = 0
+        self._body = _Body(adj.inbuf_overflow, room)
         self.underscored = {}
 
     def parse_header(self, header_plus: bytes) -> None:
@@ -100,6 +99,8 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
             super().parse_header(line + end + headers)
         except ValueError as error:  # of urllib.parse, or of a number with thousands of digits
             raise ParsingError(f"The head of the request cannot be read ({error})") from error
+        if self.body_rcv is not None:
+            self.body_rcv.buf = self._body
         if self.version not in _VERSIONS:
             raise ParsingError("The request line names no version of HTTP that is served here: use HTTP/1.1")
         for line in get_header_lines(headers):
@@ -120,37 +121,48 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
         elif self.chunked and len(self.body_rcv.control_line) + len(self.body_rcv.trailer) > _MAX_LINE_BYTES:
             self.error = BadRequest("The size of a chunk, or the trailer, does not end")
             self.completed = True
-        if self.body_bytes_received >= self.adj.inbuf_overflow and not self.refusal:
-            self._make_room()
+        if self._body.is_refused:
+            self.refusal = NO_ROOM
         return n_bytes
 
-    def close(self) -> None:
-        """Removes the body."""
-        super().close()
-        self._room.give_back(self.n_taken)
+    @property
+    def n_taken(self) -> int:
+        """Bytes of the room that its body takes."""
+        return self._body.n_taken
+
+
+class _Body(OverflowableBuffer):  # type: ignore[misc]
+    """The body of one request: in memory, and in a temporary file once it is large. Where that finds no room, or cannot
+    be written, nothing is kept.
+
+    Attributes:
+        is_refused: whether nothing is kept.
+        n_taken: bytes of the room that it takes.
+    """
+
+    def __init__(self, overflow: int, room: Room) -> None:
+        super().__init__(overflow)
+        self._room = room
+        self.is_refused = False
         self.n_taken = 0
 
-    def _make_room(self) -> None:
-        n_more = self.body_bytes_received - self.n_taken
-        if self._room.take(n_more):
-            self.n_taken += n_more
-            return
-        self.refusal = NO_ROOM
-        self.close()
-        self.body_rcv.buf = _Nothing()
-
-
-class _Nothing:
-    """Stands in for waitress's buffer of a body, and keeps nothing."""
-
-    def __len__(self) -> int:
-        return 0
-
     def append(self, data: bytes) -> None:
-        pass
-
-    def getfile(self) -> BytesIO:
-        return BytesIO()
+        n_bytes = len(self) + len(data)
+        if n_bytes >= self.overflow and not self.is_refused:
+            self.is_refused = not self._room.take(n_bytes - self.n_taken)
+            self.n_taken = self.n_taken if self.is_refused else n_bytes
+        if not self.is_refused:
+            try:
+                super().append(data)
+            except OSError:  # no temporary folder, a full disk, too many open files
+                self.is_refused = True
+        if self.is_refused:
+            self.close()
+            self.buf, self.strbuf = None, b""
 
     def close(self) -> None:
-        pass
+        """Removes what is kept."""
+        with suppress(OSError):  # the rest that cannot be written
+            super().close()
+        self._room.give_back(self.n_taken)
+        self.n_taken = 0

@@ -82,3 +82,21 @@ def test_a_link_of_that_name_is_not_followed(temporary: Path) -> None:
     os.utime(link, (LONG_AGO, LONG_AGO), follow_symlinks=False)
     with temporary_folder("sinkrank-input-"):
         assert (other / "kept").exists()
+
+
+def test_where_no_folder_can_be_written_the_error_names_the_variable(tmp_path: Path) -> None:
+    """As on a disk that is read-only: the process may write no byte to any file."""
+    code = (
+        "import resource\n"
+        "from reranker.base.errors import BadInput\n"
+        "from reranker.base.temporary import temporary_folder\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+        "try:\n"
+        "    temporary_folder('sinkrank-metrics-').__enter__()\n"
+        "except BadInput as error:\n"
+        "    print(error)\n"
+    )
+    command = [sys.executable, "-c", code]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
+    assert said.startswith("No usable temporary directory found in [")
+    assert said.endswith("]; set TMPDIR to a folder that can be written to\n")

@@ -77,6 +77,30 @@ def test_a_connection_goes_on_after_a_body_was_refused(server: Server) -> None:
         assert pool.num_connections == 1
 
 
+@pytest.mark.parametrize("is_chunked", [False, True])
+@pytest.mark.parametrize("n_bytes", [0, ROOM_BYTES])
+def test_a_body_that_cannot_be_written_to_a_file_is_refused_and_the_connection_goes_on(
+    server: Server,
+    n_bytes: int,
+    is_chunked: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """As on a read-only disk, where there is no room, or where the process may open no more files."""
+    server.body_room = Room(n_bytes)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    with running(server) as url, urllib3.HTTPConnectionPool(url[7:]) as pool:
+        for body, status in ((BODY, 429), (BODY.replace(b"a" * 1_000_000, b""), 200)):
+            sent = [body[:600_000], body[600_000:]] if is_chunked else body
+            answer = pool.request("POST", "/v1/rerank", body=sent, timeout=PATIENCE_S, retries=False)
+            assert answer.status == status
+            assert status == 200 or "TMPDIR" in answer.json()["message"]
+        assert pool.num_connections == 1
+    assert server.body_room.n_taken == 0
+    assert not [record for record in caplog.records if record.exc_info]
+
+
 def test_what_a_client_has_sent_is_removed_when_it_leaves(server: Server) -> None:
     with running(server) as url:
         with connected(url, 2, STALLED):
