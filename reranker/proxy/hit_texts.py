@@ -28,6 +28,7 @@ from reranker.proxy.window_kinds import (
 from reranker.query_dsl.answer_filters import BAG_FIELD, ID_FIELD, KEY_FIELDS, LANGUAGE_FIELD, is_match
 from reranker.query_dsl.source_texts import source_text, texts_and_keys
 from reranker.service.text_bags import MAX_AGE_S, Bag, TextBags, checked_bag
+from reranker.text.bags import pack
 from reranker.upstream.answers import EngineAnswer
 from reranker.upstream.calls import Fallback
 
@@ -148,6 +149,21 @@ class HitTexts:
         if kind == SEQUENCE_NUMBERS:
             return is_of_one_shard(window.answer.raw.parsed)
         return all(map(self._is_ours, window.index_names))
+
+    def has_changed(self, window: Window, bags: WindowBags, place: int, source: Mapping[str, Any]) -> bool:
+        """Whether the document of a hit has other words than its bag, as far as its `_source` tells.
+
+        Args:
+            source: as the caller asked for it, or whole in an index of ours.
+        """
+        own, language = bags.bags[place]
+        if bags.are_ours:
+            read = self._packed_bag(source, _key_names(window.search.read_fields))
+        else:
+            is_partial = window.search.source_filter.is_partial
+            (read,) = self._in_sources(window.search, language, (), [{"_source": source}], is_partial)
+        # Mostly it is the same bag, which is cached by its text too.
+        return read is not None and read[0] is not own and pack(read[0]) != pack(own)
 
     def _at_hand(self, window: Window, likely: str, caller: bytes) -> _Hits | None:
         """What is known of the hits without another request; None where an ids-only window is of no use."""

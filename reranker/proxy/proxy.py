@@ -250,7 +250,7 @@ class Proxy:
         found, ranked = self._rank(request, kinds, slot)
         if self._interleaver is not None:
             ranked = self._interleaver.interleave(request, ranked)
-        fetched, engine_s = fetch_pages(request, ranked)
+        fetched, engine_s = fetch_pages(request, ranked, self.ranking.ranker.texts)
         self._learn_kinds(request, ranked)
         pages = iter(with_highlights(request, fetched, slot))
         lines = [next(pages) if isinstance(line, Window) else line for line in found.lines]

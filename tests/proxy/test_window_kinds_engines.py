@@ -130,15 +130,16 @@ class Indices:
         return iter((self.ours, self.ours_3, self.theirs, self.theirs_3))
 
 
-def copy_index(http: urllib3.PoolManager, url: str, index: str, name: str, n_shards: int) -> None:
-    """An index with the same mapping and documents."""
+def copy_index(http: urllib3.PoolManager, url: str, index: str, name: str, n_shards: int, shift: int = 0) -> None:
+    """An index with the same mapping and documents, each with what the one so many places behind it has."""
     (made,) = http.request("GET", f"{url}/{index}").json().values()
     kept = {one: made["settings"]["index"][one] for one in ("analysis", "knn") if one in made["settings"]["index"]}
     shards = {"number_of_shards": n_shards, "number_of_replicas": 0}
     body = {"settings": {"index": {**kept, **shards}}, "mappings": made["mappings"]}
     assert http.request("PUT", f"{url}/{name}", json=body).status == 200
     hits = http.request("GET", f"{url}/{index}/_search?size=1000").json()["hits"]["hits"]
-    lines = [line for hit in hits for line in ({"index": {"_id": hit["_id"]}}, hit["_source"])]
+    named = zip(hits, hits[shift:] + hits[:shift], strict=True)
+    lines = [line for hit, other in named for line in ({"index": {"_id": hit["_id"]}}, other["_source"])]
     headers = {"Content-Type": "application/x-ndjson"}
     answer = http.request("POST", f"{url}/{name}/_bulk?refresh=true", body=ndjson(*lines), headers=headers)
     assert answer.json()["errors"] is False, answer.data
@@ -504,6 +505,20 @@ def test_an_index_that_is_made_anew_is_not_ranked_by_its_old_bags(
     assert both.compare(f"/{name}/_search", body) == SEQUENCE_NUMBERS
     both.http.request("DELETE", f"{url}/{name}")
     copy_index(both.http, url, indices.ours_3 if whose else indices.theirs_3, name, n_shards=1)  # in another order
+    answer = both.send(f"/{name}/_search", body)
+    assert both.kinds.n_failures == 1
+    assert without_time(answer) == without_time(both.send(f"/{name}/_search", body, is_whole=True))
+
+
+@pytest.mark.parametrize(("whose", "text_field"), [("", "t"), ("-ours1", "text.en")])
+def test_an_index_that_is_loaded_again_in_the_same_order_is_not_ranked_by_its_old_texts(
+    both: BothWays, own_copy: str, indices: Indices, whose: str, text_field: str
+) -> None:
+    """Each document has the id and the numbers of before, and the text of the one that followed."""
+    name, url, body = f"{own_copy}{whose}", both.engine.url, search(text_field, "cat dog")
+    assert both.compare(f"/{name}/_search", body) == SEQUENCE_NUMBERS
+    both.http.request("DELETE", f"{url}/{name}")
+    copy_index(both.http, url, indices.ours if whose else indices.theirs, name, n_shards=1, shift=1)
     answer = both.send(f"/{name}/_search", body)
     assert both.kinds.n_failures == 1
     assert without_time(answer) == without_time(both.send(f"/{name}/_search", body, is_whole=True))
