@@ -48,7 +48,7 @@ def _by_size(name: str, arguments: str, result: str = "i") -> dict[int, _Functio
     return {4: _single(name, arguments, result), 8: _double(name, arguments, result)}
 
 
-_distinct_terms = declare("distinct_terms", "ppqqqqppppp", "q")
+_distinct_terms = declare("distinct_terms", "pqqpppp", "q")
 _moved_words = declare("moved_words", "pqpppppqppqqdpppp", "q")
 _neighbour_means = declare("neighbour_means", "pppqpqpqqp", "i")
 _lay_out_words = _by_size("lay_out_words", "pqqp", "")
@@ -62,24 +62,19 @@ _mean_nearest_products = _single("mean_nearest_products", "pqqpqqqp")
 _solve_whole = _single("solve_whole", "pqppqqpqppqpppqpqidididdppp", "q")
 
 
-def distinct_terms(
-    terms: ShortInts, offsets: Ints, first: int, max_terms: int, n_terms: int
-) -> tuple[int, ShortInts, ShortInts]:
-    """Takes documents from `first` on while they have at most `max_terms` distinct terms together (one at least).
+def distinct_terms(terms: ShortInts, n_terms: int) -> tuple[ShortInts, ShortInts]:
+    """The distinct terms of some words, ascending; and for each word its term's place among these.
 
-    Returns:
-        The document after the last one taken; the distinct terms, ascending; for each word of the taken documents, its
-        place among them.
+    Args:
+        terms: (n_words,) from 0 to n_terms - 1.
     """
     n_blocks, n_words = n_terms // 64 + 1, len(terms)
     met, before = np.zeros(n_blocks, np.uint64), np.empty(n_blocks, np.int32)
     distinct, places = np.empty(min(n_words, n_terms), np.int32), np.empty(n_words, np.int32)
-    n_distinct = np.empty(1, np.int64)
-    last = _distinct_terms(
-        address(terms), address(offsets), len(offsets) - 1, first, max_terms, n_terms, address(met), address(before),
-        address(distinct), address(places), address(n_distinct),
-    )  # fmt: skip
-    return last, distinct[: n_distinct[0]].copy(), places[: offsets[last] - offsets[first]]
+    n_distinct = _distinct_terms(
+        address(terms), n_words, n_terms, address(met), address(before), address(distinct), address(places)
+    )
+    return distinct[:n_distinct].copy(), places
 
 
 def moved_words(

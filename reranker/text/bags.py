@@ -147,6 +147,12 @@ class WeightedBags:
         start, end = self.offsets[index], self.offsets[index + 1]
         return WeightedBag(self.term_ids[start:end], self.weights[start:end])
 
+    def slice(self, first: int, last: int) -> WeightedBags:
+        """The bags from `first` to before `last`."""
+        start, end = self.offsets[first], self.offsets[last]
+        offsets = self.offsets[first : last + 1] - start
+        return WeightedBags(self.term_ids[start:end], self.weights[start:end], offsets)
+
     @property
     def distinct(self) -> DistinctTerms:
         """The distinct terms of all bags, found once."""
@@ -185,8 +191,7 @@ def distinct_terms(term_ids: NDArray[np.int32], n_terms: int | None = None) -> D
     if n_terms is None:
         n_terms = int(term_ids.max(initial=-1)) + 1
     check_term_ids(term_ids, n_terms)
-    everything, words = np.array([0, len(term_ids)], np.int64), np.ascontiguousarray(term_ids, np.int32)
-    return DistinctTerms(*loops.distinct_terms(words, everything, 0, n_terms, n_terms)[1:])
+    return DistinctTerms(*loops.distinct_terms(np.ascontiguousarray(term_ids, np.int32), n_terms))
 
 
 def check_term_ids(term_ids: NDArray[np.int32], n_terms: int) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.native import transport as loops
-from reranker.transport.candidate_costs import CandidateCosts, Part, Places, pieces
+from reranker.transport.candidate_costs import CandidateCosts, Places, pieces
 from reranker.transport.threads import run
 
 Vector = NDArray[np.float64]
@@ -27,20 +27,14 @@ def dual_bounds(costs: CandidateCosts, places: Places) -> Vector:
     astray makes the bound low, never too high. From float64 tables it is good to some 1e-14.
     """
     found = np.full(len(places), -np.inf)
-    for part, own, where in costs.parts_of(places):
-        found[where] = _bounds_of_part(costs, part, own)
-    return found
-
-
-def _bounds_of_part(costs: CandidateCosts, part: Part, places: Places) -> Vector:
-    found = np.full(len(places), -np.inf)
-    cost = costs.table(part).astype(np.float64, copy=False)
-    a, b = costs.problem.query.weights, part.bags.weights
+    query, bags = costs.problem.query, costs.problem.candidates
+    cost, index = costs.table.astype(np.float64, copy=False), bags.distinct.places
 
     def work(first: int, last: int) -> None:
         loops.dual_bounds(
-            cost, part.index, part.bags.offsets, places[first:last], a, b, EPSILON, N_ITERATIONS, found[first:last]
-        )
+            cost, index, bags.offsets, places[first:last], query.weights, bags.weights, EPSILON, N_ITERATIONS,
+            found[first:last],
+        )  # fmt: skip
 
-    run(work, pieces(part.bags.offsets, places, costs.n_threads), costs.n_threads)
+    run(work, pieces(bags.offsets, places, costs.n_threads), costs.n_threads)
     return found

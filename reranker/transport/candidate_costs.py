@@ -1,16 +1,12 @@
-"""Keeps the costs between the words of a query and those of all its candidates, in parts that fit the work memory."""
+"""Keeps the costs between the words of a query and those of all its candidates."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.native import transport as loops
-from reranker.text.bags import WeightedBags
 from reranker.transport.cost_table import cost_table, width
 from reranker.transport.problem import Problem
 
@@ -22,36 +18,17 @@ PIECES_PER_THREAD = 8
 Places = NDArray[np.int64]
 
 
-@dataclass(slots=True, eq=False)
-class Part:
-    """Candidates `first` to `last`, and their costs.
-
-    Attributes:
-        terms: (k,) the distinct terms of their words; `index`: each word's place among these.
-        cost: (k, width) table. None: to be computed.
-    """
-
-    first: int
-    last: int
-    bags: WeightedBags
-    terms: NDArray[np.int32]
-    index: NDArray[np.int32]
-    cost: NDArray[np.floating] | None = None
-
-
 class CandidateCosts:
-    """The costs of a problem, computed when they are first needed and once for all that is solved from them.
-
-    Where the table of all candidates together is larger than `TABLE_BYTES`, the candidates are split into parts, and
-    the table of one part is kept. Not to be shared by threads.
-    """
+    """The costs of a problem, computed when they are first needed and once for all that is solved from them. Not to be
+    shared by threads."""
 
     def __init__(
         self, problem: Problem, precision: str = "float32", n_threads: int = 1, ground_cost: str = "euclidean"
     ) -> None:
         """
         Args:
-            precision: of the tables: "float32", good for an epsilon of `parameters.FLOAT32_FROM_EPSILON` or more, or
+            problem: one that `fits`, unless the memory does not matter.
+            precision: of the table: "float32", good for an epsilon of `parameters.FLOAT32_FROM_EPSILON` or more, or
                 "float64".
             n_threads: the most threads that may work; they give the same values bit for bit.
             ground_cost: one of `parameters.COSTS`.
@@ -61,33 +38,26 @@ class CandidateCosts:
         self.precision = precision
         self.n_threads = n_threads
         self.dtype: np.dtype[np.floating] = np.dtype(precision)
-        bytes_per_term = width(len(problem.query)) * self.dtype.itemsize
-        self._parts = _parts(problem, max(TABLE_BYTES // bytes_per_term, 1))
+        self._table: NDArray[np.floating] | None = None
 
-    def parts(self) -> list[Places]:
-        """The places of all candidates, part by part. Who works in this order has no table computed twice."""
-        return [np.arange(part.first, part.last, dtype=np.int64) for part in self._parts]
+    @property
+    def table(self) -> NDArray[np.floating]:
+        """(k, width), a row for each of the candidates' distinct terms."""
+        if self._table is None:
+            query, terms = self.problem.query.term_ids, self.problem.candidates.distinct.term_ids
+            self._table = cost_table(
+                query, terms, self.problem.embeddings, self.dtype, self.n_threads, self._ground_cost
+            )
+        return self._table
 
-    def parts_of(self, places: Places) -> Iterator[tuple[Part, Places, Places | slice]]:
-        """The parts that hold any of the candidates: (part, their places in it, their places among `places`)."""
-        if len(self._parts) == 1:
-            yield self._parts[0], places, slice(None)
-            return
-        for part in self._parts:
-            where = np.flatnonzero((places >= part.first) & (places < part.last))
-            if not len(where):
-                continue
-            for other in self._parts:
-                if other is not part:
-                    other.cost = None
-            yield part, places[where] - part.first, where
 
-    def table(self, part: Part) -> NDArray[np.floating]:
-        """The table of a part."""
-        if part.cost is None:
-            query, embeddings = self.problem.query.term_ids, self.problem.embeddings
-            part.cost = cost_table(query, part.terms, embeddings, self.dtype, self.n_threads, self._ground_cost)
-        return part.cost
+def fits(problem: Problem, precision: str) -> bool:
+    """Whether the costs of a problem take at most `TABLE_BYTES`. If not, each half of its candidates is solved by
+    itself; those of one candidate alone always fit."""
+    if len(problem.candidates) < 2:
+        return True
+    bytes_of_term = width(len(problem.query)) * np.dtype(precision).itemsize
+    return len(problem.candidates.distinct.term_ids) * bytes_of_term <= TABLE_BYTES
 
 
 def pieces(offsets: NDArray[np.int64], places: Places, n_threads: int) -> list[tuple[int, int]]:
@@ -96,22 +66,3 @@ def pieces(offsets: NDArray[np.int64], places: Places, n_threads: int) -> list[t
     targets = np.linspace(0, words[-1], n_threads * PIECES_PER_THREAD + 1)[1:-1]
     cuts = np.unique(np.concatenate([[0], np.searchsorted(words, targets).clip(0, len(places)), [len(places)]]))
     return [(int(start), int(end)) for start, end in pairwise(cuts)]
-
-
-def _parts(problem: Problem, max_terms: int) -> list[Part]:
-    """Splits the candidates so that the table of each part has at most so many terms; one candidate at least."""
-    candidates = problem.candidates
-    if len(candidates.distinct.term_ids) <= max_terms:
-        return [Part(0, len(candidates), candidates, *candidates.distinct)]
-    parts: list[Part] = []
-    first, n_terms = 0, len(problem.embeddings)
-    while first < len(candidates):
-        last, terms, index = loops.distinct_terms(candidates.term_ids, candidates.offsets, first, max_terms, n_terms)
-        parts.append(Part(first, last, _slice(candidates, first, last), terms, index))
-        first = last
-    return parts
-
-
-def _slice(bags: WeightedBags, first: int, last: int) -> WeightedBags:
-    start, end = bags.offsets[first], bags.offsets[last]
-    return WeightedBags(bags.term_ids[start:end], bags.weights[start:end], bags.offsets[first : last + 1] - start)

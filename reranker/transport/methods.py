@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from reranker.base.errors import BadInput, WrongParameter
 from reranker.base.suggestions import did_you_mean
 from reranker.text.bags import WeightedBag, WeightedBags
+from reranker.transport.candidate_costs import fits
 from reranker.transport.parameters import Parameters
 from reranker.transport.problem import Problem, checked_problem
 from reranker.transport.results import Distances
 from reranker.transport.shares import auto_shares
-from reranker.transport.solve import solve
+from reranker.transport.solve import solve, table_precision
 
 METHODS: tuple[str, ...] = ("nbow", "rwmd", "emd", "sinkhorn", "relaxed", "auto")
 
@@ -72,7 +73,11 @@ def solve_problem(
     """
     parameters = parameters.for_query(len(problem.query))
     shares = shares or part_shares(method, len(problem.query))
-    return _mixed(shares, solve(problem, parts(method, parameters), n_threads, shares))
+    components = parts(method, parameters)
+    if not fits(problem, table_precision(*components[-1])):
+        halves = problem.halves()
+        return Distances.join([solve_problem(half, method, parameters, n_threads, shares) for half in halves])
+    return _mixed(shares, solve(problem, components, n_threads, shares))
 
 
 def _mixed(shares: Sequence[float], solved: Sequence[Distances]) -> Distances:

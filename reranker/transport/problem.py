@@ -6,7 +6,6 @@ embeddings are the exception: they are looked at when they are read, since most 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -51,10 +50,15 @@ class Problem:
         above 0 that sum to 1: it is not checked."""
         return Problem(query, self.candidates, self.embeddings, self.of_candidates)
 
-    def part(self, places: Iterable[int]) -> Problem:
-        """The same query with the candidates at some places, in their order."""
-        bags = WeightedBags.join([self.candidates[int(place)] for place in places])
-        return Problem(self.query, bags, self.embeddings)
+    def halves(self) -> tuple[Problem, Problem]:
+        """The same query with the first half of the candidates, and with the others."""
+        middle = len(self.candidates) // 2
+        return self._slice(0, middle), self._slice(middle, len(self.candidates))
+
+    def _slice(self, first: int, last: int) -> Problem:
+        means = self.of_candidates.means
+        of_candidates = OfCandidates(None if means is None else means[first:last])
+        return Problem(self.query, self.candidates.slice(first, last), self.embeddings, of_candidates)
 
 
 def checked_problem(query: WeightedBag, candidates: WeightedBags, embeddings: NDArray[np.float32]) -> Problem:

@@ -6,13 +6,11 @@ farther than the k nearest, and those that tie with the k-th are solved.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
 from reranker.transport.bounds import dual_bounds
-from reranker.transport.candidate_costs import CandidateCosts, Places
+from reranker.transport.candidate_costs import CandidateCosts, Places, fits
 from reranker.transport.parameters import Parameters
 from reranker.transport.problem import Problem
 from reranker.transport.results import Distances
@@ -30,10 +28,10 @@ Vector = NDArray[np.float64]
 class _Least:
     """The distances found so far, and the k-th least of them."""
 
-    def __init__(self, n_candidates: int, k: int) -> None:
-        self._k = k
+    def __init__(self, n_candidates: int, k: int, limit: float) -> None:
+        self._k, self._limit = k, limit
         values, converged, errors, n_iterations = (np.full(n_candidates, of) for of in (np.inf, True, 0.0, np.int32(0)))
-        self.distances = Distances(values, converged, errors, "", n_iterations)
+        self.distances = Distances(values, converged, errors, "float64", n_iterations)
         self.solved = np.zeros(n_candidates, dtype=np.bool_)
 
     def add(self, places: Places, found: Distances) -> None:
@@ -43,28 +41,36 @@ class _Least:
         everything.converged[places] = found.converged
         everything.marginal_error[places] = found.marginal_error
         everything.n_iterations[places] = found.n_iterations
-        self.distances = replace(everything, precision=found.precision)
         self.solved[places] = True
 
     @property
     def limit(self) -> float:
-        """The k-th least distance; +inf while fewer are found."""
-        return float(np.partition(self.distances.values, self._k - 1)[self._k - 1])
+        """The k-th least distance, or the limit from outside where that is less."""
+        return min(self._limit, _kth_least(self.distances, self._k))
 
 
-def nearest_by_emd(problem: Problem, parameters: Parameters, k: int, n_threads: int = 1) -> tuple[Distances, int]:
+def nearest_by_emd(
+    problem: Problem, parameters: Parameters, k: int, n_threads: int = 1, limit: float = np.inf
+) -> tuple[Distances, int]:
     """Distances by `emd`, +inf where not solved, and how many were solved.
 
     Args:
-        k: at most the number of candidates.
+        limit: candidates that are farther need not be solved.
 
     `rwmd` bounds all candidates (Kusner et al. 2015, 4), the dual those that it does not leave out, and in the order of
     that bound they are solved, one by one: each solve may lower the limit for the next.
     """
+    if not fits(problem, "float64"):
+        first_half, second_half = problem.halves()
+        found, n_solved = nearest_by_emd(first_half, parameters, k, n_threads, limit)
+        limit = min(limit, _kth_least(found, k))
+        others, n_others = nearest_by_emd(second_half, parameters, k, n_threads, limit)
+        return Distances.join([found, others]), n_solved + n_others
     n_candidates = len(problem.candidates)
-    least = _Least(n_candidates, k)
+    least = _Least(n_candidates, k, limit)
     costs = CandidateCosts(problem, "float64", n_threads, parameters.ground_cost)
-    bounds = np.full(n_candidates, np.inf)
+    (nearest_words,) = solve_from(costs, [("rwmd", parameters)])
+    bounds = nearest_words.values - EXACT_MARGIN
 
     def tighten(places: Places) -> None:
         left = places[_within(bounds[places], least.limit)]
@@ -75,25 +81,21 @@ def nearest_by_emd(problem: Problem, parameters: Parameters, k: int, n_threads: 
         for place in left[np.argsort(bounds[left], kind="stable")][:n_most]:
             if bounds[place] > least.limit:
                 break
-            least.add(np.array([place], np.int64), _solved(costs, place, parameters))
+            alone = np.array([place], np.int64)
+            least.add(alone, solve_from(costs, [("emd", parameters)], alone)[0])
 
-    for places in costs.parts():
-        (nearest_words,) = solve_from(costs, [("rwmd", parameters)], places)
-        bounds[places] = nearest_words.values - EXACT_MARGIN
-        first, rest = np.split(places[np.argsort(bounds[places], kind="stable")], [TIGHTENED_FIRST * k])
-        tighten(first)
-        solve(first, k)  # they give a limit
-        tighten(rest)
+    first, rest = np.split(np.argsort(bounds, kind="stable").astype(np.int64, copy=False), [TIGHTENED_FIRST * k])
+    tighten(first)
+    solve(first, k)  # they give a limit
+    tighten(rest)
     solve(np.arange(n_candidates, dtype=np.int64), n_candidates)
     return least.distances, int(np.count_nonzero(least.solved))
 
 
-def _solved(costs: CandidateCosts, place: int, parameters: Parameters) -> Distances:
-    """The exact distance of one candidate, from the table of all where there is only one."""
-    if len(costs.parts()) == 1:
-        return solve_from(costs, [("emd", parameters)], np.array([place], np.int64))[0]
-    alone = CandidateCosts(costs.problem.part([place]), "float64", ground_cost=parameters.ground_cost)
-    return solve_from(alone, [("emd", parameters)])[0]
+def _kth_least(distances: Distances, k: int) -> float:
+    """+inf where fewer are found."""
+    values = distances.values
+    return float(np.partition(values, k - 1)[k - 1]) if k <= len(values) else np.inf
 
 
 def _within(bounds: Vector, limit: float) -> NDArray[np.bool_]:

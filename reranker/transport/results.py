@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +31,15 @@ class Distances:
     marginal_error: NDArray[np.float64]
     precision: str
     n_iterations: NDArray[np.int32]
+
+    @classmethod
+    def join(cls, parts: Sequence[Distances]) -> Distances:
+        """The distances of one query to the documents of each part, in order; all of the same precision."""
+        values, converged, errors, n_iterations = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("values", "converged", "marginal_error", "n_iterations")
+        )
+        return cls(values, converged, errors, parts[0].precision, n_iterations)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

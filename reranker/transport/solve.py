@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.native import transport as loops
-from reranker.transport import candidate_costs, exact, fixed_point, nbow, reference
-from reranker.transport.candidate_costs import CandidateCosts, Part, Places, pieces
+from reranker.transport import exact, fixed_point, nbow, reference
+from reranker.transport.candidate_costs import CandidateCosts, Places, pieces
 from reranker.transport.cost import CLOSE_COST
 from reranker.transport.cost_table import width
 from reranker.transport.parameters import FLOAT64_FROM_EPSILON, Parameters, scaling_precision
@@ -80,7 +80,6 @@ def solve_from(costs: CandidateCosts, components: Sequence[Component], places: P
     problem, n_threads = costs.problem, costs.n_threads
     places = np.arange(len(problem.candidates), dtype=np.int64) if places is None else np.asarray(places, np.int64)
     values, errors, iterations = _nothing_found(len(components), len(places))
-    by_cost = []
     for rows in _solved_together(components, costs.precision):
         method, parameters = components[rows.start]
         if method == "nbow":
@@ -88,11 +87,7 @@ def solve_from(costs: CandidateCosts, components: Sequence[Component], places: P
         elif _arithmetic(costs.precision, method, parameters) == "log":
             values[rows.start], errors[rows.start] = _by_reference(problem, places, method, parameters)
         else:
-            by_cost.append(rows)
-    for part, own, where in costs.parts_of(places) if by_cost else ():
-        for rows in by_cost:
-            found = _solve_part(costs, part, own, components[rows])
-            values[rows, where], errors[rows, where], iterations[rows, where] = found
+            values[rows], errors[rows], iterations[rows] = _solve_from_table(costs, places, components[rows])
     if not values.min(initial=np.inf) >= 0:  # what float32 or float64 could not hold, or -1e-17 by rounding
         for row, each in enumerate(components):
             lost = np.flatnonzero(np.isnan(values[row]))
@@ -120,16 +115,14 @@ def _single_call(components: tuple[Component, ...]) -> _SingleCall | None:
 
 
 def is_short(problem: Problem, n_threads: int) -> bool:
-    """Whether a solve is to be one call: not where threads share it, where its costs are computed in parts or in fixed
-    point."""
+    """Whether a solve is to be one call: not where threads share it, or where its costs are computed in fixed point."""
     candidates, embeddings = problem.candidates, problem.embeddings
     columns, dim = width(len(problem.query)), embeddings.shape[1]
     if fixed_point.serves(len(problem.query), dim):
         return False
     n_terms, n_words = len(candidates.distinct.term_ids), len(candidates.term_ids)
-    if not 0 < n_terms * columns <= candidate_costs.TABLE_BYTES // 4:
-        return False
-    return worthwhile(n_threads, columns * max(n_terms * dim, n_words * 2 * _USUAL_ITERATIONS)) == 1
+    operations = columns * max(n_terms * dim, n_words * 2 * _USUAL_ITERATIONS)
+    return n_terms > 0 and worthwhile(n_threads, operations) == 1
 
 
 def _mixed_at_once(
@@ -189,27 +182,28 @@ def _shares_kernel(one: Component, other: Component, precision: str) -> bool:
     return first == second
 
 
-def _solve_part(costs: CandidateCosts, part: Part, places: Places, components: Sequence[Component]) -> _Found:
+def _solve_from_table(costs: CandidateCosts, places: Places, components: Sequence[Component]) -> _Found:
     """What `_solved_together` puts together; the arrays are (len(components), len(places))."""
-    method, cost = components[0][0], costs.table(part)
+    method = components[0][0]
     if method == "rwmd":
-        return _nearest_words(costs, part, places, cost)
+        return _nearest_words(costs, places)
     if method == "emd":
-        query, rows, double = costs.problem.query, part.index, cost.astype(np.float64, copy=False)
+        query, bags = costs.problem.query, costs.problem.candidates
+        rows, double = bags.distinct.places, costs.table.astype(np.float64, copy=False)
         return exact.distances(
-            query.weights, part.bags, places, lambda start, end: double[rows[start:end], : len(query)], costs.n_threads
+            query.weights, bags, places, lambda start, end: double[rows[start:end], : len(query)], costs.n_threads
         )
-    return _solve_scaled(costs, part, places, cost, components)
+    return _solve_scaled(costs, places, components)
 
 
-def _nearest_words(costs: CandidateCosts, part: Part, places: Places, cost: NDArray[np.floating]) -> _Found:
+def _nearest_words(costs: CandidateCosts, places: Places) -> _Found:
     """`rwmd`: the larger of what transport costs when one side alone keeps its weights (Kusner et al. 2015, 4)."""
     from_query, to_document = np.full(len(places), np.inf), np.full(len(places), np.inf)
-    bags, query = part.bags, costs.problem.query
+    bags, query, cost = costs.problem.candidates, costs.problem.query, costs.table
 
     def work(first: int, last: int) -> None:
         loops.nearest_words(
-            cost, part.index, bags.offsets, places[first:last], query.weights, bags.weights,
+            cost, bags.distinct.places, bags.offsets, places[first:last], query.weights, bags.weights,
             from_query[first:last], to_document[first:last],
         )  # fmt: skip
 
@@ -218,11 +212,9 @@ def _nearest_words(costs: CandidateCosts, part: Part, places: Places, cost: NDAr
     return np.maximum(from_query, to_document)[None], no_errors, no_iterations
 
 
-def _solve_scaled(
-    costs: CandidateCosts, part: Part, places: Places, cost: NDArray[np.floating], components: Sequence[Component]
-) -> _Found:
+def _solve_scaled(costs: CandidateCosts, places: Places, components: Sequence[Component]) -> _Found:
     values, errors, iterations = _nothing_found(len(components), len(places))
-    query, bags, parameters = costs.problem.query, part.bags, components[0][1]
+    query, bags, parameters, cost = costs.problem.query, costs.problem.candidates, components[0][1], costs.table
     starts = np.empty((len(components), len(query)), costs.dtype)
     for row, (method, _) in enumerate(components):
         starts[row] = _start(method, query.weights)
@@ -241,7 +233,8 @@ def _solve_scaled(
         order = np.argsort(-np.diff(bags.offsets)[places], kind="stable")
     work = partial(
         loops.scale_documents, np.zeros(1, np.int64), order, len(a) <= MOST_SHORT_WORDS, cost,
-        -1 / parameters.epsilon, part.index, bags.offsets, places, a, b, starts, *settings, values, errors, iterations,
+        -1 / parameters.epsilon, bags.distinct.places, bags.offsets, places, a, b, starts, *settings,
+        values, errors, iterations,
     )  # fmt: skip
     together(work, n_threads)
     return values, errors, iterations

@@ -38,9 +38,20 @@ def test_the_nearest_are_those_of_solving_all(table, random_bag, documents, k, n
     assert_those_of_solving_all(random_bag(19), documents, table, k, n_threads)
 
 
-def test_they_are_where_tables_do_not_fit_together(table, random_bag, documents, monkeypatch):
-    monkeypatch.setattr(candidate_costs, "TABLE_BYTES", 60_000)
-    assert_those_of_solving_all(random_bag(19), documents, table, 5)
+@pytest.mark.parametrize("table_bytes", [1, 60_000])
+@pytest.mark.parametrize("k", [1, 5, 200])
+def test_they_are_where_the_costs_of_all_do_not_fit(table, random_bag, documents, k, table_bytes, monkeypatch):
+    monkeypatch.setattr(candidate_costs, "TABLE_BYTES", table_bytes)
+    assert_those_of_solving_all(random_bag(19), documents, table, k)
+
+
+def test_what_one_half_finds_spares_solves_in_the_other(circle, monkeypatch):
+    """The nearest is in the first half: of the second, where all are farther, none is solved."""
+    monkeypatch.setattr(candidate_costs, "TABLE_BYTES", 1)
+    documents = WeightedBags.join([bag([k], [1.0]) for k in (1, 3, 4, 2)])  # 60°, 180°, 120°, 90°
+    order, _, n_solved = nearest(bag([0], [1.0]), documents, circle, 1)
+    assert order.tolist() == [0]
+    assert n_solved == 1
 
 
 def test_what_cannot_be_among_the_nearest_is_not_solved(circle):
