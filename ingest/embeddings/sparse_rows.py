@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.native.library import address, declare
+from reranker.native.library import declare
 from reranker.native.sparse import times_dense
 
 _similar_times_dense = declare("similar_times_dense", "ppppppqdpqppp")
@@ -89,13 +89,10 @@ class SparseRows:
         columns = self.transposed()
         sums, touched = np.zeros(self.n_rows, np.float32), np.empty(self.n_rows, np.int32)
         _similar_times_dense(
-            *self._addresses(), *columns._addresses(), self.n_rows, least, address(dense), dense.shape[1],
-            address(sums), address(touched), address(result),
+            self.values, self.columns, self.offsets, columns.values, columns.columns, columns.offsets, self.n_rows,
+            least, dense, dense.shape[1], sums, touched, result,
         )  # fmt: skip
         return result
-
-    def _addresses(self) -> tuple[int, int, int]:
-        return address(self.values), address(self.columns), address(self.offsets)
 
     def _space(self, dense: NDArray[np.float32], n_rows: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         if dense.ndim != 2 or len(dense) != n_rows:

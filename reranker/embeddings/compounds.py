@@ -115,8 +115,8 @@ class Compounds:
             given, stems = native.Texts.of(each), native.Texts.of(stem_all(each, self._language))
             n_parts, parts = np.empty(len(each), np.int32), np.empty((len(each), _MAX_PARTS), np.int32)
             asked = np.empty(_ASKED_A_WORD * len(each), np.int32)
-            arrays = address(n_parts), address(parts), address(asked)
-            n = native.split_words(self.address, byref(given.struct), byref(stems.struct), *arrays, len(asked))
+            texts = byref(given.struct), byref(stems.struct)
+            n = native.split_words(self.address, *texts, n_parts, parts, asked, len(asked))
             numbers = n_parts.tolist()
             for place, own, n_own in zip(waiting, parts.tolist(), numbers, strict=True):
                 found[place] = tuple(own[: max(n_own, 0)])

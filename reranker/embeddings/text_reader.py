@@ -93,12 +93,12 @@ class TextReader:
         n_asked = native.read_texts(
             ctypes.byref(reader),
             ctypes.byref(given.struct),
-            address(numbers),
+            numbers,
             most_words,
             ctypes.byref(words.struct),
-            address(offsets),
-            address(tokens),
-            address(places) if with_places else None,
+            offsets,
+            tokens,
+            places if with_places else None,
         )
         pieces.raise_error()
         groups = words.asked(n_asked, all_languages.codes, self._stand_ins)
@@ -130,10 +130,10 @@ class TextReader:
             ctypes.byref(given.struct),
             most,
             ctypes.byref(words.struct),
-            address(terms),
-            address(tokens),
-            address(n_tokens),
-            address(n_known),
+            terms,
+            tokens,
+            n_tokens,
+            n_known,
         )
         pieces.raise_error()
         return FirstWords(n_known, languages.rules, terms, tokens, n_tokens, words)
@@ -218,8 +218,7 @@ class ReadTexts(NamedTuple):
         group_offsets, group = self._group_arrays()
         n_words = len(self.words)
         offsets, term_ids = np.empty(n_words + 1, np.int32), np.empty(n_words + len(group), np.int32)
-        groups, found = (address(group_offsets), address(group)), (address(offsets), address(term_ids))
-        n = native.list_terms(address(self.words), n_words, *groups, *found)
+        n = native.list_terms(self.words, n_words, group_offsets, group, offsets, term_ids)
         return offsets, term_ids[:n]
 
     def _group_arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -255,17 +254,17 @@ class ReadTexts(NamedTuple):
         arrays = (offsets, term_ids, counts, n_unknown, hash_offsets, hashes, parts, hash_parts)
         bags = native.BagsStruct(*[address(each) for each in arrays])
         native.count_bags(
-            address(self.words),
+            self.words,
             n_texts,
-            address(self.offsets),
-            address(self.tokens),
+            self.offsets,
+            self.tokens,
             first_words,
-            address(group_offsets),
-            address(group),
+            group_offsets,
+            group,
             MAX_UNKNOWN_HASHES,
-            address(seen),
-            address(seen_in),
-            address(numbers),
+            seen,
+            seen_in,
+            numbers,
             ctypes.byref(bags),
         )
         ends, hash_ends = offsets.tolist(), hash_offsets.tolist()

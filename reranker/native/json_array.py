@@ -18,5 +18,5 @@ def element_starts(data: bytes, start: int, n: int) -> list[int]:
         n: of elements.
     """
     places = np.empty(n, np.int64)
-    _element_starts(address(np.frombuffer(data, np.uint8)) + start, len(data) - start, n, address(places))
+    _element_starts(address(np.frombuffer(data, np.uint8)) + start, len(data) - start, n, places)
     return places.tolist()

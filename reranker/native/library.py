@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from reranker.native.compiling import LIBRARY
@@ -19,7 +20,23 @@ from reranker.native.compiling import LIBRARY
 LEVELS = ("base", "avx2", "avx512")
 """Levels of instructions, by number: any processor; AVX2 and FMA; AVX-512 with VNNI."""
 
-_KINDS = {"p": ctypes.c_void_p, "i": ctypes.c_int, "q": ctypes.c_int64, "d": ctypes.c_double, "": None}
+
+class _Pointer:
+    """An argument that is a pointer: an array, which must be contiguous, or what ctypes takes for one."""
+
+    @staticmethod
+    def from_param(value: Any) -> Any:
+        if not isinstance(value, np.ndarray):
+            return ctypes.c_void_p.from_param(value)
+        flags = value.flags
+        if flags.carray and value.size:  # in a third of the time; not for what is empty or read-only
+            return ctypes.byref(ctypes.c_char.from_buffer(value))  # type: ignore[arg-type]
+        if not flags.c_contiguous:
+            raise ValueError("the array does not lie row after row in memory")
+        return ctypes.c_void_p(value.ctypes.data)
+
+
+_KINDS = {"p": _Pointer, "i": ctypes.c_int, "q": ctypes.c_int64, "d": ctypes.c_double, "": None}
 
 
 def _open() -> ctypes.CDLL:
@@ -42,17 +59,26 @@ def declare(name: str, arguments: str, result: str = "") -> Callable[..., Any]:
     """A function of the library.
 
     Args:
-        arguments: a letter each, as in C: p a pointer, i an int, q an int64_t, d a double.
-        result: the same; nothing for void.
+        arguments: a letter each, as in C: p a pointer, i an int, q an int64_t, d a double. For a pointer give an array.
+        result: the same; nothing for void. An int of -1 raises MemoryError (`NO_MEMORY` in transport/shared.h).
     """
     DECLARED[name] = arguments, result
     function = getattr(_library, name)
     function.argtypes, function.restype = [_KINDS[letter] for letter in arguments], _KINDS[result]
+    if result == "i":
+        function.errcheck = _check
     return function  # type: ignore[no-any-return]
 
 
+def _check(status: int, function: object, arguments: object) -> int:
+    if status == -1:
+        raise MemoryError
+    return status
+
+
 def address(array: NDArray[Any]) -> int:
-    """Where the values of a contiguous array begin. The caller keeps the array alive during the call."""
+    """Where the values of a contiguous array begin, for a field of a struct. The caller keeps the array alive during
+    the call."""
     return array.ctypes.data
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.native.library import address, declare
+from reranker.native.library import declare
 
 _times_dense = declare("sparse_times_dense", "pppqpqp")
 
@@ -20,6 +20,5 @@ def times_dense(
         offsets: (n_rows + 1,), where each row begins.
     """
     result = np.empty((len(offsets) - 1, dense.shape[1]), np.float32)
-    arrays = address(values), address(columns), address(offsets)
-    _times_dense(*arrays, len(result), address(dense), dense.shape[1], address(result))
+    _times_dense(values, columns, offsets, len(result), dense, dense.shape[1], result)
     return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.native.library import address, declare
+from reranker.native.library import declare
 
 _count_stems = declare("count_stems", "ppppqpqpp", "q")
 
@@ -26,6 +26,5 @@ def count_stems(
         keys: ascending.
     """
     found, held = np.zeros((len(offsets) - 1, len(keys))), np.empty(len(term_ids), np.int32)
-    of_bags = address(term_ids), address(counts), address(offsets), len(found)
-    n = _count_stems(address(key_of_term), *of_bags, address(keys), len(keys), address(found), address(held))
+    n = _count_stems(key_of_term, term_ids, counts, offsets, len(found), keys, len(keys), found, held)
     return found, held[: max(n, 0)], held[: max(-n, 0)]

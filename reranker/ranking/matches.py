@@ -124,12 +124,12 @@ def _marked(
         ctypes.byref(native.ReadWordsStruct(address(read.words), n_words, *of_words, *room)),
         ctypes.byref(read.texts.struct),
         len(n_texts),
-        address(text_offsets),
+        text_offsets,
         bytes(is_own),
-        address(read.offsets),
-        address(read.tokens),
-        address(read.places),
-        address(marks),
+        read.offsets,
+        read.tokens,
+        read.places,
+        marks,
     )
     return marks[:n]
 

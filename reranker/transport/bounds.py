@@ -32,8 +32,8 @@ def dual_bounds(costs: CandidateCosts, places: Places) -> Vector:
 
     def work(first: int, last: int) -> None:
         loops.dual_bounds(
-            cost, index, bags.offsets, places[first:last], query.weights, bags.weights, EPSILON, N_ITERATIONS,
-            found[first:last],
+            cost, cost.shape[1], index, bags.offsets, places[first:last], last - first, query.weights, len(query),
+            bags.weights, EPSILON, N_ITERATIONS, found[first:last],
         )  # fmt: skip
 
     run(work, pieces(bags.offsets, places, costs.n_threads), costs.n_threads)

@@ -52,8 +52,8 @@ def cost_table(
         return cost[:0]
     padded = np.concatenate([terms, np.full(2 * loops.TERMS_TOGETHER, terms[-1], np.int32)])
     work = partial(
-        loops.fill_cost_table, np.zeros(1, np.int64), embeddings, padded, n_terms, laid_out, query_rows[:n],
-        words, norms, factors, close, ground_cost == "euclidean", cost, unsound,
+        loops.fill_cost_table[dtype.itemsize], np.zeros(1, np.int64), embeddings, embeddings.shape[1], padded, n_terms,
+        laid_out, query_rows, words, n, norms, factors, cost.shape[1], close, ground_cost == "euclidean", cost, unsound,
     )  # fmt: skip
     together(work, worthwhile(n_threads, n_terms * query_rows.size))
     if unsound[0] >= 0:

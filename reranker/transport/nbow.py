@@ -40,9 +40,11 @@ def mean_embeddings(bags: WeightedBags, embeddings: NDArray[np.float32], n_threa
         loops.fill_bag_means,
         np.zeros(1, np.int64),
         embeddings,
+        embeddings.shape[1],
         bags.term_ids.astype(np.int32, copy=False),
         bags.weights,
         offsets,
+        len(bags),
         means,
         unsound,
     )
@@ -64,5 +66,8 @@ def candidate_means(problem: Problem, n_threads: int = 1) -> NDArray[np.float32]
 def fill(problem: Problem, n_threads: int, values: NDArray[np.float64]) -> None:
     """Writes 1 - cosine of the mean embeddings of the query and of all candidates; nothing for a candidate without a
     word."""
-    candidates, query, means = problem.candidates, problem.query, candidate_means(problem, n_threads)
-    loops.one_less_cosines(problem.embeddings, query.term_ids, query.weights, means, candidates.offsets, values)
+    query, embeddings, means = problem.query, problem.embeddings, candidate_means(problem, n_threads)
+    loops.one_less_cosines(
+        embeddings, embeddings.shape[1], query.term_ids, query.weights, len(query), means, problem.candidates.offsets,
+        len(means), values,
+    )  # fmt: skip

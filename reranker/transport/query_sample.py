@@ -32,5 +32,7 @@ class QuerySample:
         """
         found = np.empty(len(means))
         rows = np.ascontiguousarray(means, np.float32)
-        loops.mean_nearest_products(rows, self._panel, self._width, self._n_queries, self._n_nearest, found)
+        loops.mean_nearest_products(
+            rows, len(rows), rows.shape[1], self._panel, self._width, self._n_queries, self._n_nearest, found
+        )
         return np.clip(found, 0.0, 1.0)

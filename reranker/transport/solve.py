@@ -133,17 +133,19 @@ def _mixed_at_once(
     call = _single_call(tuple(components))
     if call is None or not is_short(problem, n_threads):
         return None
-    query, bags, distinct = problem.query, problem.candidates, problem.candidates.distinct
+    query, bags, embeddings = problem.query, problem.candidates, problem.embeddings
+    terms, index = bags.distinct
     means = nbow.candidate_means(problem, n_threads) if call.has_nbow else None
     values, errors, iterations = np.empty(len(bags)), np.empty(len(bags)), np.empty(len(bags), np.int32)
     status = loops.solve_whole(
-        problem.embeddings, query.term_ids, query.weights, width(len(query)), distinct.term_ids, distinct.places,
-        bags.offsets, bags.weights, means, call.solves, np.array(shares, np.float64), call.is_euclidean, CLOSE_COST,
+        embeddings, embeddings.shape[1], query.term_ids, query.weights, len(query), width(len(query)),
+        terms, len(terms), index, bags.offsets, len(bags), bags.weights, means,
+        call.solves, len(call.solves), np.array(shares, np.float64), len(shares), call.is_euclidean, CLOSE_COST,
         len(query) <= MOST_SHORT_WORDS, call.scale, call.over_relaxed, call.stop_below, SMALLEST["float32"],
         values, errors, iterations,
     )  # fmt: skip
     if status >= 0:
-        check_terms(distinct.term_ids[status : status + 1], problem.embeddings)
+        check_terms(terms[status : status + 1], embeddings)
     converged = errors < components[-1][1].converged_below()
     return None if status == loops.OUT_OF_RANGE else Distances(values, converged, errors, "float32", iterations)
 
@@ -202,9 +204,9 @@ def _nearest_words(costs: CandidateCosts, places: Places) -> _Found:
     bags, query, cost = costs.problem.candidates, costs.problem.query, costs.table
 
     def work(first: int, last: int) -> None:
-        loops.nearest_words(
-            cost, bags.distinct.places, bags.offsets, places[first:last], query.weights, bags.weights,
-            from_query[first:last], to_document[first:last],
+        loops.nearest_words[cost.itemsize](
+            cost, cost.shape[1], bags.distinct.places, bags.offsets, places[first:last], last - first, query.weights,
+            len(query), bags.weights, from_query[first:last], to_document[first:last],
         )  # fmt: skip
 
     run(work, pieces(bags.offsets, places, costs.n_threads), costs.n_threads)
@@ -222,6 +224,7 @@ def _solve_scaled(costs: CandidateCosts, places: Places, components: Sequence[Co
     settings = (
         np.array([own.power(method) for method, own in components]),
         np.array([own.n_iterations for _, own in components], np.int64),
+        len(components),
         parameters.over_relaxed,
         parameters.stop_below(costs.precision),
         SMALLEST[costs.precision],
@@ -232,9 +235,9 @@ def _solve_scaled(costs: CandidateCosts, places: Places, components: Sequence[Co
     if n_threads > 1:  # the longest first, so that threads end together
         order = np.argsort(-np.diff(bags.offsets)[places], kind="stable")
     work = partial(
-        loops.scale_documents, np.zeros(1, np.int64), order, len(a) <= MOST_SHORT_WORDS, cost,
-        -1 / parameters.epsilon, bags.distinct.places, bags.offsets, places, a, b, starts, *settings,
-        values, errors, iterations,
+        loops.scale_documents[cost.itemsize], np.zeros(1, np.int64), order, len(a) <= MOST_SHORT_WORDS, cost,
+        cost.shape[1], -1 / parameters.epsilon, bags.distinct.places, bags.offsets, places, len(places), a, len(a), b,
+        starts, *settings, values, errors, iterations,
     )  # fmt: skip
     together(work, n_threads)
     return values, errors, iterations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import os
 import re
@@ -9,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from reranker.native import library
@@ -46,6 +48,18 @@ def test_every_declaration_is_that_of_the_c_source():
     declared = {re.sub(r"_f(32|64)_\w+$", "", name): shape for name, shape in library.DECLARED.items()}
     assert declared == {name: prototypes[name] for name in declared}
     assert sorted(prototypes) == sorted(declared)
+
+
+def test_an_array_whose_values_are_not_side_by_side_is_refused():
+    rows = np.zeros((16, 4), np.float32)
+    with pytest.raises(ctypes.ArgumentError, match="argument 1: ValueError: the array does not lie row after row"):
+        loops.lay_out_words(rows[:, ::2])
+
+
+def test_a_function_that_finds_no_memory_raises_memory_error():
+    nothing = np.zeros(1, np.int64)
+    with pytest.raises(MemoryError):
+        loops.fill_bag_means(*[nothing] * 2, 2**58, *[nothing] * 3, 0, *[nothing] * 2)
 
 
 def test_numbers_that_python_and_c_share_are_the_same():

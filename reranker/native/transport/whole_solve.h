@@ -1,8 +1,8 @@
 /* A whole solve in one call, on one thread: the query's embeddings in, the distances of all candidates out. A short
  * solve takes less time than its steps take to call one by one. */
 
-/* What `solve_whole` returns, apart from the place of a term that is not sound. */
-enum { SOLVED = -1, OUT_OF_RANGE = -2, NO_MEMORY_TO_SOLVE = -3 };
+/* What `solve_whole` returns, apart from NO_MEMORY and the place of a term that is not sound. */
+enum { SOLVED = -2, OUT_OF_RANGE = -3 };
 
 /* Writes the distances of all candidates, by a sum of methods, and the marginal errors and iterations of the last.
  *
@@ -17,13 +17,13 @@ enum { SOLVED = -1, OUT_OF_RANGE = -2, NO_MEMORY_TO_SOLVE = -3 };
  *
  * Returns the place of a term whose embedding is not sound; SOLVED where all are; OUT_OF_RANGE where float does not
  * suffice, or rounding left less than 0. */
-EXPORT int64_t OF_KIND(solve_whole)(const float *embeddings, int64_t dim, const int32_t *word_ids,
-                                    const double *word_weights, int64_t n, int64_t width, const int32_t *terms,
-                                    int64_t n_terms, const int32_t *index, const int64_t *offsets, int64_t n_bags,
-                                    const double *weights, const float *means, const double *solves, int64_t n_solves,
-                                    const double *shares, int64_t n_shares, int is_euclidean, double close,
-                                    int is_short, double factor, int over_relaxed, double stop_below, double smallest,
-                                    double *values, double *errors, int32_t *iterations) {
+EXPORT int OF_KIND(solve_whole)(const float *embeddings, int64_t dim, const int32_t *word_ids,
+                                const double *word_weights, int64_t n, int64_t width, const int32_t *terms,
+                                int64_t n_terms, const int32_t *index, const int64_t *offsets, int64_t n_bags,
+                                const double *weights, const float *means, const double *solves, int64_t n_solves,
+                                const double *shares, int64_t n_shares, int is_euclidean, double close, int is_short,
+                                double factor, int over_relaxed, double stop_below, double smallest, double *values,
+                                double *errors, int32_t *iterations) {
     const int64_t n_words = offsets[n_bags], n_rows = n_terms + 2 * TERMS, n_values = n_shares * n_bags;
     const int64_t n_before = n_shares - n_solves; /* 1 with `nbow` */
     const int64_t of_float = sizeof(float), of_double = sizeof(double), of_int = sizeof(int32_t);
@@ -39,7 +39,7 @@ EXPORT int64_t OF_KIND(solve_whole)(const float *embeddings, int64_t dim, const 
     double powers[MOST_SOLVES];
     if (memory.has_failed || n_solves > MOST_SOLVES) {
         release(&memory);
-        return NO_MEMORY_TO_SOLVE;
+        return NO_MEMORY;
     }
 
     for (int64_t i = 0; i < width; i++) {
@@ -55,7 +55,7 @@ EXPORT int64_t OF_KIND(solve_whole)(const float *embeddings, int64_t dim, const 
                              width, close, is_euclidean, cost, &status);
     if (status >= 0) { /* a term is not sound */
         release(&memory);
-        return status;
+        return (int)status;
     }
 
     for (int64_t k = 0; k < n_bags; k++) bags[k] = k;
@@ -82,7 +82,7 @@ EXPORT int64_t OF_KIND(solve_whole)(const float *embeddings, int64_t dim, const 
                                            all_iterations + n_before * n_bags);
     if (has_failed) {
         release(&memory);
-        return NO_MEMORY_TO_SOLVE;
+        return NO_MEMORY;
     }
 
     for (int64_t k = 0; k < n_bags; k++) {
@@ -99,5 +99,5 @@ EXPORT int64_t OF_KIND(solve_whole)(const float *embeddings, int64_t dim, const 
         }
     }
     release(&memory);
-    return status;
+    return (int)status;
 }
