@@ -19,15 +19,11 @@ from flask import Flask, g, request
 
 from reranker.base.errors import SinkrankError, StoreUnavailable, Unauthenticated
 from reranker.base.request_context import note
-from reranker.proxy.routes import is_for_engine
-from reranker.service.errors import challenge_with, use_shape
 from reranker.service.key_file import digest, is_key, read_keys
 from reranker.service.settings import Settings
 
 # Between two looks at the file.
 LOOK_SECONDS = 1.0
-# The one scheme that browsers answer; programs read the message.
-_CHALLENGE = 'Basic realm="Sinkrank: an API key as password", charset="UTF-8"'
 # Whether the process lives and works, and what the page is made of: the same for everybody.
 _OPEN = frozenset(["operations.live", "operations.ready", "page.static_file"])
 _HEADERS = ("HTTP_X_API_KEY", "HTTP_AUTHORIZATION")
@@ -85,21 +81,29 @@ def register(app: Flask, settings: Settings) -> ApiKeys | None:
     keys = ApiKeys(settings.api_keys)
 
     def check() -> None:
-        if request.endpoint in _OPEN:
-            return
-        if is_for_engine():
-            use_shape("engine")
-        name = take_key(keys, request.environ)
-        if name is None:
-            challenge_with(_CHALLENGE)
-            raise Unauthenticated(
-                "this service asks for a key that it knows; send it as X-Api-Key, or as Authorization: Bearer KEY"
-            )
-        g.api_key = name
-        note(api_key=name)
+        if request.endpoint not in _OPEN:
+            g.api_key = check_key(keys, request.environ)
 
     app.before_request(check)
     return keys
+
+
+class _NoKey(Unauthenticated):
+    # Of the schemes, browsers answer only this one; programs read the message.
+    challenge = 'Basic realm="Sinkrank: an API key as password", charset="UTF-8"'
+
+
+def check_key(keys: ApiKeys, environ: dict[str, Any]) -> str:
+    """The name of the key that came, which is taken out of the request.
+
+    Raises:
+        Unauthenticated: there is none, or it is not known.
+    """
+    name = take_key(keys, environ)
+    if name is None:
+        raise _NoKey("this service asks for a key that it knows; send it as X-Api-Key, or as Authorization: Bearer KEY")
+    note(api_key=name)
+    return name
 
 
 def take_key(keys: ApiKeys, environ: dict[str, Any]) -> str | None:

@@ -1,8 +1,7 @@
 """Answers what is meant for the engine ahead of Flask, whose routing, contexts and hooks would take such a request as
 much CPU time as passing it on.
 
-Our own routes are Flask's, and so is every refusal: a request that a check refuses goes to Flask, which checks it again
-and writes the error.
+Our own routes are Flask's, whose handlers write the errors of both.
 """
 
 from __future__ import annotations
@@ -14,18 +13,19 @@ from typing import TYPE_CHECKING, Any
 from flask import Flask, Response, request
 
 from reranker.api.allowed_hosts import AllowedHosts
-from reranker.api.api_keys import ApiKeys, take_key
-from reranker.api.limits import REFUSAL
+from reranker.api.api_keys import ApiKeys, check_key
+from reranker.api.limits import check_room
 from reranker.api.watching import Watch
-from reranker.base.errors import SinkrankError
-from reranker.base.request_context import note
 from reranker.proxy import PROXY_EXTENSION, Proxy
-from reranker.proxy.routes import ENDPOINT, is_for_proxy
+from reranker.proxy.routes import is_for_proxy
 from reranker.service.errors import use_shape
 from reranker.upstream.incoming import Incoming, raw_target
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication
+
+# How metrics and logs name what is passed on.
+_ROUTE = "engine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,29 +47,21 @@ class EngineFront:
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         method, target = environ["REQUEST_METHOD"], raw_target(environ)
-        if not is_for_proxy(method, target) or REFUSAL in environ:
+        if not is_for_proxy(method, target):
             return self.flask(environ, start_response)
-        checked, key = environ, None
+        watched = self.watch.begin(environ, _ROUTE)
         try:
-            self.allowed.check(environ)
-            if self.keys is not None:
-                checked = dict(environ)  # the key is taken out of it
-                key = take_key(self.keys, checked)
-        except SinkrankError:
-            return self.flask(environ, start_response)
-        if self.keys is not None and key is None:
-            return self.flask(environ, start_response)
-        watched = self.watch.begin(checked, ENDPOINT)
-        try:
-            if key is not None:
-                note(api_key=key)
             try:
+                self.allowed.check(environ)
+                if self.keys is not None:
+                    check_key(self.keys, environ)
+                check_room(environ)
                 proxy: Proxy = self.app.extensions[PROXY_EXTENSION]
-                reply = proxy.answer(Incoming.read(checked, target, self.max_body_bytes))
+                reply = proxy.answer(Incoming.read(environ, target, self.max_body_bytes))
             except Exception as error:
-                response = self._error(error, checked)
+                response = self._error(error, environ)
                 self.watch.answered(watched, method, response.status_code)
-                return response(checked, start_response)
+                return response(environ, start_response)
             self.watch.answered(watched, method, int(reply.status[:3]))
             start_response(reply.status, reply.headers)
             return reply.body

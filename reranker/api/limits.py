@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from flask import Flask, request
 
 from reranker.base.errors import Busy
-from reranker.proxy.routes import is_for_engine
-from reranker.service.errors import use_shape
 from reranker.service.service import current_service
 
 # Their requests compute. The proxy limits its re-rankings itself, and the others cost nothing.
@@ -28,15 +29,17 @@ def register(app: Flask) -> None:
     app.teardown_request(_end)
 
 
-def _begin() -> None:
+def check_room(environ: Mapping[str, Any]) -> None:
     """
     Raises:
         Busy: the server found no thread for the request in time, or no room for its body.
     """
-    if refusal := request.environ.get(REFUSAL):
-        if is_for_engine():
-            use_shape("engine")
+    if refusal := environ.get(REFUSAL):
         raise Busy(_REFUSALS[refusal])
+
+
+def _begin() -> None:
+    check_room(request.environ)
     if request.blueprint in _COMPUTING:
         current_service().slots.acquire()
 

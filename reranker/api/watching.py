@@ -14,7 +14,6 @@ from flask import Flask, Response, g, request
 
 from reranker.base.leaving import set_client
 from reranker.base.request_context import RequestContext, current_request, set_current_request
-from reranker.proxy.routes import ENDPOINT
 from reranker.service.service import EXTENSION, Service
 
 REQUEST_ID_HEADER = "X-Opaque-Id"
@@ -33,7 +32,8 @@ def register(app: Flask) -> Watch:
     watch = Watch(app.extensions[EXTENSION])
 
     def begin() -> None:
-        g.watched = watch.begin(request.environ, _route())
+        rule = request.url_rule
+        g.watched = watch.begin(request.environ, "none" if rule is None else rule.rule)
 
     def answered(response: Response) -> Response:
         context = current_request()
@@ -58,7 +58,7 @@ class Watched:
 
     Attributes:
         started: by `time.perf_counter`.
-        route: the pattern of its path.
+        route: the pattern of its path: `/v1/search`, `engine` for what is passed on, `none` for what is nothing.
     """
 
     started: float
@@ -90,14 +90,6 @@ class Watch:
         self.service.metrics.requests_in_progress.dec()
         set_current_request(None)
         set_client(None)
-
-
-def _route() -> str:
-    """The pattern of the path: `/v1/search`, `engine` for what is passed on, `none` for what is nothing."""
-    rule = request.url_rule
-    if rule is None or rule.endpoint == "no_engine":
-        return "none"
-    return ENDPOINT if rule.endpoint == ENDPOINT else rule.rule
 
 
 def _context(service: Service, environ: Mapping[str, Any]) -> RequestContext:

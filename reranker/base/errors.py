@@ -112,8 +112,14 @@ class NotAllowed(SinkrankError):
 
 
 class Unauthenticated(NotAllowed):
+    """
+    Attributes:
+        challenge: the header `WWW-Authenticate`: what browsers ask their user for.
+    """
+
     http_status = 401
     code = "unauthenticated"
+    challenge = 'Basic realm="search engine", charset="UTF-8"'
 
 
 class ClientLeft(SinkrankError):

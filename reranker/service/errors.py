@@ -17,15 +17,13 @@ from flask import Flask, Response, g, request
 from werkzeug.exceptions import HTTPException
 
 from reranker.answers.errors import CohereError, Problem, TextsError, TextsErrorType
-from reranker.base.errors import BadInput, Busy, ClientLeft, EmptyQuery, SinkrankError
+from reranker.base.errors import BadInput, Busy, ClientLeft, EmptyQuery, SinkrankError, Unauthenticated
 from reranker.service.json_text import json_bytes, to_json
 
 Shape = Literal["ours", "cohere", "tei", "engine"]
 
 _SHAPES_BY_PATH: dict[str, Shape] = {"/v1/rerank": "cohere", "/v2/rerank": "cohere", "/rerank": "tei"}
 PROBLEM_TYPE = "application/problem+json"
-# With it browsers ask for a user and a password of the engine.
-_CHALLENGE = 'Basic realm="search engine", charset="UTF-8"'
 _UNEXPECTED = "something went wrong inside the service; its log has the details"
 
 _log = logging.getLogger(__name__)
@@ -40,11 +38,6 @@ class BadBody(BadInput):
 def use_shape(shape: Shape) -> None:
     """Sets the form of this request's errors."""
     g.error_shape = shape
-
-
-def challenge_with(challenge: str) -> None:
-    """Sets `WWW-Authenticate` for a 401 answer to this request."""
-    g.challenge = challenge
 
 
 def json_response(body: Any, status: int = 200) -> Response:
@@ -63,8 +56,8 @@ def _known(error: SinkrankError) -> Response:
     if error.http_status >= 500:
         _log.warning("%s %r: %s", request.method, request.path, error)
     answer = _render(error.http_status, error.code, str(error), isinstance(error, EmptyQuery))
-    if error.http_status == 401:
-        answer.headers["WWW-Authenticate"] = g.get("challenge") or _CHALLENGE
+    if isinstance(error, Unauthenticated):
+        answer.headers["WWW-Authenticate"] = error.challenge
     if error.http_status == 429:
         answer.headers["Retry-After"] = "1"
     return answer
@@ -75,7 +68,9 @@ def _http(error: HTTPException) -> Response:
     if status < 400:
         return Response(status=status, headers=error.get_headers())
     messages = {
-        404: f"there is no route {request.path}; the documentation lists the routes, the page is at /-/ui",
+        404: f"there is no {request.path} here; the documentation lists the routes, the page is at /-/ui. Paths of a "
+        "search engine are passed on where the setting store is the address of one: `sinkrank serve --store "
+        "opensearch://HOST:9200`",
         405: f"{request.path} does not take {request.method}; use {', '.join(_allowed(error))}",
         413: f"the body is larger than {request.max_content_length} bytes; send less at a time",
     }

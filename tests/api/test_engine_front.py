@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 
+from reranker.api.limits import REFUSAL
+from reranker.service.key_file import add_key
 from tests.support.fake_engine import FakeEngine
 from tests.support.service import MakeProxy
 
@@ -22,7 +25,7 @@ from tests.support.service import MakeProxy
         ("GET", "//-/live", 200),
         ("GET", "/%2Fv1/search", 405),
         ("GET", "/v1%2Fsearch", 405),
-        ("PROPFIND", "/pages", 405),
+        ("PROPFIND", "/pages", 404),
     ],
 )
 def test_what_is_not_for_the_engine_does_not_reach_it(
@@ -64,10 +67,32 @@ def test_what_is_for_the_engine_comes_back_without_headers_of_ours(
 def test_a_host_that_is_not_ours_is_refused_once_and_counted_once(fake: FakeEngine, make_proxy: MakeProxy) -> None:
     client = make_proxy(allowed_hosts=["search.example"]).test_client()
     answer = client.get("/pages", headers={"Host": "evil.example"})
-    assert (answer.status_code, answer.get_json()["code"]) == (421, "host_not_allowed")
+    assert answer.status_code == 421
     assert fake.received == []
     counted = client.get("/-/metrics", headers={"Host": "search.example"}).text
     assert 'sinkrank_http_requests_total{method="GET",route="engine",status="421"} 1.0' in counted
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "code"),
+    [
+        ({"HTTP_HOST": "evil.example"}, 421, "host_not_allowed"),
+        ({"HTTP_X_API_KEY": "wrong"}, 401, "unauthenticated"),
+        ({REFUSAL: "threads"}, 429, "rejected_execution_exception"),
+    ],
+)
+def test_who_is_refused_on_the_engines_paths_gets_an_error_in_its_shape(
+    fake: FakeEngine, make_proxy: MakeProxy, tmp_path: Path, asked: dict[str, str], status: int, code: str
+) -> None:
+    keys = tmp_path / "keys"
+    key = add_key(keys, "client")
+    client = make_proxy(allowed_hosts=["search.example"], api_keys=keys).test_client()
+    overrides = {"HTTP_HOST": "search.example", "HTTP_X_API_KEY": key} | asked
+    answer = client.get("/pages", environ_overrides=overrides)
+    assert answer.status_code == status
+    error = answer.get_json()["error"]
+    assert (error["type"], error["root_cause"][0]["type"]) == (code, code)
+    assert fake.received == []
 
 
 def test_an_error_of_the_engines_paths_is_in_its_shape(make_proxy: MakeProxy) -> None:
