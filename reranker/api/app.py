@@ -47,8 +47,6 @@ def create_app(
     # The engine's paths are passed on as they came: `//` and a slash at the end mean what the engine says.
     app.url_map.merge_slashes = False
     app.url_map.strict_slashes = False
-    # Flask would count the methods of the engine's paths, which stand beside ours, among ours.
-    app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
     app.extensions[EXTENSION] = Service.build(settings, store, embeddings)
     errors.register(app)
