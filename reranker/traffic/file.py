@@ -43,10 +43,6 @@ CREATE TABLE IF NOT EXISTS clicks (
     search_id TEXT, doc_id TEXT, team TEXT, PRIMARY KEY (search_id, doc_id)
 ) WITHOUT ROWID;
 """
-# The team of a click as a file of an earlier version tells it, whose clicks have no column for it.
-_TEAM_OF_CLICK = """(
-    SELECT value FROM interleaved, json_each(teams) WHERE interleaved.search_id = clicks.search_id AND key = doc_id
-)"""
 
 _ADD_OUTCOME = """
 INSERT INTO outcomes VALUES (?, ?, 1, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + 1,
@@ -66,7 +62,7 @@ _ADD_CLICK = "INSERT OR IGNORE INTO clicks VALUES (?, ?, ?)"
 # A search is won by the order with more clicks; a click on a hit of both orders is for neither.
 _COUNT_WINNERS = """
 SELECT COALESCE(SUM(lead > 0), 0), COALESCE(SUM(lead < 0), 0), COALESCE(SUM(lead = 0), 0) FROM (
-    SELECT SUM((team IS :ours) - (team IS :engine)) AS lead FROM {clicks} GROUP BY search_id
+    SELECT SUM((team IS :ours) - (team IS :engine)) AS lead FROM clicks GROUP BY search_id
 )
 """
 
@@ -116,7 +112,6 @@ class TrafficFile:
         with self._writing() as connection:
             connection.execute("PRAGMA journal_mode = WAL")  # the file keeps it
             connection.executescript(_TABLES)
-            _add_teams(connection)
             connection.execute("INSERT OR IGNORE INTO begins VALUES (1, ?)", [time.time()])
             self._forget_old(connection)
 
@@ -166,7 +161,6 @@ class TrafficFile:
         known: list[tuple[str, str, str]] = []
         self._check_is_there()
         with self._writing() as connection:
-            _add_teams(connection)
             # All is read before the first click is written, so that others wait for the writing alone.
             for search_id, doc_ids in by_search.items():
                 found = connection.execute("SELECT teams FROM interleaved WHERE search_id = ?", [search_id]).fetchone()
@@ -261,27 +255,10 @@ class TrafficFile:
         )
 
 
-def _has_teams(connection: sqlite3.Connection) -> bool:
-    """Whether the file keeps the team of each click."""
-    columns = connection.execute("SELECT 1 FROM pragma_table_info('clicks') WHERE name = 'team'")
-    return columns.fetchone() is not None
-
-
-def _add_teams(connection: sqlite3.Connection) -> None:
-    """Gives each click of a file of an earlier version its team."""
-    if not _has_teams(connection):
-        connection.execute("BEGIN IMMEDIATE")
-        if not _has_teams(connection):  # nor has another process added it meanwhile
-            connection.execute("ALTER TABLE clicks ADD COLUMN team TEXT")
-            connection.execute(f"UPDATE clicks SET team = {_TEAM_OF_CLICK}")  # noqa: S608 - our own text
-
-
 def _votes(connection: sqlite3.Connection) -> Votes:
     """What the clicks say."""
     (n_searches,) = connection.execute("SELECT COUNT(*) FROM interleaved").fetchone()
-    clicks = "clicks" if _has_teams(connection) else f"(SELECT search_id, {_TEAM_OF_CLICK} AS team FROM clicks)"  # noqa: S608
-    sql = _COUNT_WINNERS.format(clicks=clicks)
-    wins, losses, ties = connection.execute(sql, {"ours": OURS, "engine": ENGINE}).fetchone()
+    wins, losses, ties = connection.execute(_COUNT_WINNERS, {"ours": OURS, "engine": ENGINE}).fetchone()
     return Votes(n_searches, wins, losses, ties)
 
 

@@ -88,40 +88,6 @@ def test_the_report_does_not_read_the_hits_of_clicked_searches(file: TrafficFile
     assert votes.wins == 1
 
 
-@pytest.fixture
-def earlier(file: TrafficFile) -> TrafficFile:
-    """A file whose clicks have no team yet: one search is won, one lost, one neither."""
-    with closing(sqlite3.connect(file.path)) as connection, connection:
-        connection.execute("DROP TABLE clicks")
-        connection.execute(
-            "CREATE TABLE clicks (search_id TEXT, doc_id TEXT, PRIMARY KEY (search_id, doc_id)) WITHOUT ROWID"
-        )
-        for search, doc_id in [("won", "b"), ("lost", "c"), ("tied", "a")]:
-            connection.execute(
-                "INSERT INTO interleaved VALUES (?, ?, NULL, ?)", [search, time.time(), json.dumps(TEAMS)]
-            )
-            connection.execute("INSERT INTO clicks VALUES (?, ?)", [search, doc_id])
-    return file
-
-
-def test_a_file_of_an_earlier_version_is_read_and_goes_on(earlier: TrafficFile) -> None:
-    def votes() -> tuple[int, int, int]:
-        found = earlier.report().interleaved
-        assert found is not None
-        return found.wins, found.losses, found.ties
-
-    assert votes() == (1, 1, 1)
-    assert earlier.add_clicks([("tied", "d"), ("lost", "c")]) == 2
-    assert votes() == (2, 1, 0)
-
-
-def test_a_service_gives_the_clicks_of_an_earlier_version_their_teams(earlier: TrafficFile) -> None:
-    earlier.create()
-    with closing(sqlite3.connect(earlier.path)) as connection:
-        teams = connection.execute("SELECT search_id, team FROM clicks ORDER BY search_id").fetchall()
-    assert teams == [("lost", ENGINE), ("tied", BOTH), ("won", OURS)]
-
-
 def test_pages_of_one_search_are_one_search(file: TrafficFile) -> None:
     file.add_interleaved("one", "q1", {"a": OURS})
     file.add_interleaved("one", None, {"b": ENGINE})
