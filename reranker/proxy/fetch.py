@@ -24,7 +24,6 @@ from reranker.proxy.window_kinds import (
     WindowKinds,
     is_same_window,
 )
-from reranker.query_dsl.answer_filters import URL_PARAMETERS
 from reranker.upstream.answers import EngineAnswer, Fetched, read_answer, read_answers
 from reranker.upstream.calls import Fallback, Refused
 from reranker.upstream.connections import Headers
@@ -149,7 +148,7 @@ def _fetch_translated(
 
 def _query_string(request: SearchRequest, kind: str | None, translation: TranslatedQuery | None) -> str:
     """The caller's without the parameters that the body of a window stands for."""
-    of_page = PAGE_ONLY_PARAMETERS if kind else URL_PARAMETERS
+    of_page = PAGE_ONLY_PARAMETERS if kind else ()
     replaced = (*_REPLACED, *of_page, *(URL_QUERY if translation else ()))
     return without_parameters(request.calls.incoming.query_string, replaced)
 

@@ -4,7 +4,7 @@
     stored_bags         the doc values of the hit
     whole               the hit's `_source`: its bag in an index of our own, its text in any other
 
-Where the caller's `_source` filter keeps the text back it is looked up by one search for all such hits.
+Where the caller's `_source` filter keeps the bag or the text back it is looked up by one search for all such hits.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class _Hits(NamedTuple):
     def look_up_body(self) -> bytes:
         search, hits = self.window.search, [self.window.hits[place] for place in self.lacking]
         if self.window.kind is None:
-            return look_up_body(search, hits, search.text_fields)
+            return look_up_body(search, hits, () if self.ours else search.text_fields)
         body = {
             "query": {"terms": {"_seq_no": [hit.get("_seq_no") for hit in hits]}},
             "size": len(hits),
@@ -233,7 +233,8 @@ class HitTexts:
         """
         key_names, reads_all = _key_names(search.read_fields), not search.text_fields
         has_text = not is_partial or search.source_filter.brings(search.read_fields)
-        sources = [hit.get("_source") for hit in hits]
+        # A part of a document of ours does not count: the whole one has its bag.
+        sources = [None if is_partial and str(hit.get("_index")) in ours else hit.get("_source") for hit in hits]
         found: list[Bag | None] = [None] * len(sources)
         for place, (hit, source) in enumerate(zip(hits, sources, strict=True)) if ours else ():
             if isinstance(source, dict) and str(hit.get("_index")) in ours:

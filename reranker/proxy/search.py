@@ -201,8 +201,6 @@ class Search:
         }
         if kind is not None:
             changed |= IDS_ONLY_MEMBERS[kind]
-        elif self.source_filter.widened is not None:
-            changed["_source"] = self.source_filter.widened
         if self.body.other_ext is not None:
             changed["ext"] = self.body.other_ext
         if translation is not None:

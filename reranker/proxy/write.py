@@ -18,7 +18,7 @@ from reranker.base.raw_json import (
 )
 from reranker.proxy.page import Page, Place
 from reranker.proxy.rank import RankedWindow
-from reranker.proxy.search import Search, SearchRequest, Translations
+from reranker.proxy.search import SearchRequest, Translations
 from reranker.proxy.window import AsItCame
 from reranker.query_dsl.answer_filters import filtered_answer
 from reranker.ranking.ranked import Reranking
@@ -111,14 +111,13 @@ def _hit(ranked: RankedWindow, place: Place, text: str, document: RawObject, hig
     added = {DETAILS_KEY: _details(ranked, place)} if search.with_details else {}
     if highlight is not None:
         (changes if "highlight" in document.parsed else added)["highlight"] = highlight
-    if window.kind is None:
-        return _as_asked(text, document, search, changes, added)
-    # The page was asked by other clauses: what the engine thought of the hit stands in the window.
-    for name in ("_score", "sort"):
-        if name in window.answer.found[place.index] and name not in changes:
-            changes[name] = _member_text(window.answer, place, name)
-    if "_source" in document.parsed:
-        changes["_source"] = document.parsed["_source"]  # the text of what is left of it
+    if window.kind is not None:
+        # The page was asked by other clauses: what the engine thought of the hit stands in the window.
+        for name in ("_score", "sort"):
+            if name in window.answer.found[place.index] and name not in changes:
+                changes[name] = _member_text(window.answer, place, name)
+        if "_source" in document.parsed:
+            changes["_source"] = document.parsed["_source"]  # the text of what is left of it
     return write_object(text, document, search.added_keys, changes, added)
 
 
@@ -126,24 +125,6 @@ def _member_text(answer: EngineAnswer, place: Place, name: str) -> str:
     """What a member of a hit says, as the engine wrote it; `null` where there is none."""
     member = answer.hit(place.index).member(name)
     return "null" if member is None else answer.text[member.value_start : member.end]
-
-
-def _as_asked(
-    text: str,
-    document: RawObject,
-    search: Search,
-    changes: Mapping[str, str],
-    added: Mapping[str, str],
-) -> str:
-    """A document of the answer without what the caller did not ask for."""
-    source_filter = search.source_filter
-    dropped = [*search.added_keys, "_source"] if source_filter.drop else search.added_keys
-    changed = dict(changes)
-    source = document.member("_source") if source_filter.extra else None
-    if source is not None and isinstance(document.parsed.get("_source"), Mapping):
-        raw, _ = read_object(text, source.value_start)
-        changed["_source"] = write_object(text, raw, drop=source_filter.extra)
-    return write_object(text, document, dropped, changed, added)
 
 
 def _details(of: RankedWindow, place: Place) -> str:

@@ -1,9 +1,9 @@
-"""The caller's filters of an answer: `_source`, widened for the engine and applied after, and `filter_path`."""
+"""The caller's filters of an answer: `_source`, and `filter_path`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from reranker.base.raw_json import RawArray, RawObject, read_array, read_object, read_value
@@ -13,9 +13,7 @@ BAG_FIELD = "bag"
 LANGUAGE_FIELD = "lang"
 ID_FIELD = "doc_id"
 KEY_FIELDS = {"title": "title_key", "text": "text_key"}
-_NEEDED = (BAG_FIELD, LANGUAGE_FIELD)
-_WELCOME = (ID_FIELD, *KEY_FIELDS.values())
-FIELDS = (*_NEEDED, *_WELCOME)
+FIELDS = (BAG_FIELD, LANGUAGE_FIELD, ID_FIELD, *KEY_FIELDS.values())
 
 URL_PARAMETERS = ("_source", "_source_includes", "_source_excludes")
 # Of an object in a body.
@@ -31,19 +29,13 @@ class SourceFilter:
     """A caller's `_source`.
 
     Attributes:
-        widened: the `_source` for the body to ask with, in place of the caller's; None to leave his body's as it is.
         is_partial: the answer may lack fields of the document.
-        extra: fields to take out of each hit again.
-        drop: whether to take `_source` out whole, since the caller asked for none.
         brought: the fields that the caller names, where he excludes none.
         plain: what is included and excluded, where each is the name of a member of the document. Then whole members
             are kept or left out, and the engine's rules for patterns and for what lies deeper do not count.
     """
 
-    widened: Any = None
     is_partial: bool = False
-    extra: tuple[str, ...] = ()
-    drop: bool = False
     brought: tuple[str, ...] = ()
     plain: PlainFilter | None = None
 
@@ -59,11 +51,9 @@ class SourceFilter:
 def read_source_filter(body: Mapping[str, Any], parameters: Mapping[str, str]) -> SourceFilter:
     """Reads `_source` of a body, which the URL's `_source…` parameters go before."""
     if any(name in parameters for name in URL_PARAMETERS):
-        in_url = _from_url(parameters)
-        read = _read(in_url)
-        return read if read.widened is not None else replace(read, widened=in_url)
+        return _read(_from_url(parameters))
     if "_source" not in body:
-        return SourceFilter(list(FIELDS), is_partial=True, drop=True) if _is_off(body, parameters) else SourceFilter()
+        return SourceFilter(is_partial=_is_off(body, parameters))
     return _read(body["_source"])
 
 
@@ -80,7 +70,7 @@ def _read(source: Any) -> SourceFilter:
     if source is True or source == "true":
         return SourceFilter()
     if source is False or source == "false":
-        return SourceFilter(list(FIELDS), is_partial=True, drop=True)
+        return SourceFilter(is_partial=True)
     if isinstance(source, Mapping):
         # Of a name in both forms the later one counts. Others (`exclude_vectors`) are the engine's to read.
         twice = {"includes", "include"} <= source.keys() or {"excludes", "exclude"} <= source.keys()
@@ -94,7 +84,9 @@ def _read(source: Any) -> SourceFilter:
         return SourceFilter(is_partial=True)  # not a filter that we know: the engine judges it
     if not excludes and (not includes or "*" in includes):
         return SourceFilter()
-    return _widen(tuple(includes), tuple(excludes))
+    brought = () if excludes else tuple(name for name in includes if "*" not in name)
+    plain = (tuple(includes), tuple(excludes)) if all(map(str.isidentifier, (*includes, *excludes))) else None
+    return SourceFilter(is_partial=True, brought=brought, plain=plain)
 
 
 def _from_url(parameters: Mapping[str, str]) -> Any:
@@ -111,22 +103,6 @@ def _listed(value: str | None) -> list[str]:
     return [name for name in (value or "").split(",") if name]
 
 
-def _widen(includes: tuple[str, ...], excludes: tuple[str, ...]) -> SourceFilter:
-    remaining = [pattern for pattern in excludes if pattern not in _NEEDED]
-    fields = (*_NEEDED, *(name for name in _WELCOME if not _matches(name, remaining)))
-    extra = tuple(name for name in fields if (includes and not _matches(name, includes)) or _matches(name, excludes))
-    brought = () if excludes else tuple(name for name in includes if "*" not in name)
-    plain = (includes, excludes) if all(map(str.isidentifier, (*includes, *excludes))) else None
-    # A wildcard may exclude them; without it, others would come in. And what the caller asks for below one of them, in
-    # a document that has it as an object, could not be told from what is added.
-    if not extra or any(_matches(name, remaining) for name in _NEEDED) or any(_reaches_below(extra, includes)):
-        return SourceFilter(is_partial=True, brought=brought, plain=plain)
-    widened: dict[str, list[str]] = {"excludes": remaining}
-    if includes:
-        widened["includes"] = [*includes, *extra]
-    return SourceFilter(widened, is_partial=True, extra=extra, brought=brought, plain=plain)
-
-
 def _patterns(value: Any) -> list[str] | None:
     if value is None:
         return []
@@ -134,18 +110,6 @@ def _patterns(value: Any) -> list[str] | None:
     if isinstance(patterns, Sequence) and all(isinstance(one, str) for one in patterns):
         return list(patterns)
     return None
-
-
-def _matches(name: str, patterns: Sequence[str]) -> bool:
-    """Whether one of the engine's patterns lets the name through."""
-    return name in patterns or any("*" in pattern and is_match(pattern, name) for pattern in patterns)
-
-
-def _reaches_below(names: Sequence[str], patterns: Sequence[str]) -> Iterator[bool]:
-    """Whether each pattern may let something through that lies below one of the names."""
-    for pattern in patterns:
-        start, star, _ = pattern.partition("*")
-        yield any(start.startswith(f"{name}.") or (star != "" and f"{name}.".startswith(start)) for name in names)
 
 
 def is_match(pattern: str, name: str) -> bool:

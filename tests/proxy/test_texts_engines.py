@@ -41,13 +41,18 @@ def spied(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> Spied:
     return Spied(proxy, monkeypatch)
 
 
-def test_our_own_index_takes_one_round_trip_whatever_the_filter(
+def test_our_own_index_takes_one_round_trip_and_one_more_where_a_filter_keeps_bags_back(
     http: urllib3.PoolManager, url: str, ours: str, spied: Spied
 ) -> None:
-    for source in (True, False, ["title"], {"excludes": ["bag"]}):
-        answer = post(http, f"{url}/{ours}/_search", {"query": {"match_all": {}}, "_source": source, "ext": chat()})
+    orders = []
+    for n, source in enumerate([False, True, ["title"], ["text"], {"excludes": ["bag"]}]):
+        body = {"query": {"match_all": {}}, "_source": source, "ext": chat(text_fields=["text"])}
+        # Of another caller nothing is cached.
+        answer = post(http, f"{url}/{ours}/_search", body, Authorization=f"Basic b25{n}")
         assert answer.headers["X-Rerank-Status"] == "applied"
-        assert spied.taken() == ["_search"]
+        assert spied.taken() == ["_search"] * (1 if source is True else 2)
+        orders.append([(hit["_id"], hit["_score"]) for hit in hits(answer)])
+    assert all(order == orders[0] for order in orders)
 
 
 def test_a_text_that_is_kept_back_is_looked_up_once(
