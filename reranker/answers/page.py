@@ -20,6 +20,6 @@ class Example(Answer):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExamplesAnswer(Answer):
-    """Queries to try on an index, those for which the orders differ most first."""
+    """Queries to try on an index: those of a file, or titles of its documents, in turn of each language."""
 
     examples: list[Example]

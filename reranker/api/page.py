@@ -7,25 +7,21 @@ the rights of whoever looks at the page: the service lends nobody its own.
 from __future__ import annotations
 
 import logging
-from functools import partial
 
 from flask import Blueprint, Response, render_template, request, send_from_directory
 
-from reranker.answers.page import Example, ExamplesAnswer
+from reranker.answers.page import ExamplesAnswer
 from reranker.answers.traffic import TrafficAnswer
 from reranker.api.callers import caller_rights
-from reranker.api.search_routes import search_of
-from reranker.base.errors import BadInput, SinkrankError
+from reranker.base.errors import SinkrankError
 from reranker.search.first_stage import FIRST_STAGES
 from reranker.service.errors import json_response
-from reranker.service.examples import PAGE_SIZE
-from reranker.service.requests import SearchBody, parse
-from reranker.service.rights import has_credentials
+from reranker.service.examples import examples_of
+from reranker.service.rights import has_credentials, refuses_strangers
 from reranker.service.service import Service, current_service
 from reranker.traffic.file import TrafficFile
 from reranker.transport import METHODS
 from reranker.upstream.addresses import EngineAddress, read_address
-from reranker.upstream.rights import SERVICE
 
 _CONTENT_SECURITY_POLICY = "; ".join(
     [
@@ -82,9 +78,10 @@ def page() -> Response:
 def examples() -> Response:
     """Queries to try on an index that Sinkrank made."""
     service, index = current_service(), request.args.get("index", "")
-    if service.examples is None or service.store is None or index not in service.store.indices():
+    if service.store is None or index not in service.store.indices():
         return json_response(ExamplesAnswer([]))
-    return json_response(ExamplesAnswer([*service.examples.of_index(index, partial(_first_page, service, index))]))
+    has_titles = not refuses_strangers(service.settings)
+    return json_response(ExamplesAnswer(examples_of(service.store, index, service.settings.home, has_titles)))
 
 
 @blueprint.get("/-/static/<path:name>")
@@ -131,17 +128,3 @@ def _engine(service: Service) -> str:
     ):
         return ""
     return "secured" if has_credentials(settings) else "open"
-
-
-def _first_page(service: Service, index: str, example: Example) -> list[int]:
-    """The first stage's ranks of the hits, in the new order; each search waits for its turn like those of callers."""
-    query = {"query": example.query, "index": index, "language": example.language or None, "size": PAGE_SIZE}
-    body = parse(SearchBody, query)
-    service.slots.acquire()
-    try:
-        hits = service.searcher.search(search_of(service, body, SERVICE)).hits
-    except BadInput:  # no word of it is known
-        return []
-    finally:
-        service.slots.release()
-    return [hit.first_stage_rank for hit in hits]

@@ -18,14 +18,12 @@ from reranker.ranking.query import Query
 from reranker.ranking.ranked import Reranking
 from reranker.ranking.reranker import Observer, Reranker
 from reranker.search.searcher import Searcher
-from reranker.service.examples import Examples
 from reranker.service.integrity import Integrity
 from reranker.service.metrics import Metrics
 from reranker.service.missing_embeddings import no_embeddings_message
 from reranker.service.opened import Opened, Opening
 from reranker.service.probe import Probe
 from reranker.service.request_fields import MAX_REQUEST_ITERATIONS, MIN_REQUEST_EPSILON
-from reranker.service.rights import refuses_strangers
 from reranker.service.settings import Settings
 from reranker.service.slots import Slots
 from reranker.service.text_bags import TextBags
@@ -47,7 +45,6 @@ class Service:
 
     Attributes:
         store: None where the service only re-ranks texts that come with the request.
-        examples: queries that the page offers; None where the service has no store.
         metrics: what all of it counts into.
         slots: limits how many requests compute, and how many wait for an engine.
         store_probe: asks the store for `/-/ready`.
@@ -57,7 +54,6 @@ class Service:
 
     settings: Settings
     store: Store | None
-    examples: Examples | None
     metrics: Metrics
     slots: Slots
     _opening: Opening
@@ -92,9 +88,8 @@ class Service:
                 "embeddings",
                 no_embeddings_message(settings),
             )
-        examples = None if store is None else Examples(store, settings.home, has_titles=not refuses_strangers(settings))
         slots = Slots(settings.workers, settings.max_engine_calls)
-        return cls(settings, store, examples, metrics, slots, opening, integrity)
+        return cls(settings, store, metrics, slots, opening, integrity)
 
     @property
     def opened(self) -> Opened | None:

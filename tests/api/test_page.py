@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 import urllib3
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from reranker.embeddings import Embeddings
 from reranker.text.documents import Document
-from tests.support.browser.pages import OpenPage, ids, judge, open_expert_settings, opened_pages, searched
+from tests.support.browser.pages import OpenPage, called, ids, judge, open_expert_settings, opened_pages, searched
 from tests.support.service import serving_page
 
 MARKUP = "<b>cat</b> <img src=x onerror=alert(1)>"
@@ -98,6 +98,43 @@ def test_the_examples_are_those_of_the_chosen_index(open_page: OpenPage) -> None
     expect(page.locator("#examples button")).to_have_count(5)
 
 
+@pytest.mark.parametrize("may_search", [True, False])
+def test_of_many_examples_those_are_shown_whose_orders_differ_most_or_the_first_ones_if_no_search_succeeds(
+    open_page: OpenPage, may_search: bool
+) -> None:
+    page = open_page("?index=both")
+    expect(page.locator("#examples button").first).to_be_visible()
+    titles = [{"query": f"title {n}", "language": "en", "target": ""} for n in range(9)]
+    page.route("**/-/ui/examples*", lambda route: route.fulfill(json={"examples": titles}))
+    searches: list[dict[str, Any]] = []
+
+    def answer(route: Route) -> None:
+        """The ranks of the hits of `title N` are turned round where N is odd."""
+        searches.append(json.loads(route.request.post_data or ""))
+        n = int(searches[-1]["query"][-1])
+        ranks = (2, 1) if n % 2 else (1, 2)
+        hits = [{"first_stage_rank": rank} for rank in ranks]
+        route.fulfill(json={"hits": hits}) if may_search else route.fulfill(status=429, json={})
+
+    page.route("**/v1/search", answer)
+    page.get_by_label("Index").select_option("pages")
+    expect(page.locator("#examples button")).to_have_text(
+        [f"title {n}" for n in ((1, 3, 5, 7, 0) if may_search else range(5))]
+    )
+    assert [each["query"] for each in searches] == [each["query"] for each in titles]
+    assert {(each["index"], each["language"]) for each in searches} == {("pages", "en")}
+    page.get_by_label("Index").select_option("both")
+    page.get_by_label("Index").select_option("pages")
+    expect(page.locator("#examples button")).to_have_count(5)
+    assert len(searches) == len(titles)  # they are kept, and not searched again
+
+
+@pytest.mark.parametrize(("ranks", "share"), [([1, 2, 3], 0.0), ([2, 1], 0.5), ([11, 12], 1.0), ([], 0.0)])
+def test_how_much_two_orders_differ(open_page: OpenPage, ranks: list[int], share: float) -> None:
+    """By hand: of the first one the orders of [2, 1] share none, of the first two both: 1 - (0 + 1) / 2."""
+    assert called(open_page(), "examples", "difference", ranks) == pytest.approx(share)
+
+
 def test_a_hit_opens_into_its_transport(open_page: OpenPage, address: str) -> None:
     page = open_page("?query=cat+water&method=sinkhorn&hit=d11")
     explained = asked(address, "/v1/explain", {"query": "cat water", "id": "d11", "method": "sinkhorn"})
@@ -144,6 +181,7 @@ def test_markup_in_a_document_is_text(open_page: OpenPage) -> None:
 
 def test_a_slider_ranks_anew_at_once(open_page: OpenPage) -> None:
     page = open_page("?query=cat+water&method=relaxed")
+    expect(page.locator("#examples button").first).to_be_visible()  # the page has searched for them
     expect(page.locator("#after li").first).to_be_visible()
     open_expert_settings(page)
     for name, value, sent in (
@@ -167,6 +205,7 @@ def test_the_sliders_begin_at_the_services_settings(browser: Browser, embeddings
         opened_pages(browser, url) as opened,
     ):
         page = opened()
+        expect(page.locator("#examples button").first).to_be_visible()  # the page has searched for them
         open_expert_settings(page)
         shown = [page.locator(f"output[name={name}_shown]") for name in ("epsilon", "tau", "share")]
         assert [one.text_content() for one in shown] == ["0.3", "0.7", "not used by relaxed"]
@@ -314,6 +353,7 @@ def test_errors_say_what_to_do(open_page: OpenPage) -> None:
 
 def test_the_share_of_the_first_stages_score_is_one_slider_and_stays_in_the_link(open_page: OpenPage) -> None:
     page = open_page("?query=cat+water&first_stage=bm25")
+    expect(page.locator("#examples button").first).to_be_visible()  # the page has searched for them
     expect(page.locator("#after li").first).to_be_visible()
     slider = page.get_by_label(re.compile("own score counts"))
     expect(page.locator("output[name=share_shown]")).to_have_text("as recommended")

@@ -3,28 +3,43 @@
 import { button, element } from "./elements.js";
 import { strings, valueAt } from "./engine_search.js";
 import { titleField } from "./fields.js";
-import { ask } from "./service.js";
+import { ask, post } from "./service.js";
 
 const N_EXAMPLES = 5;
 const N_READ = 60;
 const N_SEARCHED = 16;
+const PAGE_SIZE = 10;
+// After this time no search of an index of ours is begun, and the examples are shown.
+const MOST_MS = 2000;
 const MAX_CHARS = 80;
 // A title of one word is no query to learn from, and one of many does not fit on a button.
 const [LEAST_WORDS, MOST_WORDS] = [2, 8];
 const FIRST_WORDS = 5;
 
 // [{ query, language, target }]; of an index of ours.
-export async function serviceExamples(index) {
-  return (await ask("GET", `/-/ui/examples?index=${encodeURIComponent(index)}`)).body.examples;
-}
+export const serviceExamples = (index) => remembered(index, async () => {
+  const { examples } = (await ask("GET", `/-/ui/examples?index=${encodeURIComponent(index)}`)).body;
+  if (examples.length <= N_EXAMPLES) return examples;
+  const ranks = [];
+  const end = performance.now() + MOST_MS;
+  // One after another, so that the reader's own searches need not wait for them.
+  for (const example of examples) ranks.push(performance.now() < end ? await firstPage(index, example) : []);
+  return mostDifferentFirst(examples, ranks);
+});
 
-// The same of another index; `fields` are those of text. They are kept as long as the tab is open.
-export async function engineExamples(index, fields) {
+// The same of another index; `fields` are those of text.
+export const engineExamples = (index, fields) => remembered(index, async () => {
+  const queries = await readQueries(index, fields);
+  const ranks = queries.length === 0 ? [] : await firstPages(index, fields, queries);
+  return mostDifferentFirst(queries.map((query) => ({ query })), ranks);
+});
+
+// They are kept as long as the tab is open.
+async function remembered(index, find) {
   const key = `examples ${index}`;
   const kept = window.sessionStorage.getItem(key);
   if (kept) return JSON.parse(kept);
-  const queries = await mostDifferent(index, fields, await readQueries(index, fields));
-  const found = queries.slice(0, N_EXAMPLES).map((query) => ({ query }));
+  const found = (await find()).slice(0, N_EXAMPLES);
   window.sessionStorage.setItem(key, JSON.stringify(found));
   return found;
 }
@@ -50,18 +65,31 @@ export function chooseQueries(texts, areTitles) {
   return [...found.values()];
 }
 
-async function mostDifferent(index, fields, queries) {
-  if (queries.length === 0) return [];
-  const search = (query) => ({ query: { multi_match: { query, fields } }, _source: false, ext: { rerank: { details: true } } });
-  const lines = queries.flatMap((query) => [{}, search(query)]).map((line) => `${JSON.stringify(line)}\n`);
-  const { body } = await ask("POST", `/${encodeURIComponent(index)}/_msearch`, lines.join(""));
-  const ranks = body.responses.map(({ hits }) => (hits?.hits ?? []).map((hit, i) => hit._rerank?.first_stage_rank ?? i + 1));
-  const differences = new Map(queries.map((query, i) => [query, difference(ranks[i])]));
-  return queries.toSorted((one, other) => differences.get(other) - differences.get(one));
+// The engine's ranks of the hits, in their new order; none where the search fails.
+async function firstPage(index, { query, language }) {
+  try {
+    const { hits } = await post("/v1/search", { query, index, language: language || null, size: PAGE_SIZE });
+    return hits.map((hit) => hit.first_stage_rank);
+  } catch {
+    return [];
+  }
 }
 
-// How much a page differs from the engine's, 0 to 1, as `reranker.service.examples.difference` measures it. `ranks`: of the
-// engine, from 1, of the page's hits in their new order.
+// The same of several queries.
+async function firstPages(index, fields, queries) {
+  const search = (query) => ({ query: { multi_match: { query, fields } }, _source: false, ext: { rerank: { details: true } } });
+  const lines = queries.flatMap((query) => [{}, search(query)]).map((line) => `${JSON.stringify(line)}\n`);
+  const { responses } = await post(`/${encodeURIComponent(index)}/_msearch`, lines.join(""));
+  return responses.map(({ hits }) => (hits?.hits ?? []).map((hit, i) => hit._rerank?.first_stage_rank ?? i + 1));
+}
+
+function mostDifferentFirst(examples, ranks) {
+  const differences = new Map(examples.map((example, i) => [example, difference(ranks[i])]));
+  return examples.toSorted((one, other) => differences.get(other) - differences.get(one));
+}
+
+// How much a page differs from the engine's, 0 to 1: 1 - the average overlap (Webber, Moffat and Zobel 2010), the mean, over
+// each depth d, of the share that the first d hits of both orders have in common. `ranks`: as of `firstPage`, from 1.
 export function difference(ranks) {
   const later = ranks.map((rank, i) => Math.max(rank, i + 1));
   const overlaps = ranks.map((_, i) => later.filter((rank) => rank <= i + 1).length / (i + 1));
