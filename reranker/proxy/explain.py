@@ -86,7 +86,7 @@ def with_document(request: SearchRequest, ranked: RankedWindow, doc_id: str, ran
     search = replace(window.search, page=replace(window.search.page, window=n_hits + 1))
     answer = replace(window.answer, found=[*window.hits, added])
     larger = replace(window, search=search, answer=answer)
-    weighed = ranker.weigh(larger, ranked.weighed)
+    weighed = ranker.weigh(larger)
     (bags,) = ranker.collect(request, [larger], [weighed])
     assert bags is not None  # noqa: S101 - the window is a whole one
     return _Found(ranker.order(larger, bags, weighed), n_hits, rank, is_candidate=False)

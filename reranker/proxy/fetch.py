@@ -24,6 +24,7 @@ from reranker.proxy.window_kinds import (
     WindowKinds,
     is_same_window,
 )
+from reranker.ranking.corrections import start_encoding
 from reranker.upstream.answers import EngineAnswer, Fetched, read_answer, read_answers
 from reranker.upstream.calls import Fallback, Refused
 from reranker.upstream.connections import Headers
@@ -62,7 +63,6 @@ class FetchedWindows:
 def fetch(
     request: SearchRequest,
     kinds: Sequence[str | None],
-    prepare: Callable[[], None],
     translator: SearchTranslator,
     slot: Slot,
 ) -> FetchedWindows:
@@ -70,7 +70,6 @@ def fetch(
 
     Args:
         kinds: of window, one for each search.
-        prepare: called while the engine works.
 
     Raises:
         Misfit: the engine refuses an ids-only window.
@@ -90,7 +89,7 @@ def fetch(
             kind, translation = asked[line]
             bodies.append((line.header, line.window_body(translation, kind)))
     try:
-        send = partial(request.calls.search, meanwhile=prepare)
+        send = partial(request.calls.search, meanwhile=partial(_start_encoding, request.searches))
         fetched = ask(request, bodies, send, _query_string(request, kinds[0], translations[0]))
     except Refused:
         raise
@@ -111,6 +110,15 @@ def fetch(
     # Without time left nothing is asked again, and the ranking says why.
     may_translate = deadline.left_s and any(window.is_empty for window in found.windows)
     return _fetch_translated(request, found, translator, slot) if may_translate else found
+
+
+def _start_encoding(searches: Sequence[Search]) -> None:
+    """Begins to encode the queries. To be called once the request is sent: the encoder's thread takes the
+    interpreter."""
+    for search in searches:
+        if not search.page.is_behind:
+            with suppress(Exception):  # whatever it is, the ranking meets it again
+                start_encoding(search.query, search.method)
 
 
 def _fetch_translated(

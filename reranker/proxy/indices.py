@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from cachetools import LRUCache, TTLCache
@@ -14,7 +13,6 @@ from cachetools import LRUCache, TTLCache
 from reranker.base.errors import BadInput, ClientLeft, NotFound, NotOurIndex, SinkrankError, VersionMismatch
 from reranker.proxy.index_statistics import IndexStatistics, SampleStatistics, joined_idf
 from reranker.proxy.search import Search
-from reranker.ranking.corrections import start_encoding
 from reranker.ranking.query import Query
 from reranker.ranking.reranker import Reranker
 from reranker.search.opened_indices import INDEX_CACHE_SECONDS
@@ -36,10 +34,6 @@ class Weighed(NamedTuple):
     reranker: Reranker
     query: Query
 
-    @classmethod
-    def of_search(cls, reranker: Reranker, search: Search) -> Weighed:
-        return cls(reranker, reranker.weigh_again(search.query, search.language))
-
 
 class Indices:
     """What is known of the searched indices; safe to share between threads.
@@ -55,8 +49,6 @@ class Indices:
         self._statistics = statistics
         self._foreign: TTLCache[str, None] = TTLCache(_MAX_KNOWN_INDICES, INDEX_CACHE_SECONDS, clock)
         self._learned: LRUCache[tuple[SampleStatistics, ...], Reranker] = LRUCache(_MAX_KEPT)
-        # By the hash of the names, which have any length: what is taken by it is only a guess.
-        self._last: LRUCache[int, Reranker] = LRUCache(_MAX_KEPT)
         self._lock = threading.Lock()
 
     def is_ours(self, index: str) -> bool:
@@ -70,42 +62,18 @@ class Indices:
         shares = self._statistics.languages(index, read_fields)
         return [language for language, share in shares.items() if share >= LEAST_SHARE]
 
-    def prepare(self, searches: Iterable[Search]) -> dict[Search, Weighed]:
-        """Queries weighed as that of the last search of the same names was, which is mostly what `weighed` is asked
-        for; they begin to be encoded. To be called while the engine works on the windows."""
-        prepared: dict[Search, Weighed] = {}
-        for search in searches:
-            with self._lock:
-                last = self._last.get(hash(search.indices))
-            with suppress(Exception):  # whatever it is, the ranking meets it again
-                weighed = None if last is None else Weighed.of_search(last, search)
-                query = search.query if weighed is None else weighed.query
-                if not search.page.is_behind:
-                    start_encoding(query, search.method)  # once the request is sent: its thread takes the interpreter
-                if weighed is not None:
-                    _ = query.checked, query.stems  # with its weights: they are cached
-                    prepared[search] = weighed
-        return prepared
-
-    def weighed(self, search: Search, indices: Collection[str], prepared: Weighed | None = None) -> Weighed:
+    def weighed(self, search: Search, indices: Collection[str]) -> Weighed:
         """The search's query, weighed by the idf of these indices.
 
         Hits of several indices are weighed alike: by the idf of all together where none is ours, else by that of the
         embeddings.
-
-        Args:
-            prepared: taken if it is weighed so.
         """
         ours = [reranker for index in indices if (reranker := self._own_reranker(index)) is not None]
         if ours:
             reranker = ours[0] if len(indices) == 1 else self._service.reranker
         else:
             reranker = self._foreign_reranker(indices, search.read_fields)
-        if prepared is not None and prepared.reranker is reranker:
-            return prepared
-        with self._lock:
-            self._last[hash(search.indices)] = reranker
-        return Weighed.of_search(reranker, search)
+        return Weighed(reranker, reranker.weigh_again(search.query, search.language))
 
     def _foreign_reranker(self, indices: Collection[str], fields: tuple[str, ...]) -> Reranker:
         """The re-ranker with the idf that was learned of indices that are not ours; as far as nothing was, with that of

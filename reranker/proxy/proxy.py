@@ -25,12 +25,12 @@ from reranker.proxy.guard import BREAKER_FAILURES, BREAKER_REST_S, CircuitBreake
 from reranker.proxy.highlights import with_highlights
 from reranker.proxy.hit_texts import HitTexts
 from reranker.proxy.index_statistics import IndexStatistics, SampledStore
-from reranker.proxy.indices import Indices, Weighed
+from reranker.proxy.indices import Indices
 from reranker.proxy.interleave import Interleaver
 from reranker.proxy.page import Page, fetch_pages
 from reranker.proxy.rank import RankedWindow, WindowRanker
 from reranker.proxy.read import Skip, check_not_off, may_have_section, read_request
-from reranker.proxy.search import Outcome, Search, SearchRequest
+from reranker.proxy.search import Outcome, SearchRequest
 from reranker.proxy.translation import SearchTranslator
 from reranker.proxy.window import AsItCame, Misfit, Window
 from reranker.proxy.window_kinds import IDS_ONLY, WindowKinds
@@ -259,16 +259,9 @@ class Proxy:
     def _rank(
         self, request: SearchRequest, kinds: Sequence[str | None], slot: Slot
     ) -> tuple[FetchedWindows, list[RankedWindow]]:
-        """The windows of a request's searches, and the same in their new order. Queries are weighed while the engine
-        works on the windows."""
-        ranking = self.ranking
-        prepared: dict[Search, Weighed] = {}
-
-        def prepare() -> None:
-            prepared.update(ranking.indices.prepare(request.searches))
-
-        found = fetch(request, kinds, prepare, ranking.translator, slot)
-        return found, ranking.ranker.rank(request, found.windows, prepared, slot)
+        """The windows of a request's searches, and the same in their new order."""
+        found = fetch(request, kinds, self.ranking.translator, slot)
+        return found, self.ranking.ranker.rank(request, found.windows, slot)
 
     def _learn_kinds(self, request: SearchRequest, ranked: Sequence[RankedWindow]) -> None:
         """Learns which ids-only windows serve the searches whose windows were larger than the page."""

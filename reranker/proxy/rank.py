@@ -13,8 +13,9 @@ from reranker.proxy.fetch import look_up
 from reranker.proxy.guard import Slot
 from reranker.proxy.hit_texts import HitTexts, WindowBags
 from reranker.proxy.indices import Indices, Weighed
-from reranker.proxy.search import Outcome, Search, SearchRequest
+from reranker.proxy.search import Outcome, SearchRequest
 from reranker.proxy.window import Misfit, Window
+from reranker.ranking.corrections import start_encoding
 from reranker.ranking.ranked import Reranking
 from reranker.text.exact_text import exact_key
 from reranker.upstream.calls import Fallback, out_of_time
@@ -70,14 +71,9 @@ class WindowRanker:
         self._indices = indices
         self.texts = texts
 
-    def rank(
-        self, request: SearchRequest, windows: Sequence[Window], prepared: Mapping[Search, Weighed], slot: Slot
-    ) -> list[RankedWindow]:
+    def rank(self, request: SearchRequest, windows: Sequence[Window], slot: Slot) -> list[RankedWindow]:
         """Each window with its ranking, or the reason why it has none: the same for all where they are not all ranked
         in time.
-
-        Args:
-            prepared: queries that are weighed already, perhaps by other document frequencies (`Indices.prepare`).
 
         Raises:
             Misfit: an ids-only window lacks bags.
@@ -85,7 +81,7 @@ class WindowRanker:
         calls = request.calls
 
         def work() -> list[RankedWindow | None]:
-            weighed = [self.weigh(window, prepared.get(window.search)) for window in windows]
+            weighed = [self.weigh(window) for window in windows]
             bags = self.collect(request, windows, weighed)
             ranked: list[RankedWindow | None] = []
             for window, query, found in zip(windows, weighed, bags, strict=True):
@@ -106,15 +102,13 @@ class WindowRanker:
             return [one for one in ranked if one is not None]  # all of them
         return [RankedWindow(window, failed, window.search.page.offset) for window in windows]
 
-    def weigh(self, window: Window, prepared: Weighed | None) -> Weighed | None:
-        """The query by the document frequencies of the hits' indices; None where no hit can be ranked.
-
-        Args:
-            prepared: taken if it is weighed so.
-        """
-        if not window.hits or window.search.page.is_behind:
+    def weigh(self, window: Window) -> Weighed | None:
+        """The query by the document frequencies of the hits' indices; None where no hit can be ranked."""
+        if not window.hits:
             return None
-        return self._indices.weighed(window.search, window.index_names, prepared)
+        weighed = self._indices.weighed(window.search, window.index_names)
+        start_encoding(weighed.query, window.search.method)  # the indices may have another language for it
+        return weighed
 
     def collect(
         self, request: SearchRequest, windows: Sequence[Window], weighed: Sequence[Weighed | None]

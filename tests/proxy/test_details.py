@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +14,9 @@ import pytest
 from flask.testing import FlaskClient
 
 from reranker.embeddings.query_encoder import Vector
+from reranker.proxy.hit_texts import HitTexts
+from reranker.proxy.indices import Indices, Weighed
+from reranker.proxy.search import Search
 from tests.support.fake_engine import FakeEngine, Received, ok
 from tests.support.query_encoder import encoding_embeddings
 from tests.support.service import MakeProxy
@@ -84,6 +87,28 @@ def test_the_query_is_encoded_while_the_engine_searches(
 
     encoder.begin, fake.answer = noted, answer  # type: ignore[method-assign]
     assert len(details(client, size=5, window_size=5)) == 5
+
+
+def test_a_query_that_the_indices_read_anew_is_encoded_while_the_texts_are_read(
+    make_client: Callable[..., FlaskClient], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
+    client = make_client(encoding_embeddings(tmp_path / "embeddings"))
+    weighed, collect, begun = Indices.weighed, HitTexts.collect, []
+
+    def read_anew(self: Indices, search: Search, indices: Collection[str]) -> Weighed:
+        reranker, query = weighed(self, search, indices)
+        encoder = reranker.embeddings.query_encoders[0]
+        return Weighed(reranker, replace(query, encoding=encoder.query("vessel", "en")))
+
+    def read_texts(self: HitTexts, *args: Any) -> Any:
+        begun.append(set(self._embeddings.query_encoders[0]._cached))
+        return collect(self, *args)
+
+    monkeypatch.setattr(Indices, "weighed", read_anew)
+    monkeypatch.setattr(HitTexts, "collect", read_texts)
+    details(client, size=5, window_size=5)
+    assert begun == [{("en", "cat"), ("en", "vessel")}]
 
 
 def cat_search(size: int, **more: Any) -> dict[str, Any]:

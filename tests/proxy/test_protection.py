@@ -61,7 +61,7 @@ class Ranker:
         self.go_on.set()
         self.n_calls = 0
 
-    def order(self, window: Window, found: WindowBags, prepared: Any) -> RankedWindow:
+    def order(self, window: Window, found: WindowBags, weighed: Any) -> RankedWindow:
         self.n_calls += 1
         time.sleep(self.takes_s)
         assert self.go_on.wait(PATIENCE_S)
