@@ -35,7 +35,6 @@ import urllib3
 from benchmarks.report import machine
 from benchmarks.timing import in_turn
 from reranker.embeddings import Embeddings
-from reranker.query_dsl.answer_filters import read_source_filter
 from reranker.stores import open_store
 from reranker.stores.base.description import IndexDescription
 from reranker.text.documents import Document
@@ -91,8 +90,7 @@ def requests_by_kind(queries: Sequence[str], ids: Sequence[str]) -> dict[str, li
         return json.dumps({"query": query, "size": PAGE, "_source": source, **more}).encode()
 
     def search(text: str, source: Any) -> Request:
-        widened = read_source_filter({"_source": source}, {}).widened or source
-        window = body(text, widened, size=WINDOW, seq_no_primary_term=True)
+        window = body(text, source, size=WINDOW, seq_no_primary_term=True)
         return Request("POST", path, body(text, source), "applied", window)
 
     displayed = ["title", "url"]
