@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import sqlite3
+import zlib
 from contextlib import closing
 from pathlib import Path
 
@@ -22,9 +25,12 @@ def claims_of(index: str, store: str, engine: Engine | None) -> list[str]:
             return []
         with closing(sqlite3.connect(path, timeout=30)) as connection:
             try:
-                found = connection.execute("SELECT owner FROM claims WHERE name = ?", (index,)).fetchall()
+                select = "SELECT content FROM notes WHERE name = ? AND kind = 'claim'"
+                found = connection.execute(select, (index,)).fetchall()
             except sqlite3.OperationalError:  # the tables are not there yet
                 return []
-        return [str(owner) for (owner,) in found]
+        return [json.loads(content)["owner"] for (content,) in found]
     status, answer = engine.request("GET", f"/sinkrank-idf/_doc/{index}:claim")
-    return [str(answer["_source"]["owner"])] if status == 200 and answer.get("found") else []
+    if status != 200 or not answer.get("found"):
+        return []
+    return [json.loads(zlib.decompress(base64.b64decode(answer["_source"]["content"])))["owner"]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -125,6 +126,30 @@ class IdfTable:
             if now.weights_version(language) != before.weights_version(language)
         }
         return IdfTable({**self.languages, **changed})
+
+    def packed(self) -> bytes:
+        """The table in bytes, for `unpacked`: JSON of the languages, then of each language the differences of the term
+        ids and the counts, of which most are small."""
+        head = {language: [one.n_documents, len(one.term_ids)] for language, one in self.languages.items()}
+        packed = json.dumps(head).encode() + b"\n"
+        for one in self.languages.values():
+            differences = np.diff(one.term_ids, prepend=np.int32(0))
+            packed += differences.astype("<i4").tobytes() + one.counts.astype("<i4").tobytes()
+        return packed
+
+    @classmethod
+    def unpacked(cls, packed: bytes) -> IdfTable:
+        """Reads the result of `packed`."""
+        end = packed.index(b"\n")
+        numbers = np.frombuffer(packed[end + 1 :], "<i4").astype(np.int32)
+        languages: dict[str, DocumentFrequencies] = {}
+        start = 0
+        for language, (n_documents, n_terms) in json.loads(packed[:end]).items():
+            differences, counts = numbers[start : start + 2 * n_terms].reshape(2, n_terms)
+            term_ids = np.cumsum(differences, dtype=np.int32)
+            languages[language] = DocumentFrequencies(n_documents, term_ids, counts.copy())
+            start += 2 * n_terms
+        return cls(languages)
 
     def weigh(self, bag: BagOfWords, language: str) -> WeightedBag:
         """tf·idf weights that sum to 1; terms of weight 0 are left out.

@@ -31,8 +31,7 @@ class FaultyProxy:
 
 
 def is_bulk(path: str) -> bool:
-    """Of documents, that is."""
-    return path.split("?")[0].endswith("/_bulk") and "sinkrank-idf" not in path
+    return path.split("?")[0].endswith("/_bulk")
 
 
 def is_read(path: str) -> bool:

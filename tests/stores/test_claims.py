@@ -30,7 +30,8 @@ def n_claims(store: WritableStore, index: str) -> int:
         answer = urllib3.request("GET", f"{store.address}/sinkrank-idf/_doc/{index}:claim")
         return int(answer.json()["found"])
     with closing(sqlite3.connect(Path(store.address, "store.sqlite3"))) as connection:
-        (found,) = connection.execute("SELECT count(*) FROM claims WHERE name = ?", (index,)).fetchone()
+        select = "SELECT count(*) FROM notes WHERE name = ? AND kind = 'claim'"
+        (found,) = connection.execute(select, (index,)).fetchone()
     return int(found)
 
 

@@ -27,6 +27,7 @@ from reranker.stores.embedded.file import FILE_NAME
 from reranker.stores.embedded.row_sums import row_sum, set_index_sum
 from reranker.stores.embedded.vectors import VectorBlock
 from reranker.stores.embedded.writable import WritableEmbeddedStore
+from reranker.text.idf import IdfTable
 from reranker.translation import Translation, WordGroup
 from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, make_index, query, write_documents
 
@@ -336,10 +337,11 @@ def test_a_dropped_index_leaves_nothing_in_any_table(folder: Path) -> None:
         before = connection.execute("SELECT name FROM sqlite_schema ORDER BY name").fetchall()
     fill(store, "docs", make_document("1", metadata={"a": 1}), make_document("2", "el texto", "es"))
     store.save_hubness_sample("docs", HubnessSample("e"))
+    store.save_idf("docs", IdfTable())
     store.drop("docs")
     with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
         assert connection.execute("SELECT name FROM sqlite_schema ORDER BY name").fetchall() == before
-        for table in ("documents", "vectors", "facets", "partitions", "idf", "hubness_samples"):
+        for table in ("documents", "vectors", "facets", "partitions", "notes"):
             assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
 
 

@@ -13,7 +13,8 @@ from reranker.stores import open_store
 from reranker.stores.base.filters import Filters
 from reranker.stores.base.protocol import WritableStore
 from reranker.stores.base.writing import WriteResult
-from reranker.stores.engine.idf import IDF_INDEX
+from reranker.stores.engine import notes
+from reranker.stores.engine.notes import NOTES_INDEX
 from reranker.stores.engine.writable import WritableEngineStore
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from tests.stores.samples import (
@@ -71,40 +72,36 @@ def test_the_idf_is_kept_where_no_search_of_everything_meets_it(
 ) -> None:
     fill(store, index, make_document("1"))
     store.save_idf(index, TABLE)
-    client.indices.refresh(index=IDF_INDEX)
-    own = {"query": {"term": {"index": store.versions(index)[0].name}}, "size": 100}
-    assert client.search(index=IDF_INDEX, body=own)["hits"]["total"]["value"] == 2
+    client.indices.refresh(index=NOTES_INDEX)
+    note = f"{store.versions(index)[0].name}:idf"
+    assert client.exists(index=NOTES_INDEX, id=note)
     everything = client.search(index="_all", body={"size": 1000})["hits"]["hits"]
-    assert IDF_INDEX not in {hit["_index"] for hit in everything}
-    assert IDF_INDEX not in store.indices()
+    assert NOTES_INDEX not in {hit["_index"] for hit in everything}
+    assert NOTES_INDEX not in store.indices()
     store.drop(index)
-    client.indices.refresh(index=IDF_INDEX)
-    assert client.search(index=IDF_INDEX, body=own)["hits"]["total"]["value"] == 0
+    assert not client.exists(index=NOTES_INDEX, id=note)
 
 
-def test_the_idf_before_stays_for_readers_that_began_before_it_was_replaced(
-    store: WritableStore, client: opensearchpy.OpenSearch, index: str
+def test_a_note_far_larger_than_any_idf_is_bad_input(
+    store: WritableStore, index: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    version = make_index(store, index, DESCRIPTION)
-    tables = [
-        IdfTable({"en": DocumentFrequencies(n, np.array([1], np.int32), np.array([1], np.int32))}) for n in (2, 3, 4)
-    ]
-    for table in tables:
-        store.save_idf(index, table)
-    client.indices.refresh(index=IDF_INDEX)
-    found = client.search(index=IDF_INDEX, body={"query": {"term": {"index": version}}, "size": 100})["hits"]["hits"]
-    parts = {hit["_source"]["version"] for hit in found if hit["_id"] != version}
-    assert parts == {table.version for table in tables[1:]}
-    assert store.open(index).idf().version == tables[2].version
+    make_index(store, index, DESCRIPTION)
+    store.save_idf(index, TABLE)
+    monkeypatch.setattr(notes, "_MOST_CHARACTERS", 100)
+    numbers = np.arange(999, dtype=np.int32)
+    large = IdfTable({"en": DocumentFrequencies(3, numbers**2, numbers)})
+    with pytest.raises(BadInput, match="fewer languages"):
+        store.save_idf(index, large)
+    assert store.open(index).idf().version == TABLE.version
 
 
 def test_nobody_gets_an_index_where_the_idf_is_kept(store: WritableStore, index: str) -> None:
     make_index(store, index, DESCRIPTION)
     store.save_idf(index, TABLE)
     with pytest.raises(BadInput, match="idf"):
-        make_index(store, IDF_INDEX, DESCRIPTION)
+        make_index(store, NOTES_INDEX, DESCRIPTION)
     with pytest.raises(NotOurIndex):
-        store.drop(IDF_INDEX)
+        store.drop(NOTES_INDEX)
 
 
 def test_an_idf_of_an_index_deleted_by_other_means_is_not_taken_for_the_new_ones(

@@ -130,8 +130,8 @@ def test_a_claim_on_a_connection_that_breaks_is_not_sent_again(two: tuple[Writab
     with pytest.raises(StoreUnavailable):
         store.claim("docs", "one", 60)
     assert first.asked == [
-        "PUT /sinkrank-idf",
         "POST /sinkrank-idf/_mget",
+        "PUT /sinkrank-idf",
         "PUT /sinkrank-idf/_doc/docs%3Aclaim",
     ]
     assert second.asked == []

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from reranker.text.bags import BagOfWords, WeightedBags
 from reranker.text.idf import DocumentFrequencies, FrequencyCounter, IdfTable
 
+IDS = st.integers(0, 2**31 - 1)
+
 
 def bag(**counts):
     ids = {"a": 0, "b": 1, "c": 5000}
@@ -30,6 +32,21 @@ def test_documents_are_counted_once_a_term_however_often_it_stands_there():
 def test_idf_is_smoothed_as_in_the_paper():
     found = frequencies().idf(np.array([0, 1, 5000], np.int32))
     assert found == pytest.approx([log(5 / 4), log(5 / 2), log(5 / 1)])
+
+
+@given(st.dictionaries(st.sampled_from(["en", "fr", "el"]), st.dictionaries(IDS, st.integers(0, 2**31 - 1))))
+def test_a_packed_table_comes_back_with_all_its_numbers(languages):
+    table = IdfTable({name: of_counts(n, counts) for n, (name, counts) in enumerate(languages.items())})
+    found = IdfTable.unpacked(table.packed())
+    assert found.version == table.version
+    assert list(found.languages) == list(table.languages)
+    for one in found.languages.values():
+        assert one.term_ids.dtype == one.counts.dtype == np.int32
+
+
+def of_counts(n_documents, counts):
+    term_ids = np.array(sorted(counts), np.int32)
+    return DocumentFrequencies(n_documents, term_ids, np.array([counts[one] for one in term_ids.tolist()], np.int32))
 
 
 def test_weights_are_tf_times_idf_and_sum_to_one():

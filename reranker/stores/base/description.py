@@ -12,7 +12,7 @@ from reranker.stores.base.names import RUN, VERSION_OF
 from reranker.text.tokens import TOKENIZER_VERSION
 
 # Raise it when older indices can no longer be read.
-MAPPING_VERSION = 2
+MAPPING_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,27 @@ class SqliteFile:
         self._lock = threading.Lock()
         self._opened: _Opened | None = None
 
+    def create(self) -> None:
+        """Creates the folder and the file if they are missing.
+
+        Raises:
+            StoreUnavailable: they cannot be made, or the folder may only be read.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreUnavailable(
+                f"the store {self.folder} cannot be made ({error.strerror}); name another folder"
+            ) from error
+        if not os.access(self.folder, os.W_OK):
+            raise self._read_only()
+        try:
+            with closing(connect(self.path, "rwc", self._timeout_s)) as connection:
+                if not has_tables(connection):
+                    make_tables(connection)
+        except sqlite3.Error as error:
+            raise self._failure(str(error)) from error
+
     @contextmanager
     def reading(self) -> Iterator[CachedConnection]:
         """A transaction that sees the file at one moment, whatever others write meanwhile.
@@ -73,17 +94,12 @@ class SqliteFile:
                 raise StoreUnavailable(f"the store {self.folder} was written while it was read; search again")
 
     @contextmanager
-    def writing(self, create: bool = False) -> Iterator[sqlite3.Connection]:
+    def writing(self) -> Iterator[sqlite3.Connection]:
         """A transaction that is written completely or not at all. It waits for other writers.
-
-        Args:
-            create: whether to create a missing folder and file.
 
         Raises:
             NotFound, StoreUnavailable, StoreDamaged: as `reading`; StoreUnavailable also if the file is read-only.
         """
-        if create:
-            self._create()
         with self._connection() as (connection, access):
             if access.mode != "rw":
                 raise self._read_only()
@@ -191,22 +207,6 @@ class SqliteFile:
             connection.close()
             raise
         return connection
-
-    def _create(self) -> None:
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreUnavailable(
-                f"the store {self.folder} cannot be made ({error.strerror}); name another folder"
-            ) from error
-        if not os.access(self.folder, os.W_OK):
-            raise self._read_only()
-        try:
-            with closing(connect(self.path, "rwc", self._timeout_s)) as connection:
-                if not has_tables(connection):
-                    make_tables(connection)
-        except sqlite3.Error as error:
-            raise self._failure(str(error)) from error
 
     def _not_there(self) -> NotFound:
         return NotFound(

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.base.errors import NotFound
-from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.checks import check_depth, check_query_vector
 from reranker.stores.base.description import IndexDescription, check_same_versions
 from reranker.stores.base.filters import Filters
+from reranker.stores.base.notes import Kind, NotesReader
 from reranker.stores.embedded.bm25 import bm25_rows, translated_rows
 from reranker.stores.embedded.file import SqliteFile
 from reranker.stores.embedded.indices import StoredIndex, existing_index
+from reranker.stores.embedded.notes import read_note
 from reranker.stores.embedded.queries import (
     SELECT_DOCUMENTS,
     allowed_rows,
@@ -24,11 +25,9 @@ from reranker.stores.embedded.queries import (
     documents_by_id,
     partitions,
 )
-from reranker.stores.embedded.row_sums import check_row
 from reranker.stores.embedded.rows import read_document
 from reranker.text.bags import unpack
 from reranker.text.documents import Candidate, Document, EncodedDocument
-from reranker.text.idf import DocumentFrequencies, IdfTable
 from reranker.translation.groups import WordGroup
 from reranker.upstream.rights import SERVICE, Rights
 
@@ -36,7 +35,7 @@ from reranker.upstream.rights import SERVICE, Rights
 _SEED = 20_160_406
 
 
-class EmbeddedIndex:
+class EmbeddedIndex(NotesReader):
     """An `IndexReader` in a folder; see `reranker.stores.base.protocol.IndexReader`. Each call sees the index as it is
     then, also after a rebuild by another process. After a rebuild with other versions each call raises VersionMismatch:
     the caller knows the terms by the ids of the versions that the index was opened with."""
@@ -55,31 +54,9 @@ class EmbeddedIndex:
             }
         return {language: counts[language] for language in sorted(counts) if counts[language]}
 
-    def idf(self) -> IdfTable:
+    def note(self, kind: Kind) -> bytes | None:
         with self._file.reading() as connection:
-            rows = connection.execute(
-                "SELECT row_sum, index_id, language, n_documents, term_ids, counts FROM idf WHERE index_id = ?",
-                (self._index(connection).index_id,),
-            ).fetchall()
-            for found, index_id, language, n_documents, *blobs in rows:
-                check_row(found, "idf", language, (index_id, n_documents), language, blobs=blobs)
-        return IdfTable(
-            {
-                language: DocumentFrequencies(n_documents, _unpacked(term_ids), _unpacked(counts))
-                for _, _, language, n_documents, term_ids, counts in rows
-            }
-        )
-
-    def hubness_sample(self) -> HubnessSample:
-        with self._file.reading() as connection:
-            index_id = self._index(connection).index_id
-            row = connection.execute(
-                "SELECT sample, row_sum FROM hubness_samples WHERE index_id = ?", (index_id,)
-            ).fetchone()
-            if row is None:
-                return HubnessSample()
-            check_row(row[1], "hubness_samples", index_id, (index_id,), row[0])
-        return HubnessSample.from_json(json.loads(row[0]))
+            return read_note(connection, self._index(connection).name, kind)
 
     def knn(
         self, vector: NDArray[np.float32], depth: int, filters: Filters, rights: Rights = SERVICE
@@ -149,7 +126,3 @@ class EmbeddedIndex:
         stored = existing_index(connection, self._name, folder)
         check_same_versions(self._name, stored.description, self.description, folder)
         return stored
-
-
-def _unpacked(packed: bytes) -> NDArray[np.int32]:
-    return np.frombuffer(packed, "<i4").astype(np.int32)

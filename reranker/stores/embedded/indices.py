@@ -13,10 +13,11 @@ from typing import Any
 from reranker.base.errors import BadInput, NotFound
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.names import RUN, VERSION_OF, IndexVersion, check_index_name, version_name
+from reranker.stores.embedded.notes import forget_notes
 from reranker.stores.embedded.row_sums import check_row, row_sum, set_index_sum, wrong_row
 from reranker.stores.embedded.rows import vocabulary_table, words_table
 
-_TABLES_OF_AN_INDEX = ("facets", "vectors", "documents", "partitions", "idf", "hubness_samples", "aliases", "indices")
+_TABLES_OF_AN_INDEX = ("facets", "vectors", "documents", "partitions", "aliases", "indices")
 
 # The index of which a row of `indices` is a version.
 _VERSION_OF = f"json_extract(meta, '$.sinkrank.{VERSION_OF}')"
@@ -94,6 +95,7 @@ def free_version_name(connection: sqlite3.Connection, index: str) -> str:
 
 def insert_index(connection: sqlite3.Connection, name: str, meta: dict[str, Any]) -> None:
     """Adds an index without documents."""
+    forget_notes(connection, name)  # of an index with this name that was deleted while they were written
     made = connection.execute(
         "INSERT INTO indices (name, generation, meta) VALUES (?, ?, ?)", (name, secrets.token_hex(8), json.dumps(meta))
     )
@@ -106,6 +108,8 @@ def delete_index(connection: sqlite3.Connection, index_id: int) -> None:
     for (partition_id,) in partitions.fetchall():
         connection.execute(f"DROP TABLE {vocabulary_table(partition_id)}")
         connection.execute(f"DROP TABLE {words_table(partition_id)}")
+    (name,) = connection.execute("SELECT name FROM indices WHERE index_id = ?", (index_id,)).fetchone()
+    forget_notes(connection, name)
     for table in _TABLES_OF_AN_INDEX:
         connection.execute(f"DELETE FROM {table} WHERE index_id = ?", (index_id,))
 

@@ -8,7 +8,7 @@ import sqlite3
 APPLICATION_ID = 0x536E6B72
 
 # Raise it when the tables below change.
-LAYOUT_VERSION = 7
+LAYOUT_VERSION = 8
 
 # Row ids are unique among all indices and never reused, so they are in order of insertion. Each language of an index is
 # a partition with its own full-text table (`words_ID`), so that BM25's statistics are those of one language, like those
@@ -38,12 +38,9 @@ CREATE TABLE facets (
 CREATE INDEX facets_by_row ON facets (row_id);
 CREATE INDEX facets_by_text ON facets (index_id, field, text, row_id);
 CREATE INDEX facets_by_number ON facets (index_id, field, number, row_id);
-CREATE TABLE idf (
-    index_id INTEGER NOT NULL, language TEXT NOT NULL, n_documents INTEGER NOT NULL, term_ids BLOB NOT NULL,
-    counts BLOB NOT NULL, row_sum INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (index_id, language));
-CREATE TABLE hubness_samples (
-    index_id INTEGER PRIMARY KEY, sample TEXT NOT NULL, row_sum INTEGER NOT NULL DEFAULT 0);
-CREATE TABLE claims (name TEXT PRIMARY KEY, owner TEXT NOT NULL, claimed_until REAL NOT NULL);
+CREATE TABLE notes (
+    name TEXT NOT NULL, kind TEXT NOT NULL, content BLOB NOT NULL, row_sum INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (name, kind));
 """
 
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from reranker.base.batches import in_batches
 from reranker.base.errors import NotFound
-from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.checks import check_dim, document_problem
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.names import IndexVersion, check_index_name
+from reranker.stores.base.notes import Change, Kind, NotesWriter
 from reranker.stores.base.writing import (
     NewVector,
     PreparedDocument,
@@ -25,7 +21,6 @@ from reranker.stores.base.writing import (
     StoredBag,
     WriteResult,
 )
-from reranker.stores.embedded.claims import release_claim, take_claim
 from reranker.stores.embedded.indices import (
     StoredIndex,
     delete_index,
@@ -37,12 +32,12 @@ from reranker.stores.embedded.indices import (
     version_ids,
     versions_of,
 )
-from reranker.stores.embedded.row_sums import check_row, row_sum, set_index_sum
+from reranker.stores.embedded.notes import change_note
+from reranker.stores.embedded.row_sums import check_row, set_index_sum
 from reranker.stores.embedded.rows import delete_row, prepare, replace_vector, write_row
 from reranker.stores.embedded.store import EmbeddedStore
 from reranker.text.bags import unpack
 from reranker.text.documents import EncodedDocument
-from reranker.text.idf import IdfTable
 
 # At its end a transaction waits for the disk, so it contains many documents.
 _BATCH_DOCUMENTS = 500
@@ -54,13 +49,14 @@ _BAGS_AT_A_TIME = 1_000
 _Apply = Callable[[sqlite3.Connection, int, int, Any], bool]
 
 
-class WritableEmbeddedStore(EmbeddedStore):
+class WritableEmbeddedStore(NotesWriter, EmbeddedStore):
     """A `WritableStore` in a folder; see `reranker.stores.base.protocol.WritableStore`."""
 
     def stage(self, index: str, description: IndexDescription, run: str | None = None) -> str:
         check_index_name(index)
         check_dim(description.dim)
-        with self._file.writing(create=True) as connection:
+        self._file.create()
+        with self._file.writing() as connection:
             version = free_version_name(connection, index)
             insert_index(connection, version, description.as_meta(index, run))
         return version
@@ -89,12 +85,8 @@ class WritableEmbeddedStore(EmbeddedStore):
 
     def claim(self, index: str, owner: str, seconds: float) -> None:
         check_index_name(index)
-        with self._file.writing(create=True) as connection:
-            take_claim(connection, index, owner, seconds)
-
-    def release(self, index: str, owner: str) -> None:
-        with self._file.writing() as connection:
-            release_claim(connection, index, owner)
+        self._file.create()
+        super().claim(index, owner, seconds)
 
     def differences(self, index: str) -> Sequence[str]:
         self.open(index)
@@ -123,39 +115,13 @@ class WritableEmbeddedStore(EmbeddedStore):
     def refresh(self, index: str) -> None:
         self.open(index)  # committed changes are visible at once
 
-    def save_idf(self, index: str, table: IdfTable, before: IdfTable | None = None) -> IdfTable:
-        with self._file.writing() as connection:
-            index_id = self._index(connection, index).index_id
-            if before is not None:
-                table = table.with_changes(before, self.open(index).idf())
-            connection.execute("DELETE FROM idf WHERE index_id = ?", (index_id,))
-            rows = [
-                (index_id, language, one.n_documents, _packed(one.term_ids), _packed(one.counts))
-                for language, one in table.languages.items()
-            ]
-            connection.executemany(
-                "INSERT INTO idf (index_id, language, n_documents, term_ids, counts, row_sum) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                [(*row, row_sum((row[0], row[2]), row[1], blobs=row[3:])) for row in rows],
-            )
-        return table
+    def own_name(self, index: str) -> str:
+        with self._file.reading() as connection:
+            return self._index(connection, index).name
 
-    def save_hubness_sample(self, index: str, sample: HubnessSample) -> None:
+    def change_note(self, name: str, kind: Kind, change: Change) -> None:
         with self._file.writing() as connection:
-            self._write_sample(connection, index, sample)
-
-    def add_to_hubness_sample(self, index: str, sample: HubnessSample) -> None:
-        with self._file.writing() as connection:
-            before = self.open(index).hubness_sample()
-            if before.embeddings_version == sample.embeddings_version:
-                self._write_sample(connection, index, before.merged(sample))
-
-    def _write_sample(self, connection: sqlite3.Connection, index: str, sample: HubnessSample) -> None:
-        row = (self._index(connection, index).index_id, json.dumps(sample.as_json()))
-        connection.execute(
-            "INSERT OR REPLACE INTO hubness_samples (index_id, sample, row_sum) VALUES (?, ?, ?)",
-            (*row, row_sum(row[:1], row[1])),
-        )
+            change_note(connection, name, kind, change)
 
     def _index(self, connection: sqlite3.Connection, index: str) -> StoredIndex:
         return existing_index(connection, index, self.address)
@@ -214,7 +180,3 @@ def _prepare(encoded: EncodedDocument) -> PreparedDocument:
         return PreparedDocument(doc_id, None, 0, problem)
     row = prepare(encoded)
     return PreparedDocument(doc_id, row, row.n_bytes)
-
-
-def _packed(numbers: NDArray[np.int32]) -> bytes:
-    return numbers.astype("<i4").tobytes()

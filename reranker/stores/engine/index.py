@@ -11,10 +11,10 @@ import opensearchpy
 from numpy.typing import NDArray
 
 from reranker.base.errors import NotFound
-from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.checks import check_depth, check_query_vector
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.filters import Filters
+from reranker.stores.base.notes import Kind, NotesReader
 from reranker.stores.engine.client import engine_errors, is_partial, multi_get, whole_search
 from reranker.stores.engine.hits import (
     FROM_DOC_VALUES,
@@ -24,7 +24,7 @@ from reranker.stores.engine.hits import (
     read_document,
     read_encoded,
 )
-from reranker.stores.engine.idf import EngineIdf
+from reranker.stores.engine.notes import read_note
 from reranker.stores.engine.queries import (
     DOCUMENT_FIELDS,
     MAX_DEPTH,
@@ -36,7 +36,6 @@ from reranker.stores.engine.queries import (
 from reranker.stores.engine.retries import with_retries
 from reranker.stores.engine.sample import sample_documents
 from reranker.text.documents import Candidate, Document, EncodedDocument
-from reranker.text.idf import IdfTable
 from reranker.translation.groups import WordGroup
 from reranker.upstream.addresses import Distribution
 from reranker.upstream.rights import SERVICE, Rights
@@ -49,7 +48,7 @@ _WHOLE_INDEX = {"search_type": "dfs_query_then_fetch"}
 _MAX_LANGUAGES = 500
 
 
-class EngineIndex:
+class EngineIndex(NotesReader):
     """An `IndexReader` in an engine; see `reranker.stores.base.protocol.IndexReader`.
 
     It asks for the version that served when it was opened, so its documents fit its idf after a rebuild too.
@@ -89,13 +88,9 @@ class EngineIndex:
             self._languages = found
         return self._languages
 
-    def idf(self) -> IdfTable:
+    def note(self, kind: Kind) -> bytes | None:
         with engine_errors(self._address, self._requested):
-            return EngineIdf(self._client).load(self.name)
-
-    def hubness_sample(self) -> HubnessSample:
-        with engine_errors(self._address, self._requested):
-            return EngineIdf(self._client).load_sample(self.name)
+            return read_note(self._client, self.name, kind)
 
     def knn(
         self, vector: NDArray[np.float32], depth: int, filters: Filters, rights: Rights = SERVICE

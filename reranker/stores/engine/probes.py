@@ -9,12 +9,12 @@ from opensearchpy import exceptions
 from reranker.base.errors import SinkrankError, StoreUnavailable
 from reranker.stores.engine.client import engine_errors
 from reranker.stores.engine.connection import UpstreamConnection
-from reranker.stores.engine.idf import IDF_INDEX
+from reranker.stores.engine.notes import NOTES_INDEX
 from reranker.upstream.nodes import Upstream
 
 # A node answers it alone, even while the cluster elects a manager or if the index is missing, and still checks the
 # credentials.
-_PATH = f"/{IDF_INDEX}/_mapping"
+_PATH = f"/{NOTES_INDEX}/_mapping"
 _PARAMETERS = {"local": "true", "ignore_unavailable": "true", "filter_path": "*.mappings._meta"}
 # How long a node may take to answer, and how long it is waited for after another has responded. Orchestrators wait a
 # second for the whole answer.

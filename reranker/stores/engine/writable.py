@@ -11,20 +11,18 @@ from opensearchpy import exceptions
 
 from mappings import index_definition, mapping_differences
 from reranker.base.errors import BadInput, NotFound
-from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.checks import check_dim
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.names import IndexVersion, check_index_name, version_name, writing_alias
+from reranker.stores.base.notes import Change, Kind, NotesWriter
 from reranker.stores.base.writing import NewVector, PreparedDocument, Preparer, StoredBag, WriteResult
 from reranker.stores.engine.actions import delete_action, preparer, vector_action
-from reranker.stores.engine.claims import release_claim, take_claim
 from reranker.stores.engine.client import engine_errors
-from reranker.stores.engine.idf import IDF_INDEX, EngineIdf
+from reranker.stores.engine.notes import NOTES_INDEX, change_note, forget_notes
 from reranker.stores.engine.scan import PointInTime, read_bags
 from reranker.stores.engine.store import EngineStore
 from reranker.stores.engine.versions import check_name_is_free, forget_run, move_alias, versions_of
 from reranker.stores.engine.writer import BulkWriter
-from reranker.text.idf import IdfTable
 
 _log = logging.getLogger(__name__)
 
@@ -32,22 +30,18 @@ _log = logging.getLogger(__name__)
 _LEAST_ADMIN_TIMEOUT_S = 60.0
 
 
-class WritableEngineStore(EngineStore):
+class WritableEngineStore(NotesWriter, EngineStore):
     """A `WritableStore` in an engine; see `reranker.stores.base.protocol.WritableStore`."""
 
     @property
     def _admin_timeout_s(self) -> float:
         return max(_LEAST_ADMIN_TIMEOUT_S, self._timeout_s)
 
-    @property
-    def _idf(self) -> EngineIdf:
-        return EngineIdf(self._client)
-
     def stage(self, index: str, description: IndexDescription, run: str | None = None) -> str:
         check_index_name(index)
         check_dim(description.dim)
-        if index == IDF_INDEX:
-            raise BadInput(f"{IDF_INDEX!r} is where Sinkrank keeps its idf tables; take another name")
+        if index == NOTES_INDEX:
+            raise BadInput(f"{NOTES_INDEX!r} is where Sinkrank keeps its idf tables; take another name")
         with suppress(NotFound):
             self.open(index)  # raises if another program made it
         with engine_errors(self._address, index):
@@ -63,7 +57,7 @@ class WritableEngineStore(EngineStore):
                         f"rebuild the index with --rebuild"
                     ) from error
                 raise
-            self._idf.forget(version)  # of an index with this name that another program deleted
+            forget_notes(self._client, version)  # of an index with this name that another program deleted
         return version
 
     def complete(self, version: str) -> None:
@@ -87,18 +81,7 @@ class WritableEngineStore(EngineStore):
             names = [version.name for version in versions_of(self._client, index)] or [found.name]
             self._client.indices.delete(index=",".join(names), request_timeout=self._admin_timeout_s)
             for name in names:
-                self._idf.forget(name)
-
-    def claim(self, index: str, owner: str, seconds: float) -> None:
-        check_index_name(index)
-        with engine_errors(self._address, index):
-            self._idf.ensure_index()
-            take_claim(self._client, index, owner, seconds)
-
-    def release(self, index: str, owner: str) -> None:
-        check_index_name(index)
-        with engine_errors(self._address, index):
-            release_claim(self._client, index, owner)
+                forget_notes(self._client, name)
 
     def differences(self, index: str) -> Sequence[str]:
         found = self.open(index)
@@ -128,20 +111,12 @@ class WritableEngineStore(EngineStore):
         with engine_errors(self._address, index):
             self._client.indices.refresh(index=found.name, request_timeout=self._admin_timeout_s)
 
-    def save_idf(self, index: str, table: IdfTable, before: IdfTable | None = None) -> IdfTable:
-        found = self.open(index)
-        with engine_errors(self._address, index):
-            return self._idf.save(found.name, table, before)
+    def own_name(self, index: str) -> str:
+        return self.open(index).name
 
-    def save_hubness_sample(self, index: str, sample: HubnessSample) -> None:
-        found = self.open(index)
-        with engine_errors(self._address, index):
-            self._idf.save_sample(found.name, sample)
-
-    def add_to_hubness_sample(self, index: str, sample: HubnessSample) -> None:
-        found = self.open(index)
-        with engine_errors(self._address, index):
-            self._idf.add_to_sample(found.name, sample)
+    def change_note(self, name: str, kind: Kind, change: Change) -> None:
+        with engine_errors(self._address, name):
+            change_note(self._client, name, kind, change)
 
     def _definition(
         self, description: IndexDescription, version_of: str | None = None, run: str | None = None
