@@ -1,4 +1,4 @@
-"""Finds the parts of an index that are out of date: documents, mapping, document frequencies, vectors."""
+"""Finds the parts of an index that are out of date: documents, document frequencies, vectors."""
 
 from __future__ import annotations
 
@@ -24,10 +24,6 @@ def stale_parts(store: WritableStore, index: str, embeddings: Embeddings, idf: I
                 f"the run that makes {version.name} has not finished; if it was stopped, give its command again, or if "
                 f"its files have changed since, ingest them with --rebuild"
             )
-    differences = list(store.differences(index))
-    if differences:
-        listed = ", ".join(differences[:5]) + (f" and {len(differences) - 5} more" if len(differences) > 5 else "")
-        yield f"its mapping differs ({listed}); `sinkrank ingest FILE --index {index} --rebuild` makes it again"
     refresh = f"`sinkrank ingest refresh --index {index}` counts again"
     grown = []
     for language, n_documents in sorted(store.open(index).languages().items()):

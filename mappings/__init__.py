@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -23,9 +23,6 @@ OTHER_LANGUAGE = "other"
 
 # Each engine's name for the length of a vector.
 _DIMENSION = {"opensearch": "dimension", "elasticsearch": "dims"}
-
-# Options of a field that are compared; engines add others.
-_COMPARED = ("type", "analyzer", "doc_values", *_DIMENSION.values())
 
 
 def index_definition(
@@ -50,36 +47,6 @@ def index_definition(
             for language in definition["mappings"]["properties"][field]["properties"].values():
                 language["analyzer"] = "standard"
     return definition
-
-
-def mapping_differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
-    """The fields that are missing in an index, or have another definition, except fields of the metadata, which
-    documents add.
-
-    Args:
-        found: mapping of an index, from an engine.
-        wanted: mapping of `index_definition`.
-    """
-    there, here = dict(_fields(found)), dict(_fields(wanted))
-    missing = [f"no field {name}" for name in here if name not in there]
-    changed = [
-        f"field {name} has {option} {there[name].get(option)!r} instead of {value!r}"
-        for name, options in here.items()
-        if name in there
-        for option, value in options.items()
-        if option in _COMPARED and there[name].get(option) != value
-    ]
-    return missing + changed
-
-
-def _fields(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Each field, also sub-fields, by its dotted name with its options."""
-    for section in ("properties", "fields"):
-        for name, options in mapping.get(section, {}).items():
-            if "type" in options and options["type"] != "object":
-                yield prefix + name, options
-            if prefix + name != "metadata":
-                yield from _fields(options, f"{prefix}{name}.")
 
 
 @cache

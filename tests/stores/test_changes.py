@@ -135,9 +135,3 @@ def test_metadata_that_json_can_hold_is_written_or_refused_with_its_reason(
     (result,) = write_documents(store, index, [make_document("1", metadata=metadata)])
     store.refresh(index)
     assert (store.open(index).count() == 1) is (result.error is None)
-
-
-def test_a_new_index_has_no_differences(store: WritableStore, index: str) -> None:
-    make_index(store, index, DESCRIPTION)
-    fill(store, index, make_document("1", metadata={"year": 1, "nested": {"a": "b"}}))
-    assert list(store.differences(index)) == []

@@ -60,7 +60,6 @@ def test_an_index_that_an_operator_makes_takes_documents_and_is_searched(
     ask(engine.url, "PUT", f"{index}-000007")
     made = f"{index}-000007"
     assert store.open(made).description == DESCRIPTION
-    assert list(store.differences(made)) == []
     assert settings_of(engine, made)["refresh_interval"] == "7s"
     assert settings_of(engine, made)["number_of_shards"] == "2"
     assert all(result.error is None for result in write_documents(store, made, [make_document("1", "a cat")]))

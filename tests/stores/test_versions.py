@@ -46,7 +46,6 @@ def test_a_version_says_which_run_makes_it_until_it_is_complete(store: WritableS
     store.complete(first)
     assert store.versions(index) == [IndexVersion(first, True), IndexVersion(second, False, "two")]
     assert store.open(index).description == DESCRIPTION
-    assert not store.differences(index)
 
 
 def test_a_promoted_version_stands_behind_the_name_and_the_one_before_stays(store: WritableStore, index: str) -> None:

@@ -190,10 +190,6 @@ class WritableStore(Store, Protocol):
         """Deletes a claim of this owner. Another owner's stays."""
         ...
 
-    def differences(self, index: str) -> Sequence[str]:
-        """Lists how the index's definition differs from that of a new index."""
-        ...
-
     def preparer(self, index: str) -> Preparer:
         """Returns a function that turns encoded documents into what `write_prepared` takes."""
         ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from operator import attrgetter
 from typing import Any
@@ -87,10 +87,6 @@ class WritableEmbeddedStore(NotesWriter, EmbeddedStore):
         check_index_name(index)
         self._file.create()
         super().claim(index, owner, seconds)
-
-    def differences(self, index: str) -> Sequence[str]:
-        self.open(index)
-        return ()
 
     def preparer(self, index: str) -> Preparer:
         self.open(index)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from typing import Any
 
 from opensearchpy import exceptions
 
-from mappings import index_definition, mapping_differences
+from mappings import index_definition
 from reranker.base.errors import BadInput, NotFound
 from reranker.stores.base.checks import check_dim
 from reranker.stores.base.description import IndexDescription
@@ -82,12 +82,6 @@ class WritableEngineStore(NotesWriter, EngineStore):
             self._client.indices.delete(index=",".join(names), request_timeout=self._admin_timeout_s)
             for name in names:
                 forget_notes(self._client, name)
-
-    def differences(self, index: str) -> Sequence[str]:
-        found = self.open(index)
-        with engine_errors(self._address, index):
-            mapping = self._client.indices.get_mapping(index=found.name)[found.name]["mappings"]
-            return mapping_differences(mapping, self._definition(found.description)["mappings"])
 
     def preparer(self, index: str) -> Preparer:
         self.open(index)
