@@ -12,7 +12,6 @@ from reranker.embeddings.detection import preferred_languages
 from reranker.embeddings.hubness import HubnessSample
 from reranker.ranking.reranker import Observer, Reranker
 from reranker.stores.base.description import check_versions
-from reranker.stores.base.names import check_index_name
 from reranker.stores.base.protocol import IndexReader, Store
 from reranker.text.idf import IdfTable
 from reranker.translation import Translator
@@ -65,7 +64,6 @@ class OpenedIndices:
     def open(self, index: str) -> OpenedIndex:
         """The index, its versions checked; it is read again after 30 s. If the store does not answer then, the index
         stays as it was: a cluster without a manager answers searches, and does not change indices."""
-        check_index_name(index)
         now = self._clock()
         with self._lock:
             before = self._opened.get(index)

@@ -25,7 +25,6 @@ from tests.stores.samples import (
     ids,
     make_document,
     make_index,
-    query,
     searches,
     write_documents,
 )
@@ -169,13 +168,6 @@ def test_to_ask_which_documents_are_stored_is_no_search(
     before = n_searches()
     assert store.open(index).stored(["1", "2"]) == {"1"}
     assert n_searches() == before
-
-
-def test_a_depth_beyond_the_result_window_is_bad_input(store: WritableStore, index: str) -> None:
-    fill(store, index, make_document("1"))
-    assert len(store.open(index).knn(query(1, 0, 0, 0), 10_000, ALL)) == 1
-    with pytest.raises(BadInput, match="10000"):
-        store.open(index).knn(query(1, 0, 0, 0), 10_001, ALL)
 
 
 def test_a_query_of_many_words_in_many_languages_is_not_too_many_clauses(store: WritableStore, index: str) -> None:

@@ -369,21 +369,6 @@ def test_a_depth_larger_than_the_index_finds_all_of_it(store: WritableStore, ind
     assert len(store.open(index).bm25("cat", 2, ALL)) == 2
 
 
-def test_a_depth_of_nothing_is_bad_input(read_only: ReadOnly) -> None:
-    store, index = read_only.store, read_only.holding(make_document("1"))
-    with pytest.raises(BadInput, match="depth"):
-        store.open(index).knn(query(1, 0, 0, 0), 0, ALL)
-    with pytest.raises(BadInput, match="depth"):
-        store.open(index).bm25("cat", 0, ALL)
-
-
-def test_a_query_vector_of_another_length_or_zero_is_bad_input(read_only: ReadOnly) -> None:
-    store, index = read_only.store, read_only.holding(make_document("1"))
-    for vector in (query(1, 0, 0), np.zeros(DIM, np.float32), np.full(DIM, np.nan, np.float32)):
-        with pytest.raises(BadInput):
-            store.open(index).knn(vector, 10, ALL)
-
-
 def test_a_document_without_a_known_word_is_found_by_bm25_only(store: WritableStore, index: str) -> None:
     empty = BagOfWords(np.empty(0, np.int32), np.empty(0, np.int32), n_unknown=1)
     fill(store, index, make_document("1", "xyzzy", vector=None, bag=empty), make_document("2", "cat"))

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from reranker.base.errors import BadInput
 from reranker.text.documents import Document
@@ -36,31 +32,6 @@ def document_problem(document: Document) -> str | None:
     if "\0" in document.doc_id:
         return "the id holds the character NUL, at which SQLite ends a text; leave it out"
     return None
-
-
-def check_query_vector(vector: NDArray[Any], dim: int) -> NDArray[np.float32]:
-    """Returns the vector as (dim,) float32.
-
-    Raises:
-        BadInput: it has another shape, is zero, or is not finite.
-    """
-    if vector.shape != (dim,):
-        raise BadInput(f"the query's embedding has shape {vector.shape}, not {(dim,)}; encode with those of the index")
-    if not np.isfinite(vector).all() or not vector.any():
-        raise BadInput("the query's embedding is zero or not finite; search by its words instead")
-    return np.ascontiguousarray(vector, dtype=np.float32)
-
-
-def check_depth(depth: int, largest: int | None = None) -> int:
-    """Returns the depth.
-
-    Raises:
-        BadInput: it is below 1 or above the largest.
-    """
-    if depth < 1 or (largest is not None and depth > largest):
-        most = "" if largest is None else f" and at most {largest}"
-        raise BadInput(f"depth is {depth}; give at least 1{most}")
-    return depth
 
 
 def check_dim(dim: int) -> int:

@@ -27,6 +27,8 @@ class IndexReader(Protocol):
 
     Methods that read documents for a search take the rights to read them with, the service's own by default. An engine
     may refuse a caller's rights with NotAllowed. A folder has no users. All other methods use the service's own rights.
+
+    `depth` is how many documents are found at most: 1 to 10,000, the engines' limit.
     """
 
     @property
@@ -47,8 +49,12 @@ class IndexReader(Protocol):
     def knn(
         self, vector: NDArray[np.float32], depth: int, filters: Filters, rights: Rights = SERVICE
     ) -> list[Candidate]:
-        """Finds the documents with the highest cosine to an L2-normalised vector (dim,). `first_stage_score` is the
-        cosine. Texts are not read: `documents` reads those of the hits that are shown."""
+        """Finds the documents with the highest cosine to a vector. `first_stage_score` is the cosine. Texts are not
+        read: `documents` reads those of the hits that are shown.
+
+        Args:
+            vector: (dim,), L2-normalised, made with the embeddings of the index.
+        """
         ...
 
     def bm25(self, text: str, depth: int, filters: Filters, rights: Rights = SERVICE) -> list[Candidate]:

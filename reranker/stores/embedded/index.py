@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.base.errors import NotFound
-from reranker.stores.base.checks import check_depth, check_query_vector
 from reranker.stores.base.description import IndexDescription, check_same_versions
 from reranker.stores.base.filters import Filters
 from reranker.stores.base.notes import Kind, NotesReader
@@ -61,16 +60,13 @@ class EmbeddedIndex(NotesReader):
     def knn(
         self, vector: NDArray[np.float32], depth: int, filters: Filters, rights: Rights = SERVICE
     ) -> list[Candidate]:
-        check_depth(depth)
         with self._file.reading() as connection:
             stored, block = connection.cached.vectors.current(connection, self._name, self._index)
-            vector = check_query_vector(vector, stored.description.dim)
             allowed = allowed_rows(connection, stored.index_id, filters)
             row_ids, scores = block.nearest(vector, depth, allowed)
             return candidates_of_rows(connection, list(zip(row_ids.tolist(), scores.tolist(), strict=True)))
 
     def bm25(self, text: str, depth: int, filters: Filters, rights: Rights = SERVICE) -> list[Candidate]:
-        check_depth(depth)
         with self._file.reading() as connection:
             rows = bm25_rows(connection, self._index(connection), text, depth, filters, connection.cached.postings)
             return candidates_of_rows(connection, rows)
@@ -78,7 +74,6 @@ class EmbeddedIndex(NotesReader):
     def translated(
         self, groups: Mapping[str, Sequence[WordGroup]], depth: int, filters: Filters, rights: Rights = SERVICE
     ) -> list[Candidate]:
-        check_depth(depth)
         with self._file.reading() as connection:
             rows = translated_rows(
                 connection, self._index(connection), groups, depth, filters, connection.cached.postings

@@ -11,7 +11,6 @@ import opensearchpy
 from numpy.typing import NDArray
 
 from reranker.base.errors import NotFound
-from reranker.stores.base.checks import check_depth, check_query_vector
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.filters import Filters
 from reranker.stores.base.notes import Kind, NotesReader
@@ -27,7 +26,6 @@ from reranker.stores.engine.hits import (
 from reranker.stores.engine.notes import read_note
 from reranker.stores.engine.queries import (
     DOCUMENT_FIELDS,
-    MAX_DEPTH,
     bm25_body,
     documents_body,
     knn_body,
@@ -95,12 +93,9 @@ class EngineIndex(NotesReader):
     def knn(
         self, vector: NDArray[np.float32], depth: int, filters: Filters, rights: Rights = SERVICE
     ) -> list[Candidate]:
-        check_depth(depth, MAX_DEPTH)
-        vector = check_query_vector(vector, self.description.dim)
         return self._candidates(knn_body(self._distribution(), vector, depth, filters), rights, scores_are_cosines=True)
 
     def bm25(self, text: str, depth: int, filters: Filters, rights: Rights = SERVICE) -> list[Candidate]:
-        check_depth(depth, MAX_DEPTH)
         languages = filters.languages or self.languages()
         if not languages:
             return []
@@ -109,7 +104,6 @@ class EngineIndex(NotesReader):
     def translated(
         self, groups: Mapping[str, Sequence[WordGroup]], depth: int, filters: Filters, rights: Rights = SERVICE
     ) -> list[Candidate]:
-        check_depth(depth, MAX_DEPTH)
         body = translated_body(self._distribution(), groups, self.languages(), depth, filters)
         return [] if body is None else self._candidates(body, rights)
 

@@ -21,7 +21,7 @@ from reranker.translation.groups import WordGroup
 from reranker.upstream.addresses import Distribution
 
 # The engines' `index.max_result_window`, and the most that `k` and `num_candidates` may be.
-MAX_DEPTH = 10_000
+_MAX_DEPTH = 10_000
 
 # The least number of candidates in a search of the HNSW graph; fewer miss neighbours.
 _LEAST_CANDIDATES = 200
@@ -52,7 +52,7 @@ def knn_body(distribution: Distribution, vector: NDArray[np.float32], depth: int
     """Builds a search for the nearest vectors. The filters apply during the search of the graph, so that it finds
     `depth` hits if there are as many."""
     clauses = filter_clauses(filters)
-    n_candidates = min(MAX_DEPTH, max(_LEAST_CANDIDATES, depth))
+    n_candidates = min(_MAX_DEPTH, max(_LEAST_CANDIDATES, depth))
     knn: dict[str, Any] = {"k": depth}
     if clauses:
         knn["filter"] = {"bool": {"filter": clauses}}

@@ -38,12 +38,11 @@ class WritableEngineStore(NotesWriter, EngineStore):
         return max(_LEAST_ADMIN_TIMEOUT_S, self._timeout_s)
 
     def stage(self, index: str, description: IndexDescription, run: str | None = None) -> str:
-        check_index_name(index)
         check_dim(description.dim)
         if index == NOTES_INDEX:
             raise BadInput(f"{NOTES_INDEX!r} is where Sinkrank keeps its idf tables; take another name")
         with suppress(NotFound):
-            self.open(index)  # raises if another program made it
+            self.open(index)  # raises if another program made it, and if no index can have the name
         with engine_errors(self._address, index):
             check_name_is_free(self._client, index)
             version = version_name(index, (version.name for version in versions_of(self._client, index)))
@@ -66,7 +65,6 @@ class WritableEngineStore(NotesWriter, EngineStore):
             forget_run(self._client, found.name, self._admin_timeout_s)
 
     def promote(self, index: str, version: str) -> None:
-        check_index_name(index)
         with engine_errors(self._address, index):
             move_alias(self._client, index, version, self._admin_timeout_s)
 
