@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from ingest.documents import Layout, Record, record_of
 from ingest.files import Row
 from reranker.embeddings import Embeddings
-from reranker.embeddings.hubness import SAMPLE_TOKENS, pack_first_words
 from reranker.stores.base.checks import document_problem
 from reranker.stores.base.writing import PreparedDocument, Preparer
 from reranker.text.bags import BagOfWords
@@ -30,7 +29,7 @@ EncodingWorkers: TypeAlias = "Workers[RowReader] | RayWorkers[RowReader]"
 
 # Of the rows that a process reads in advance: 20,000 of 1 kB. What is kept of them takes some two times as much.
 _KEPT_BYTES = 40 * 2**20
-# What a document and its bags take, besides what grows with its text.
+# What a document and its bag take, besides what grows with its text.
 _BYTES_A_ROW = 1_000
 
 
@@ -52,7 +51,6 @@ class EncodedRow(NamedTuple):
     """The result of a row, which the caller has.
 
     Attributes:
-        first_words: first words for the hubness sample (`hubness.pack_first_words`); empty without a known word.
         document: None if the row was rejected.
         reason: why; empty for a document.
     """
@@ -61,21 +59,15 @@ class EncodedRow(NamedTuple):
     id_hash: int
     language: str
     has_known_words: bool
-    first_words: str
     document: PreparedDocument | None
     reason: str = ""
 
 
 class ReadDocument(NamedTuple):
-    """A document with its words.
-
-    Attributes:
-        first: its first words, for the hubness sample.
-    """
+    """A document with its words."""
 
     document: Document
     bag: BagOfWords
-    first: BagOfWords
 
 
 class RowReader:
@@ -107,10 +99,8 @@ class RowReader:
         records = [record_of(row, self._layout) for row in rows]
         documents = [record.document for record in records if record.document is not None]
         texts, languages = [one.full_text for one in documents], [one.language for one in documents]
-        words = iter(self.embeddings.bags_and_first_words(texts, languages, SAMPLE_TOKENS))
-        return [
-            record if record.document is None else ReadDocument(record.document, *next(words)) for record in records
-        ]
+        bags = iter(self.embeddings.bags(texts, languages))
+        return [record if record.document is None else ReadDocument(record.document, next(bags)) for record in records]
 
 
 def _places(rows: Sequence[Row]) -> tuple[tuple[str, int], ...]:
@@ -156,16 +146,15 @@ class RowEncoder:
         return [_rejected(one) if isinstance(one, Record) else self._encoded(one, next(nbows)) for one in read]
 
     def _encoded(self, read: ReadDocument, nbow: NDArray[np.float32] | None) -> EncodedRow:
-        document, bag, first = read
+        document, bag = read
         language = document.language
         if self._prepare is None:
             prepared = PreparedDocument(document.doc_id, None, 0, document_problem(document))
         else:
             prepared = self._prepare(EncodedDocument(document, bag, nbow, self._versions.get(language, "")))
-        first_words = pack_first_words(first) if len(first) else ""
         hashed = id_hash(document.doc_id)
-        return EncodedRow(document.doc_id, hashed, language, len(bag) > 0, first_words, prepared)
+        return EncodedRow(document.doc_id, hashed, language, len(bag) > 0, prepared)
 
 
 def _rejected(record: Record) -> EncodedRow:
-    return EncodedRow(record.doc_id, 0, "", False, "", None, record.reason or "not a document")
+    return EncodedRow(record.doc_id, 0, "", False, None, record.reason or "not a document")

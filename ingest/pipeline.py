@@ -24,6 +24,7 @@ from ingest.files import Row, Source, read_rows
 from ingest.progress import Progress, no_progress
 from ingest.ray_workers import RayWorkers
 from ingest.rejects import RejectFile, default_reject_path
+from ingest.sampling import SmallestIds, draw_sample
 from ingest.seen_ids import SeenIds
 from ingest.summary import IngestSummary
 from ingest.versions import drop_versions_except, serving_version, unfinished_version
@@ -31,7 +32,7 @@ from ingest.workers import Workers
 from ingest.writing import Writing
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable
 from reranker.embeddings import Embeddings
-from reranker.embeddings.hubness import HubnessSample, HubnessSampleBuilder
+from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.description import IndexDescription, check_versions
 from reranker.stores.base.names import check_index_name
 from reranker.stores.base.protocol import WritableStore
@@ -177,12 +178,12 @@ class _Run:
                 # Runs that add to an index at the same time may bring other languages, or the same ones.
                 known = self.store.save_idf(target, known, before)
         encoder = RowEncoder(known, None if target is None else self.store.preparer(target))
-        sample = HubnessSampleBuilder(self.embeddings.version)
+        ids: SmallestIds = {}
         writing = Writing(
             self.store,
             target,
             rejects,
-            sample,
+            ids,
             self.progress,
             self.options.layout,
             n_rows=None if counted is None else counted.n_rows,
@@ -190,7 +191,7 @@ class _Run:
         )
         failure = writing.write(self._rows(), seen, encoder, self.workers)
         if failure is None and target is not None:
-            failure = self._finish(target, writing.n_indexed, sample.result())
+            failure = self._finish(target, writing.n_indexed, ids)
         return IngestSummary(
             index=self.index,
             read=writing.n_settled + writing.n_unconfirmed,
@@ -222,11 +223,17 @@ class _Run:
             self.claim.check()
         self.store.promote(self.index, target)
 
-    def _finish(self, target: str, n_indexed: int, drawn: HubnessSample) -> str | None:
-        """Makes all documents visible and switches to a new version if it is complete. Returns why not, or None."""
+    def _finish(self, target: str, n_indexed: int, ids: SmallestIds) -> str | None:
+        """Makes all documents visible, draws their hubness sample and switches to a new version if it is complete.
+        Returns why not, or None.
+
+        Args:
+            ids: of the documents.
+        """
         try:
             self.store.refresh(target)
-            self.store.add_to_hubness_sample(target, drawn)
+            reader = self.store.open(target)
+            self.store.add_to_hubness_sample(target, draw_sample(reader, ids, self.embeddings))
             before = serving_version(self.store, self.index)
             # It serves if the index is new, or an earlier run was killed just after promoting.
             is_rebuilt = self.options.rebuild and before != target

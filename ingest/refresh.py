@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ingest.progress import Progress, no_progress
-from ingest.sampling import MOST_IDS, add_smallest, draw_sample
+from ingest.sampling import SmallestIds, add_smallest, draw_sample
 from reranker.base.errors import StoreUnavailable
 from reranker.embeddings import Embeddings
 from reranker.stores.base.description import check_versions
@@ -55,7 +55,7 @@ def refresh(store: WritableStore, index: str, embeddings: Embeddings, progress: 
     check_versions(index, reader.description, embeddings, store.address)
     store.refresh(index)
     before = reader.idf()
-    ids: dict[str, list[tuple[int, str]]] = {}
+    ids: SmallestIds = {}
     table, n_by_language = _count(store, index, embeddings, ids, progress)
     if table.version != before.version:
         table = store.save_idf(index, table, before)
@@ -75,12 +75,12 @@ def refresh(store: WritableStore, index: str, embeddings: Embeddings, progress: 
 
 
 def _count(
-    store: WritableStore, index: str, embeddings: Embeddings, ids: dict[str, list[tuple[int, str]]], progress: Progress
+    store: WritableStore, index: str, embeddings: Embeddings, ids: SmallestIds, progress: Progress
 ) -> tuple[IdfTable, dict[str, int]]:
     """The idf table of the languages with embeddings, and the number of documents of every language.
 
     Args:
-        ids: collects the documents of the hubness sample by language (`sampling.add_smallest`).
+        ids: collects the documents of the hubness sample.
     """
     n_by_language: dict[str, int] = {}
     counters: dict[str, FrequencyCounter] = {}
@@ -91,7 +91,7 @@ def _count(
         if one.language in embeddings.languages:
             counters.setdefault(one.language, FrequencyCounter()).add(one.bag)
             if len(one.bag):  # a document without a known word is no query
-                add_smallest(ids.setdefault(one.language, []), id_hash(one.doc_id), one.doc_id, MOST_IDS)
+                add_smallest(ids, one.language, one.doc_id, id_hash(one.doc_id))
         if done % _DOCUMENTS_A_REPORT == 0:
             progress(done, total, "counting words")
     progress(total, total, "counting words")

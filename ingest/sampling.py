@@ -1,33 +1,42 @@
-"""Draws the hubness sample of an index again from its documents."""
+"""Draws the hubness sample of documents from the index that has them."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import SAMPLE_QUERIES, SAMPLE_TOKENS, HubnessSample, HubnessSampleBuilder
 from reranker.stores.base.protocol import IndexReader
+from reranker.text.documents import Document
 from reranker.text.tokens import tokenize
 
 # With spare ids, for documents that have no known word among their first ones.
-MOST_IDS = SAMPLE_QUERIES + 400
+_MOST_IDS = SAMPLE_QUERIES + 400
+# Documents that are read at a time: of any length.
+_DOCUMENTS_A_READ = 100
 
 
-def add_smallest(heap: list[tuple[int, str]], hashed: int, doc_id: str, most: int) -> None:
-    """Adds a document to those with the smallest hashes, a heap with the largest of them first."""
+SmallestIds = dict[str, list[tuple[int, str]]]
+"""The documents of a stream whose ids have the smallest hashes, by language: a heap with the largest hash first."""
+
+
+def add_smallest(ids: SmallestIds, language: str, doc_id: str, hashed: int) -> None:
+    """Adds a document.
+
+    Args:
+        hashed: `documents.id_hash` of its id.
+    """
+    heap = ids.setdefault(language, [])
     entry = (-hashed, doc_id)
-    if len(heap) < most:
+    if len(heap) < _MOST_IDS:
         heapq.heappush(heap, entry)
     elif entry > heap[0]:
         heapq.heapreplace(heap, entry)
 
 
-def draw_sample(index: IndexReader, ids: Mapping[str, list[tuple[int, str]]], embeddings: Embeddings) -> HubnessSample:
-    """The sample of the documents with these ids, read from the index; missing documents are left out.
-
-    Args:
-        ids: the documents with the smallest hashes, by language (`add_smallest`).
+def draw_sample(index: IndexReader, ids: SmallestIds, embeddings: Embeddings) -> HubnessSample:
+    """The sample of these documents, read from the index; missing documents are left out.
 
     Raises:
         StoreUnavailable: the store failed, or could not read a part of the index.
@@ -35,9 +44,7 @@ def draw_sample(index: IndexReader, ids: Mapping[str, list[tuple[int, str]]], em
     builder = HubnessSampleBuilder(embeddings.version)
     for language, heap in ids.items():
         n_queries = 0
-        doc_ids = [doc_id for _, doc_id in sorted(heap, reverse=True)]
-        found = index.documents(doc_ids, is_strict=True)
-        for document in (found[doc_id] for doc_id in doc_ids if doc_id in found):
+        for document in _documents(index, [doc_id for _, doc_id in sorted(heap, reverse=True)]):
             tokens = tokenize(document.full_text, language, SAMPLE_TOKENS)
             words = embeddings.bag_of_tokens(tokens, language)
             builder.add(language, document.doc_id, words)
@@ -45,3 +52,10 @@ def draw_sample(index: IndexReader, ids: Mapping[str, list[tuple[int, str]]], em
             if n_queries == SAMPLE_QUERIES:
                 break
     return builder.result()
+
+
+def _documents(index: IndexReader, doc_ids: Sequence[str]) -> Iterator[Document]:
+    for start in range(0, len(doc_ids), _DOCUMENTS_A_READ):
+        asked = doc_ids[start : start + _DOCUMENTS_A_READ]
+        found = index.documents(asked, is_strict=True)
+        yield from (found[doc_id] for doc_id in asked if doc_id in found)

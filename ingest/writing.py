@@ -11,9 +11,9 @@ from ingest.encoding import EncodedRow, EncodingWorkers, RowEncoder
 from ingest.files import Row, in_pieces
 from ingest.progress import Progress
 from ingest.rejects import RejectFile
+from ingest.sampling import SmallestIds, add_smallest
 from ingest.seen_ids import SeenIds
 from reranker.base.errors import NotFound, StoreUnavailable
-from reranker.embeddings.hubness import HubnessSampleBuilder
 from reranker.stores.base.protocol import WritableStore
 from reranker.stores.base.writing import PreparedDocument, WriteResult
 
@@ -34,7 +34,7 @@ class Writing:
         store: WritableStore,
         target: str | None,
         rejects: RejectFile,
-        sample: HubnessSampleBuilder,
+        ids: SmallestIds,
         progress: Progress,
         layout: Layout,
         *,
@@ -44,7 +44,7 @@ class Writing:
         """
         Args:
             target: the index; None writes nothing and counts every document as written.
-            sample: gets the words of the documents that are in the index.
+            ids: gets the documents that are in the index.
             layout: which fields of a row are the parts of a document.
             n_rows: number of rows of the input, if known.
             is_continued: whether the index may have some of the documents; these are not written again.
@@ -56,7 +56,7 @@ class Writing:
         self._store = store
         self._target = target
         self._rejects = rejects
-        self._sample = sample
+        self._ids = ids
         self._progress = progress
         self._layout = layout
         self._total = n_rows
@@ -137,8 +137,8 @@ class Writing:
     def _count(self, encoded: EncodedRow) -> None:
         self.languages[encoded.language] += 1
         self.n_without_known_words += not encoded.has_known_words
-        if encoded.first_words:
-            self._sample.add_packed(encoded.language, encoded.id_hash, encoded.first_words)
+        if encoded.has_known_words and encoded.document is not None:
+            add_smallest(self._ids, encoded.language, encoded.document.doc_id, encoded.id_hash)
         self._report()
 
     def _reject(self, row: Row, doc_id: str | None, reason: str) -> None:

@@ -52,11 +52,16 @@ class HubnessSample:
         Raises:
             BadInput: the samples were made with different embeddings.
         """
-        builder = HubnessSampleBuilder(other.embeddings_version, self)
-        for language, queries in other.languages.items():
-            for hashed, packed in queries.items():
-                builder.add_packed(language, hashed, packed)
-        return builder.result()
+        if self.embeddings_version and other.embeddings_version and self.embeddings_version != other.embeddings_version:
+            raise BadInput(
+                f"a hubness sample of embeddings {self.embeddings_version} cannot be merged with one of "
+                f"{other.embeddings_version}; draw it again with `sinkrank ingest refresh`"
+            )
+        languages = {
+            language: _smallest({**self.languages.get(language, {}), **other.languages.get(language, {})})
+            for language in sorted({*self.languages, *other.languages})
+        }
+        return HubnessSample(other.embeddings_version or self.embeddings_version, languages)
 
     def as_json(self) -> dict[str, Any]:
         languages = {
@@ -80,22 +85,9 @@ class HubnessSample:
 class HubnessSampleBuilder:
     """Samples a stream of documents in the memory of two samples."""
 
-    def __init__(self, embeddings_version: str, start: HubnessSample = HubnessSample()) -> None:
-        """
-        Args:
-            start: the sample of earlier documents.
-
-        Raises:
-            BadInput: `start` was made with other embeddings.
-        """
-        made_with = {version for version in (start.embeddings_version, embeddings_version) if version}
-        if len(made_with) > 1:
-            raise BadInput(
-                f"a hubness sample of embeddings {start.embeddings_version} cannot be merged with one of "
-                f"{embeddings_version}; draw it again with `sinkrank ingest refresh`"
-            )
-        self._embeddings_version = embeddings_version or start.embeddings_version
-        self._languages = {language: dict(queries) for language, queries in start.languages.items()}
+    def __init__(self, embeddings_version: str) -> None:
+        self._embeddings_version = embeddings_version
+        self._languages: dict[str, dict[int, str]] = {}
 
     def add(self, language: str, doc_id: str, first_words: BagOfWords) -> None:
         """Adds a document, or replaces the one of this id.
@@ -103,13 +95,10 @@ class HubnessSampleBuilder:
         Args:
             first_words: bag of its first `SAMPLE_TOKENS` tokens; a document with an empty one is skipped.
         """
-        if len(first_words):
-            self.add_packed(language, id_hash(doc_id), pack_first_words(first_words))
-
-    def add_packed(self, language: str, hashed: int, packed: str) -> None:
-        """As `add`, from the hash of the id and the result of `pack_first_words`."""
+        if not len(first_words):
+            return
         queries = self._languages.setdefault(language, {})
-        queries[hashed] = packed
+        queries[id_hash(doc_id)] = pack(BagOfWords(first_words.term_ids, first_words.counts))  # the known ones
         if len(queries) > 2 * SAMPLE_QUERIES:
             self._languages[language] = _smallest(queries)
 
@@ -152,11 +141,6 @@ class Hubness:
         vectors = mean_embeddings(weighted, vectors)
         vectors = vectors[vectors.any(axis=1)]
         return QuerySample(vectors, N_NEAREST) if len(vectors) >= MIN_QUERIES else None
-
-
-def pack_first_words(bag: BagOfWords) -> str:
-    """Packs term ids and counts for a sample, without the unknown words."""
-    return pack(BagOfWords(bag.term_ids, bag.counts))
 
 
 def _smallest(queries: Mapping[int, str]) -> dict[int, str]:

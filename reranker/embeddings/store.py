@@ -156,13 +156,6 @@ class Embeddings:
         """The bag of each text's words (`reranker.text.tokens.tokenize`), which are of the language at its place."""
         return self.reader.read(texts, languages).bags()
 
-    def bags_and_first_words(
-        self, texts: Sequence[str], languages: Sequence[str], n_words: int
-    ) -> list[tuple[BagOfWords, BagOfWords]]:
-        """The bag of each text, as `bags` gives it, and one of its first words alone, without numbers."""
-        read = self.reader.read(texts, languages)
-        return list(zip(read.bags(), read.bags(n_words), strict=True))
-
     def bag(self, text: str, language: str) -> BagOfWords:
         """The bag of one text."""
         return self.bags([text], [language])[0]

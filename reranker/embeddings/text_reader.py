@@ -235,12 +235,8 @@ class ReadTexts(NamedTuple):
         found: list[int] = words[is_one].tolist()
         return found
 
-    def bags(self, first_words: int = 0) -> list[BagOfWords]:
-        """The bag of each text (`tokens.tokenize`).
-
-        Args:
-            first_words: count so many words of each, and no numbers; 0 for all.
-        """
+    def bags(self) -> list[BagOfWords]:
+        """The bag of each text (`tokens.tokenize`)."""
         n_texts, n_tokens = len(self.offsets) - 1, int(self.offsets[-1])
         group_offsets, group = self._group_arrays()
         longest = max([1, *map(len, self.groups)])
@@ -258,7 +254,6 @@ class ReadTexts(NamedTuple):
             n_texts,
             self.offsets,
             self.tokens,
-            first_words,
             group_offsets,
             group,
             MAX_UNKNOWN_HASHES,
@@ -279,7 +274,7 @@ class ReadTexts(NamedTuple):
             BagOfWords(term_ids[start:end], counts[start:end], n, hashes[first:last])
             for start, end, first, last, n in numbers_of
         ]
-        for text in [] if first_words else np.flatnonzero(np.diff(self.offsets) > LONG_TEXT).tolist():
+        for text in np.flatnonzero(np.diff(self.offsets) > LONG_TEXT).tolist():
             of_terms, of_hashes = parts[ends[text] : ends[text + 1]], hash_parts[hash_ends[text] : hash_ends[text + 1]]
             found[text].parts = np.concatenate([of_terms, of_hashes])
         return found

@@ -21,7 +21,7 @@ from reranker.text import unassigned, unicode_tables
 from reranker.text.bags import unknown_hash
 from reranker.text.normalization import normalize_term
 from reranker.text.token_places import token_places
-from reranker.text.tokens import BARE_STOP_WORDS, has_digit, is_stop_word, letter_tokens, stop_words, tokenize
+from reranker.text.tokens import BARE_STOP_WORDS, is_stop_word, letter_tokens, stop_words, tokenize
 from tests.support.tiny import write_words
 
 WORDS = {
@@ -221,14 +221,6 @@ def test_bags_hold_the_terms_that_stand_for_words(embeddings, given):
                 expected.n_unknown,
                 expected.unknown_hashes.tolist(),
             )
-
-
-@given(given=st.lists(texts, min_size=1, max_size=4), first=st.integers(1, 3))
-def test_the_first_words_are_those_without_numbers(embeddings, given, first):
-    found = embeddings.reader.read(given, ["en"] * len(given)).bags(first)
-    for text, bag in zip(given, found, strict=True):
-        words = [token for token in tokenize(text, "en") if not has_digit(token)][:first]
-        assert bag.term_ids.tolist() == embeddings.bag_of_tokens(words, "en").term_ids.tolist()
 
 
 def test_words_of_64_letters_have_a_nearest_spelling_and_longer_ones_none(tmp_path):

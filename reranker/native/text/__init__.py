@@ -34,9 +34,9 @@ WORD = np.dtype(
         ("language", "<i4"),
         ("term", "<i4"),
         ("hash", "<u4"),
-        ("is_number", "<i4"),
         ("fingerprint", "<u4"),
-    ]
+    ],
+    align=True,
 )
 QUERY_WORD = np.dtype([("hash", "<u4"), ("column", "<i4"), ("stem_key", "<u8")])
 CHOICE = np.dtype([("document", "<i4"), ("query_word", "<i4"), ("likeness", "<f4"), ("may_be_near", "<i4")])
@@ -214,7 +214,7 @@ class ReadWordsStruct(ctypes.Structure):
 
 read_texts = declare("read_texts", "pppqpppp", "q")
 find_first_words = declare("find_first_words", "ppqppppp")
-count_bags = declare("count_bags", "pqppqppqpppp")
+count_bags = declare("count_bags", "pqppppqpppp")
 mark_tokens = declare("mark_tokens", "pppqpppppp", "q")
 list_terms = declare("list_terms", "pqpppp", "q")
 nearest_spelling = declare("nearest_spelling", "ppqqpq", "q")

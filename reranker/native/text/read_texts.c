@@ -144,7 +144,6 @@ EXPORT int64_t read_texts(const struct reader *reader, const struct texts *texts
             struct word *word = &words->words[place];
             if (is_new) {
                 const uint8_t *token = words->letters + word->start;
-                word->is_number = kind == NUMBER;
                 word->hash = checksum(token, word->n_bytes, 0);
                 word->term = NONE;
                 const struct key key = key_of_word(language, token, word->n_bytes, word->hash);
@@ -315,23 +314,20 @@ enum { PART = 64, LAST_PART = 31 };
  * it: bit k for the k-th PART tokens; the last one for all that follow.
  *
  * token_offsets, tokens: as of `read_texts`.
- * first_words: so many words alone, without numbers; 0 for all tokens.
  * group_offsets, group: the terms for which each word stands that Python was asked for.
  * seen, seen_in (n_words,): 0 at first.
  * numbers: room for as many as a text has tokens, and twice as many as these have terms. */
 EXPORT void count_bags(const struct word *words, int64_t n_texts, const int64_t *token_offsets, const int32_t *tokens,
-                       int64_t first_words, const int64_t *group_offsets, const int32_t *group, int64_t most_hashes,
-                       int32_t *seen, uint32_t *seen_in, uint64_t *numbers, struct bags *bags) {
+                       const int64_t *group_offsets, const int32_t *group, int64_t most_hashes, int32_t *seen,
+                       uint32_t *seen_in, uint64_t *numbers, struct bags *bags) {
     int64_t n_terms = 0, n_hashes = 0;
     for (int64_t text = 0; text < n_texts; text++) {
-        int64_t n_distinct = 0, n_found = 0, n_left = first_words ? first_words : INT64_MAX;
+        int64_t n_distinct = 0, n_found = 0;
         bags->offsets[text] = n_terms;
         bags->hash_offsets[text] = n_hashes;
         bags->n_unknown[text] = 0;
         int32_t *distinct = (int32_t *)numbers; /* they come before what is found of them */
-        for (int64_t k = token_offsets[text]; k < token_offsets[text + 1] && n_left > 0; k++) {
-            if (first_words && words[tokens[k]].is_number) continue;
-            n_left--;
+        for (int64_t k = token_offsets[text]; k < token_offsets[text + 1]; k++) {
             if (seen[tokens[k]]++ == 0) distinct[n_distinct++] = tokens[k];
             const int64_t part = (k - token_offsets[text]) / PART;
             seen_in[tokens[k]] |= UINT32_C(1) << (part < LAST_PART ? part : LAST_PART);

@@ -9,7 +9,6 @@ struct word {
     int32_t language; /* its number among the reader's */
     int32_t term;     /* what it stands for */
     uint32_t hash;    /* CRC-32 of its UTF-8 */
-    int32_t is_number;
     uint32_t fingerprint;
 };
 
