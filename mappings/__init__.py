@@ -25,27 +25,17 @@ OTHER_LANGUAGE = "other"
 _DIMENSION = {"opensearch": "dimension", "elasticsearch": "dims"}
 
 
-def index_definition(
-    distribution: str,
-    dim: int,
-    meta: Mapping[str, Any],
-    language_analyzers: bool = True,
-) -> dict[str, Any]:
+def index_definition(distribution: str, dim: int, meta: Mapping[str, Any]) -> dict[str, Any]:
     """The body that creates an index.
 
     Args:
         distribution: one of `DISTRIBUTIONS`.
         dim: dimensions of the nBOW embeddings.
         meta: stored as `_meta`.
-        language_analyzers: False uses `standard` for every language, for nodes without the module analysis-common.
     """
     definition = copy.deepcopy(_read(distribution))
     definition["mappings"]["_meta"] = dict(meta)
     definition["mappings"]["properties"]["nbow"][_DIMENSION[distribution]] = dim
-    if not language_analyzers:
-        for field in TEXT_FIELDS:
-            for language in definition["mappings"]["properties"][field]["properties"].values():
-                language["analyzer"] = "standard"
     return definition
 
 

@@ -41,8 +41,7 @@ def red(engine: Engine, embeddings: Embeddings, new_index: Callable[[], str]) ->
     name = new_index()
     health = urllib3.request("GET", f"{engine.url}/_cluster/health", timeout=30).json()
     description = IndexDescription(embeddings.version, embeddings.dim)
-    has_analyzers = engine.distribution == "opensearch"
-    body = index_definition(engine.distribution, embeddings.dim, description.as_meta(), has_analyzers)
+    body = index_definition(engine.distribution, embeddings.dim, description.as_meta())
     body["settings"]["index"] |= {
         "number_of_shards": health["number_of_data_nodes"] + 1,
         "number_of_replicas": 0,

@@ -42,10 +42,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
 
 @pytest.fixture(scope="module")
 def english(engine: Engine) -> Iterator[str]:
-    """The held-out English texts; the test suite's Elasticsearch has no `english` analyzer."""
+    """The held-out English texts."""
     name = f"translation-{os.getpid()}"
-    analyzer = "standard" if engine.distribution == "elasticsearch" else "english"
-    text = {"type": "text", "analyzer": analyzer}
+    text = {"type": "text", "analyzer": "english"}
     pages = [page for page in load_parallel_texts().test_pages if page.language == "en"]
     documents = [{"id": page.page_id, "title": page.title, "text": page.text} for page in pages]
     with urllib3.PoolManager() as http:

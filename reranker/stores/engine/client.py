@@ -28,9 +28,6 @@ _LOST_MOMENT = "search_context_missing_exception"
 # OpenSearch began at 1.0, with the code of Elasticsearch 7.10. No older Elasticsearch is supported.
 _FIRST_ELASTICSEARCH_MAJOR = 7
 
-# The errors of reading a version from an unexpected answer.
-_NO_VERSION = (exceptions.TransportError, LookupError, TypeError, AttributeError, ValueError, StopIteration)
-
 
 class _Objects(opensearchpy.JSONSerializer):
     """Reads answers, each of which is a JSON object."""
@@ -109,33 +106,18 @@ def detect_distribution(client: opensearchpy.OpenSearch) -> Distribution:
     """Asks whether the engine is OpenSearch or Elasticsearch.
 
     Raises:
-        exceptions.OpenSearchException: nothing answers.
+        exceptions.OpenSearchException: nothing answers, or with an error.
         BadInput: something else answers.
     """
+    answer = client.transport.perform_request("GET", "/")
     try:
-        version = client.transport.perform_request("GET", "/")["version"]
+        version = answer["version"]
         if version.get("distribution") == "opensearch":
             return "opensearch"
-        number = str(version["number"])
-    except _NO_VERSION as error:
-        _raise_unless_unknown_path(error)
-        # An engine without all its modules may have no `GET /`.
-        number = _node_version(client)
-    return "elasticsearch" if int(number.split(".")[0]) >= _FIRST_ELASTICSEARCH_MAJOR else "opensearch"
-
-
-def _node_version(client: opensearchpy.OpenSearch) -> str:
-    try:
-        answer = client.transport.perform_request("GET", "/_nodes/_local", params={"filter_path": "nodes.*.version"})
-        return str(next(iter(answer["nodes"].values()))["version"])
-    except _NO_VERSION as error:
-        _raise_unless_unknown_path(error)
+        major = int(version["number"].split(".")[0])
+    except (LookupError, TypeError, AttributeError, ValueError):
         raise BadInput("what answers is neither OpenSearch nor Elasticsearch; check host, port and path") from None
-
-
-def _raise_unless_unknown_path(error: Exception) -> None:
-    if isinstance(error, exceptions.TransportError) and error.status_code not in (400, 404, 405):
-        raise error
+    return "elasticsearch" if major >= _FIRST_ELASTICSEARCH_MAJOR else "opensearch"
 
 
 @contextmanager

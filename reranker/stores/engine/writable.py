@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from typing import Any
@@ -23,8 +22,6 @@ from reranker.stores.engine.scan import PointInTime, read_bags
 from reranker.stores.engine.store import EngineStore
 from reranker.stores.engine.versions import check_name_is_free, forget_run, move_alias, versions_of
 from reranker.stores.engine.writer import BulkWriter
-
-_log = logging.getLogger(__name__)
 
 # Making or dropping an index waits for the whole cluster.
 _LEAST_ADMIN_TIMEOUT_S = 60.0
@@ -113,21 +110,7 @@ class WritableEngineStore(NotesWriter, EngineStore):
     def _definition(
         self, description: IndexDescription, version_of: str | None = None, run: str | None = None
     ) -> dict[str, Any]:
-        return index_definition(
-            self._distribution(), description.dim, description.as_meta(version_of, run), self._has_language_analyzers()
-        )
-
-    def _has_language_analyzers(self) -> bool:
-        try:
-            self._client.indices.analyze(body={"analyzer": "english", "text": "analyzers"})
-        except exceptions.RequestError:
-            _log.warning(
-                "%s has no language analyzers (its module analysis-common is missing): BM25 will match words only as "
-                "they are written",
-                self._address,
-            )
-            return False
-        return True
+        return index_definition(self._distribution(), description.dim, description.as_meta(version_of, run))
 
     def _ready_to_write(self, index: str) -> str:
         """Returns the index's own name, after giving it the alias for writing. Writing to an alias does not create an

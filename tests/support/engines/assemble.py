@@ -122,7 +122,9 @@ def _lay_out(recipe: Recipe, jdk: Jdk, jars: Path, home: Path) -> None:
     shutil.copy(HERE / "log4j2.properties", home / "config")
     for module in recipe.modules:
         folder = home / "modules" / module.name
-        _move(jars, module.jars, folder)
+        folder.mkdir(parents=True)
+        if module.jars:
+            _move(jars, module.jars, folder)
         (folder / "plugin-descriptor.properties").write_text(_descriptor(recipe, module))
     (home / "plugins").mkdir()
     for plugin in recipe.plugins:
@@ -132,9 +134,12 @@ def _lay_out(recipe: Recipe, jdk: Jdk, jars: Path, home: Path) -> None:
             jar.unlink()
     _move(jars, ("*.jar",), home / "lib")
     _compile(jdk, recipe, HERE / "java" / "launchers", home / "launcher", home, recipe.launcher)
+    for module in recipe.modules:
+        if module.sources:
+            _compile_jar(jdk, recipe, module.sources, home / "modules" / module.name, home)
     for plugin in recipe.plugins:
         if plugin.sources:
-            _compile_jar(jdk, recipe, plugin, home)
+            _compile_jar(jdk, recipe, plugin.sources, home / "plugins" / plugin.name, home)
 
 
 def _move(jars: Path, patterns: tuple[str, ...], folder: Path) -> None:
@@ -190,11 +195,11 @@ def _compile(jdk: Jdk, recipe: Recipe, sources: Path, target: Path, home: Path, 
         raise EngineUnavailable(f"{jdk.javac} could not compile for {recipe.name}:\n{_tail(done.stdout)}")
 
 
-def _compile_jar(jdk: Jdk, recipe: Recipe, plugin: Plugin, home: Path) -> None:
+def _compile_jar(jdk: Jdk, recipe: Recipe, sources: str, folder: Path, home: Path) -> None:
     with tempfile.TemporaryDirectory() as work:
         classes = Path(work)
-        _compile(jdk, recipe, HERE / "java" / plugin.sources, classes, home)
-        with zipfile.ZipFile(home / "plugins" / plugin.name / f"{plugin.sources}.jar", "w") as jar:
+        _compile(jdk, recipe, HERE / "java" / sources, classes, home)
+        with zipfile.ZipFile(folder / f"{sources}.jar", "w") as jar:
             for path in sorted(classes.rglob("*.class")):
                 jar.write(path, path.relative_to(classes).as_posix())
 

@@ -18,12 +18,13 @@ LAYOUT_VERSION = 1
 
 @dataclass(frozen=True)
 class Module:
-    """A folder under `modules/`: its plugin class and the file patterns of its jars."""
+    """A folder under `modules/`: its plugin class, and the file patterns of its jars or the folder of its sources."""
 
     name: str
     class_name: str
-    jars: tuple[str, ...]
+    jars: tuple[str, ...] = ()
     extends: str = ""
+    sources: str = ""
 
 
 @dataclass(frozen=True)
@@ -172,6 +173,7 @@ ELASTICSEARCH_8 = Recipe(
             "org.elasticsearch.transport.netty4.Netty4Plugin",
             ("transport-netty4-*", "netty-*"),
         ),
+        Module("unpublished", "sinkrank.UnpublishedModules", sources="elasticsearch-8-modules"),
     ),
     java_options=("-Des.distribution.type=tar",),
     on_module_path=True,

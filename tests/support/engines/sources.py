@@ -101,12 +101,10 @@ def _engine_at(url: str, recipe: Recipe) -> Engine:
     variable = URL_VARIABLES[recipe.distribution]
     where = urllib3.util.parse_url(url)
     headers = urllib3.make_headers(basic_auth=where.auth) if where.auth else {}
-    # Not `GET /`: an assembled Elasticsearch does not have it.
-    address = f"{where._replace(auth=None).url}/_nodes/_local?filter_path=nodes.*.version"
     try:
-        answer = urllib3.request("GET", address, headers=headers, timeout=30, retries=False)
-        version = str(next(iter(answer.json()["nodes"].values()))["version"])
-    except (urllib3.exceptions.HTTPError, ValueError, KeyError, StopIteration) as failed:
+        answer = urllib3.request("GET", where._replace(auth=None).url, headers=headers, timeout=30, retries=False)
+        version = str(answer.json()["version"]["number"])
+    except (urllib3.exceptions.HTTPError, ValueError, KeyError) as failed:
         raise EngineUnavailable(
             f"no {recipe.distribution} answers at {variable} ({failed!r}); start it or unset {variable}"
         ) from failed
