@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Self
@@ -14,21 +14,15 @@ from reranker.base.errors import BadInput
 
 
 def default_reject_path(sources: Iterable[Source]) -> Path:
-    """`<first input>.rejects.jsonl`. For standard input it is `stdin.rejects.jsonl` and for an index
-    `INDEX.rejects.jsonl`, in the working folder; for `.` and `..` it has the folder's own name there."""
+    """`<first input>.rejects`: a pattern for the inputs (`*.jsonl`) does not find it. For standard input it is
+    `stdin.rejects` and for an index `INDEX.rejects`, in the working folder; for `.` and `..` it has the folder's own name
+    there."""
     name = next(iter(sources)).name
     if "://" in name:
         name = name.rpartition("/")[2]
     elif Path(name).name in ("", ".."):
         name = Path(name).resolve().name
-    return Path(f"{'stdin' if name == STDIN else name.rstrip('/')}.rejects.jsonl")
-
-
-def without_own_rejects(sources: Sequence[Source]) -> list[Source]:
-    """The inputs without the default reject file of a run over them: a pattern finds that too when the run is repeated,
-    and the same command has the same inputs."""
-    path = default_reject_path(sources)
-    return [source for source in sources if not _is_of(source, path)]
+    return Path(f"{'stdin' if name == STDIN else Path(name)}.rejects")
 
 
 class RejectFile:
@@ -49,7 +43,7 @@ class RejectFile:
         self._file: BinaryIO | None = None
         if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
             raise BadInput(f"rejected rows cannot be written to {str(path)!r}; name another file with --rejects")
-        if any(_is_of(source, path) for source in sources):
+        if any(path.exists() and path.samefile(source.path) for source in sources):
             raise BadInput(f"{str(path)!r} is an input, so it cannot take rejected rows; name another with --rejects")
 
     def __enter__(self) -> Self:
@@ -65,11 +59,6 @@ class RejectFile:
             self._file = _opened(self.path)
         self._file.write(json.dumps(_as_json(row, doc_id, reason)).encode() + b"\n")
         self._file.flush()
-
-
-def _is_of(source: Source, path: Path) -> bool:
-    """Whether a source is the file of this path."""
-    return path.exists() and path.samefile(source.path)
 
 
 def _opened(path: Path) -> BinaryIO:

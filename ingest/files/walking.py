@@ -12,6 +12,7 @@ PAGE_FORMATS = ("html", "markdown", "text")
 _FORMAT_OF_SUFFIX = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".rejects": "jsonl",
     ".csv": "csv",
     ".tsv": "tsv",
     ".parquet": "parquet",

@@ -62,7 +62,7 @@ def ingest_files(
     ] = False,
     rejects: Annotated[
         Path | None,
-        typer.Option("--rejects", metavar="FILE", help="File for rejected rows; default: FILE.rejects.jsonl."),
+        typer.Option("--rejects", metavar="FILE", help="File for rejected rows; default: FILE.rejects."),
     ] = None,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Maximum number of rows to read.")] = None,
     dry_run: Annotated[
@@ -136,7 +136,6 @@ def ingest_files(
     from ingest.documents import Layout
     from ingest.files import open_sources
     from ingest.pipeline import Options, ingest
-    from ingest.rejects import default_reject_path, without_own_rejects
     from sinkrank.console import resources
     from sinkrank.console.document_sources import index_to_read, layout_of_copy, opened_copy, say_left_out
 
@@ -162,10 +161,7 @@ def ingest_files(
     with ExitStack() as opened, _ended_cleanly(), output.progress_bars() as progress:
         if from_index is None:
             names = columns.split(",") if columns else None
-            found = opened.enter_context(open_sources(files or (), file_format, names))
-            sources = found if rejects is not None else without_own_rejects(found)
-            if len(sources) < len(found):
-                output.talk().print(f"not read: {default_reject_path(found)}, which takes the rejects of this run")
+            sources = opened.enter_context(open_sources(files or (), file_format, names))
         else:
             read = index_to_read(from_index, layout, query)
             copied = opened_copy(read, settings.home / "ingest", settings, progress)

@@ -87,7 +87,7 @@ def test_documents_come_into_a_new_index_with_their_document_frequencies(pages: 
     assert frequencies(pages.store, "en") == (1, {0: 1})
     assert set(pages.store.open("pages").idf().languages) == {"en", "fr"}
     assert pages.store.open("pages").fetch("1").document.text == "chat chat chien"
-    assert list(pages.folder.glob("*.rejects.jsonl")) == []
+    assert list(pages.folder.glob("*.rejects")) == []
 
 
 def test_running_it_again_changes_nothing(pages: Pages) -> None:
@@ -189,7 +189,7 @@ def test_rejected_rows_are_kept_whole_with_file_line_and_reason(pages: Pages) ->
     summary = ingest([first, second], pages.store, "pages", pages.embeddings)
 
     assert (summary.read, summary.indexed, summary.rejected) == (5, 1, 4)
-    assert summary.rejects == pages.folder / "in.jsonl.rejects.jsonl"
+    assert summary.rejects == pages.folder / "in.jsonl.rejects"
     broken, language, undecoded, repeated = read_rejects(summary.rejects)
     assert broken["file"] == first.name
     assert (broken["line"], broken["id"], broken["raw"]) == (2, None, "{broken")

@@ -53,10 +53,11 @@ def test_rejects_can_go_to_a_device() -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("a/b.csv", "a/b.csv.rejects.jsonl"),
-        ("-", "stdin.rejects.jsonl"),
-        ("site/", "site.rejects.jsonl"),
-        ("http://host:9200/pages", "pages.rejects.jsonl"),
+        ("a/b.csv", "a/b.csv.rejects"),
+        ("-", "stdin.rejects"),
+        ("site/", "site.rejects"),
+        ("site/.", "site.rejects"),
+        ("http://host:9200/pages", "pages.rejects"),
     ],
 )
 def test_the_default_file_is_named_after_the_input(name: str, expected: str) -> None:
@@ -70,4 +71,4 @@ def test_the_default_file_of_the_working_folder_is_not_hidden(
     (tmp_path / "site" / "b").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "site")
     path = default_reject_path([Source(Path(name), name, "folder")])
-    assert path.name == "site.rejects.jsonl"
+    assert path.name == "site.rejects"
