@@ -28,7 +28,7 @@ _TITLE_FIELDS = ("title", "headline")
 _TEXT_FIELDS = ("text", "body", "contents", "content")
 _METADATA_FIELD = "metadata"
 # How a reject file has a byte that is not UTF-8.
-_ESCAPED_BYTE = re.compile(rb"\\x([89a-f][0-9a-f])")
+_ESCAPED_BYTE = re.compile(rb"(?<!\\)\\x([89a-f][0-9a-f])")
 
 
 @dataclass(frozen=True, slots=True)

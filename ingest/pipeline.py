@@ -253,7 +253,10 @@ class _Run:
             if self.claim is not None:
                 self.store.complete(target)
             if not self.options.rebuild and (before or self.index) != target:
-                return f"another command replaced {target} during this run, so searches do not find its documents"
+                return (
+                    f"{target} is no longer the version that is searched, since another command changed that during "
+                    "this run; give the same command again"
+                )
         except (StoreUnavailable, NotFound, BadInput) as error:
             return str(error)
         return None

@@ -13,9 +13,10 @@ from reranker.proxy.fetch import look_up
 from reranker.proxy.guard import Slot
 from reranker.proxy.hit_texts import HitTexts, WindowBags
 from reranker.proxy.indices import Indices, Weighed
-from reranker.proxy.search import Outcome, SearchRequest
+from reranker.proxy.search import Outcome, Search, SearchRequest
 from reranker.proxy.window import Misfit, Window
 from reranker.ranking.corrections import start_encoding
+from reranker.ranking.query import Query
 from reranker.ranking.ranked import Reranking
 from reranker.text.exact_text import exact_key
 from reranker.upstream.calls import Fallback, out_of_time
@@ -114,10 +115,10 @@ class WindowRanker:
         self, request: SearchRequest, windows: Sequence[Window], weighed: Sequence[Weighed | None]
     ) -> list[WindowBags | None]:
         """The bags of each window (`HitTexts.collect`); a hit that may be in several languages is in its query's."""
-        queries = [
-            window.search.query if one is None else one.query for window, one in zip(windows, weighed, strict=True)
+        languages = [
+            _likely_language(window.search, window.search.query if one is None else one.query)
+            for window, one in zip(windows, weighed, strict=True)
         ]
-        languages = [query.language for query in queries]
         return self.texts.collect(
             windows, languages, request.calls.incoming.caller, lambda bodies: look_up(request, bodies)
         )
@@ -156,6 +157,11 @@ class WindowRanker:
             return unranked("skipped", "search_after")
         outcome = Outcome("applied", "translated" if is_translated else "")
         return RankedWindow(window, outcome, offset, found, weighed, ranking)
+
+
+def _likely_language(search: Search, query: Query) -> str:
+    """Of a hit that may be in several: that of its query, or the first that the caller names for the documents."""
+    return search.languages[0] if search.languages and query.language not in search.languages else query.language
 
 
 def offset_after(window: Window, ranking: Reranking) -> int | None:

@@ -498,18 +498,18 @@ def _highlight(value: Any, section: _HighlightSection) -> Highlight | None:
 def _page(body: Mapping[str, Any], parameters: Mapping[str, str], window: int) -> PagePlan:
     """Raises Skip where the page holds no hits, is not given in numbers, or is one that the engine refuses."""
     depth = _depth(body)
-    # Without a size such a retriever gives all its hits.
-    default_size = DEFAULT_SIZE if depth is None or "retriever" not in body else depth
     offset = _read_number(parameters.get("from", body.get("from", 0)))
-    size = _read_number(parameters.get("size", body.get("size", default_size)))
+    size = _read_number(parameters.get("size", body.get("size", DEFAULT_SIZE)))
     if size == 0:
         raise Skip("no_hits_wanted")
     after = body.get("search_after")
     if after is not None and window + size > _MAX_HITS:
         raise Skip("search_after")
     if depth is not None:
-        if size > depth:
-            raise Skip("odd_page")  # the engine refuses it
+        # Without a size newer versions return all hits of a retriever, and others ten.
+        is_open = "retriever" in body and "size" not in body and "size" not in parameters and depth != DEFAULT_SIZE
+        if size > depth or is_open:  # the engine refuses a larger page
+            raise Skip("odd_page")
         window = min(window, depth)
     return PagePlan(offset, size, window, after, depth)
 

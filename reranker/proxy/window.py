@@ -51,8 +51,10 @@ class Window:
         """
         if self.answer.hits is None:
             return "the engine refused the search for the window"
-        page, total = self.search.page, self.answer.total
-        n_most = total - page.fetched_from if isinstance(total, int) and total >= 0 else page.n_fetch
+        page, total = self.search.page, self.answer.exact_total
+        if page.is_behind:
+            return ""
+        n_most = page.n_fetch if total is None else total - page.fetched_from
         if self.answer.is_partial and len(self.answer.found) < min(page.n_fetch, n_most):
             return f"shards failed, or the time was up, and the window of {page.n_fetch} hits lacks some"
         return ""
@@ -61,7 +63,7 @@ class Window:
     def hits(self) -> Sequence[dict[str, Any]]:
         """Those that are to be re-ranked, in the engine's order."""
         page = self.search.page
-        return () if page.is_behind else self.answer.found[: page.window]
+        return () if page.is_behind or self.is_refused else self.answer.found[: page.window]
 
     @cached_property
     def index_names(self) -> frozenset[str]:

@@ -188,12 +188,6 @@ def read_knn(content: Content) -> Leaf:
     return Leaf(Kind.MEANING, text if isinstance(text, str) else "")
 
 
-def _knn_query(content: Content, boost: float) -> Node:
-    """How many hits Elasticsearch's finds without `k` depends on the page's size, by a rule that versions differ in."""
-    has_no_k = isinstance(content.get("field"), str) and "k" not in content
-    return replace(read_knn(content), reason=KNN_WITHOUT_K if has_no_k else "")
-
-
 def _multi_match(content: Content, boost: float) -> Node:
     text = content.get("query")
     if not isinstance(text, str | int | float) or isinstance(text, bool):
@@ -308,7 +302,7 @@ _READERS: Mapping[str, Callable[[Content, float], Node]] = {
     "has_parent": _child,
     "hybrid": _queries,
     "intervals": _intervals,
-    "knn": _knn_query,
+    "knn": lambda content, boost: read_knn(content),
     "match_all": lambda content, boost: Group(),
     "more_like_this": _more_like_this,
     "multi_match": _multi_match,

@@ -10,6 +10,7 @@ from typing import Any
 from reranker.query_dsl.clauses import (
     AUTOCOMPLETE,
     CALLER_SCORING,
+    KNN_WITHOUT_K,
     REASONS,
     UNKNOWN_QUERY,
     Content,
@@ -46,8 +47,30 @@ def read_scoring(body: Mapping[str, Any], parameters: Mapping[str, str]) -> Node
         others = _knn(body["knn"]) if "knn" in body else []
         others += _retrievers(body["retriever"]) if "retriever" in body else []
     changes = any(body.get(name) not in (None, [], {}) for name in ("rescore", "indices_boost"))
-    reason = CALLER_SCORING if changes else ""
+    reason = CALLER_SCORING if changes else KNN_WITHOUT_K if _has_knn_without_k(body) else ""
     return Group(should=[*query, *others], reason=reason)
+
+
+def _has_knn_without_k(body: Mapping[str, Any]) -> bool:
+    """Whether a query or a filter holds Elasticsearch's `knn` without `k`: how many hits it finds then depends on the
+    page's size, by a rule that versions differ in."""
+    retriever = body.get("retriever")
+    # A fusion asks its parts for its own depth.
+    waiting = [
+        body.get("query"),
+        body.get("post_filter"),
+        retriever.get("standard") if isinstance(retriever, dict) else None,
+    ]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Mapping):
+            knn = one.get("knn")
+            if isinstance(knn, Mapping) and isinstance(knn.get("field"), str) and "k" not in knn:
+                return True
+            waiting.extend(one.values())
+        elif isinstance(one, list):
+            waiting.extend(one)
+    return False
 
 
 def _knn(value: Any) -> list[Node]:

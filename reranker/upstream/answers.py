@@ -54,6 +54,15 @@ class EngineAnswer:
         return total.get("value") if isinstance(total, dict) else total
 
     @property
+    def exact_total(self) -> int | None:
+        """The number of all hits; None where the answer has none, or a lower bound."""
+        outer = self.raw.parsed.get("hits")
+        total = outer.parsed.get("total") if isinstance(outer, RawObject) else None
+        if isinstance(total, dict):
+            total = total.get("value") if total.get("relation") == "eq" else None
+        return total if isinstance(total, int) and total >= 0 else None
+
+    @property
     def is_partial(self) -> bool:
         """Whether shards failed, or the time was up."""
         shards = self.raw.parsed.get("_shards")

@@ -74,11 +74,11 @@ class EngineSearch:
             reason = headers.get("x-rerank-reason", "not re-ranked")
             output.talk().print(f"the engine's order stays: {reason}")
         found = answer["hits"]
-        hits = [self._hit(hit, rank) for rank, hit in enumerate(found["hits"], start=offset + 1)]
+        query = read_query(text, language, self._embeddings, IdfTable(), ())
+        hits = [self._hit(hit, rank, query.language) for rank, hit in enumerate(found["hits"], start=offset + 1)]
         reranking: Mapping[str, Any] = next((hit["_rerank"] for hit in found["hits"] if "_rerank" in hit), {})
         durations = {name: float(ms) for name, ms in _DURATION.findall(headers.get("server-timing", ""))}
         engine_ms, rerank_ms = durations.get("engine", float(answer["took"])), durations.get("rerank", 0.0)
-        query = read_query(text, language, self._embeddings, IdfTable(), ())
         total = found.get("total", len(hits))
         return SearchAnswer(
             hits=hits,
@@ -107,7 +107,7 @@ class EngineSearch:
             self._index.learn(lambda: self._index.ask(body | {"size": 1}))
         return body
 
-    def _hit(self, hit: Mapping[str, Any], rank: int) -> Hit:
+    def _hit(self, hit: Mapping[str, Any], rank: int, query_language: str) -> Hit:
         source, details = hit.get("_source") or {}, hit.get("_rerank") or {}
         text = source_text(source, self._settings.proxy_text_fields)
         parts = details.get("score_parts")
@@ -115,7 +115,7 @@ class EngineSearch:
             id=str(hit["_id"]),
             title=next(documents_of_hits([hit])).title,
             url=source["url"] if isinstance(source.get("url"), str) else "",
-            language=guess_language(text, self._embeddings),
+            language=guess_language(text, self._embeddings, (query_language,)),
             text=text,
             metadata=source,
             score=hit["_score"] if details else scores_by_rank(rank, 1)[0],

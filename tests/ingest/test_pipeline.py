@@ -390,7 +390,7 @@ def test_a_run_whose_version_is_replaced_meanwhile_fails_and_brings_its_document
     summary = pages.ingest(document("added", "chat"), store=Meanwhile(pages.store))
 
     assert not summary.is_whole
-    assert "another command replaced pages-000001 during this run" in str(summary.failure)
+    assert "pages-000001 is no longer the version that is searched" in str(summary.failure)
     assert pages.ingest(document("added", "chat")).is_whole
     assert {one.doc_id for one in pages.store.bags("pages")} == {"new", "added"}
 

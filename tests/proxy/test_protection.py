@@ -257,6 +257,7 @@ LATE = {"timed_out": True}
         (FAILED, {"value": 5, "relation": "eq"}, False),  # of 4 hits
         (LATE, {"value": 5, "relation": "gte"}, False),
         (FAILED, 5, False),
+        (FAILED, {"value": 1, "relation": "gte"}, False),
         (FAILED, None, False),  # nobody knows
         (FAILED, -1, False),
         (FAILED, {"value": 4, "relation": "eq"}, True),  # the engine's own page lacks the same ones
