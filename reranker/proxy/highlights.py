@@ -198,9 +198,8 @@ def _with_sources(
 
 
 def _sources_body(hits: Sequence[_Hit]) -> bytes:
-    # The text of `title.english` is that of `title`.
-    fields = {form.name if "*" in form.name else form.name.split(".")[0] for form in hits[0].highlight.fields}
-    return look_up_body(hits[0].search, [hit.document for hit in hits], sorted(fields))
+    fields = [form.name for form in hits[0].highlight.fields]
+    return look_up_body(hits[0].search, [hit.document for hit in hits], fields)
 
 
 def _written(page: Page, hits: Sequence[_Hit]) -> dict[int, str]:

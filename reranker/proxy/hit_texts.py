@@ -26,9 +26,10 @@ from reranker.proxy.window_kinds import (
     place_of,
 )
 from reranker.query_dsl.answer_filters import BAG_FIELD, ID_FIELD, KEY_FIELDS, LANGUAGE_FIELD, is_match
-from reranker.query_dsl.source_texts import source_text, texts_and_keys
+from reranker.query_dsl.source_texts import source_names, source_text, texts_and_keys
 from reranker.service.text_bags import MAX_AGE_S, Bag, TextBags, checked_bag
-from reranker.text.bags import pack
+from reranker.text.bags import BagOfWords
+from reranker.text.tokens import MAX_TOKENS
 from reranker.upstream.answers import EngineAnswer
 from reranker.upstream.calls import Fallback
 
@@ -100,7 +101,7 @@ class _Hits(NamedTuple):
             "size": len(hits),
             "seq_no_primary_term": True,
             "track_total_hits": False,
-            "_source": _WITHOUT_VECTOR if self.are_ours else list(search.text_fields) or True,
+            "_source": _WITHOUT_VECTOR if self.are_ours else source_names(search.text_fields) or True,
         }
         return json.dumps(body).encode()
 
@@ -163,7 +164,7 @@ class HitTexts:
             is_partial = window.search.source_filter.is_partial
             (read,) = self._in_sources(window.search, language, (), [{"_source": source}], is_partial)
         # Mostly it is the same bag, which is cached by its text too.
-        return read is not None and read[0] is not own and pack(read[0]) != pack(own)
+        return read is not None and read[0] is not own and _words(read[0]) != _words(own)
 
     def _at_hand(self, window: Window, likely: str, caller: bytes) -> _Hits | None:
         """What is known of the hits without another request; None where an ids-only window is of no use."""
@@ -312,6 +313,13 @@ def _window_bags(hits: _Hits) -> WindowBags:
     return WindowBags([bag for bag, _ in known], [doc_id for _, doc_id in known], hits.are_ours, hits.n_cached)
 
 
+def _words(bag: BagOfWords) -> tuple[bytes, ...]:
+    """What is the same in whatever order an engine returns the members of `_source`; nothing of a text that was cut."""
+    if int(bag.counts.sum()) + bag.n_unknown >= MAX_TOKENS:
+        return ()
+    return bag.term_ids.tobytes(), bag.counts.tobytes(), bag.unknown_hashes.tobytes()
+
+
 def identity(hit: Hit) -> tuple[Any, ...]:
     """What a hit is known by in an answer that was asked for by ids."""
     return tuple(hit.get(name) for name in ("_index", "_id", "_routing"))
@@ -332,7 +340,7 @@ def look_up_body(search: Search, hits: Sequence[Hit], fields: Sequence[str]) -> 
     body = {
         "query": query,
         "size": min(_MAX_LOOKED_UP, sum(map(len, ids.values())) * len(routings)),
-        "_source": list(fields) or _WITHOUT_VECTOR,
+        "_source": source_names(fields) or _WITHOUT_VECTOR,
     }
     if "pit" in search.body.raw.parsed:  # which names the indices
         body["pit"] = search.body.raw.parsed["pit"]

@@ -139,3 +139,12 @@ def _is_packed(value: Any) -> bool:
         return isinstance(value, str) and unpack(value) is not None
     except BadInput:
         return False
+
+
+def source_names(fields: Iterable[str]) -> list[str]:
+    """What of `_source` holds the texts of fields: that of `title.english` is the text of `title`.
+
+    >>> source_names(["title.english", "title", "parts.*"])
+    ['parts.*', 'title']
+    """
+    return sorted({name if "*" in name else name.split(".")[0] for name in fields})

@@ -200,7 +200,7 @@ def caller_key(headers: Headers) -> bytes:
 
 
 def _is_of_one_request(name: str) -> bool:
-    return len(name) <= _MAX_CACHED and _is_short_of_one_request(name)
+    return len(name) <= _MAX_CACHED and _is_short_of_one_request(name.replace("_", "-"))
 
 
 @lru_cache(maxsize=1_000)

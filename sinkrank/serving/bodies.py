@@ -103,8 +103,8 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
             self.body_rcv.buf = self._body
         if self.version not in _VERSIONS:
             raise ParsingError("The request line names no version of HTTP that is served here: use HTTP/1.1")
-        for line in get_header_lines(headers):
-            name, _, value = line.decode("latin-1").partition(":")
+        for header in get_header_lines(headers) if b"_" in headers else ():
+            name, _, value = header.decode("latin-1").partition(":")
             if "_" in name:
                 before = self.underscored.get(name.lower())
                 value = value.strip(" \t")

@@ -84,7 +84,7 @@ def test_a_link_of_that_name_is_not_followed(temporary: Path) -> None:
         assert (other / "kept").exists()
 
 
-def test_where_no_folder_can_be_written_the_error_names_the_variable(tmp_path: Path) -> None:
+def test_where_no_folder_can_be_written_the_error_names_the_variable() -> None:
     """As on a disk that is read-only: the process may write no byte to any file."""
     code = (
         "import resource\n"
@@ -97,6 +97,6 @@ def test_where_no_folder_can_be_written_the_error_names_the_variable(tmp_path: P
         "    print(error)\n"
     )
     command = [sys.executable, "-c", code]
-    said = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert said.startswith("No usable temporary directory found in [")
     assert said.endswith("]; set TMPDIR to a folder that can be written to\n")

@@ -314,6 +314,16 @@ def test_a_look_up_that_fails_gives_the_engines_order(make_app: MakeProxy, fake:
     assert [hit["_id"] for hit in response.get_json()["hits"]["hits"]] == ["0", "1"]
 
 
+def test_the_text_of_a_field_within_another_is_looked_up_by_the_field_that_the_source_has(
+    make_app: MakeProxy, fake: FakeEngine
+) -> None:
+    fake.answer = lacking({}, {"value": len(TEXTS)})
+    ext = {"rerank": {"text_fields": ["body.english", "parts.*"]}}
+    make_app().test_client().post("/pages/_search", json={**SEARCH, "_source": False, "ext": ext})
+    (looked_up,) = [json.loads(one.body)["_source"] for one in fake.received if b'"ids"' in one.body]
+    assert looked_up == ["body", "parts.*"]
+
+
 def lacking(members: dict[str, Any], total: Any) -> Any:
     """An engine of one shard whose first look-up lacks the last text.
 

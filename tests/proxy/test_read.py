@@ -10,10 +10,14 @@ from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from reranker.proxy.document_keys import document_keys
 from reranker.proxy.explain import window_search
+from reranker.proxy.hit_texts import HitTexts, WindowBags
 from reranker.proxy.read import Skip, read_search
 from reranker.proxy.search import Search
+from reranker.proxy.window import Window
+from reranker.proxy.window_kinds import SEQUENCE_NUMBERS
 from reranker.service.service import Service
 from reranker.service.settings import Settings
+from reranker.upstream.answers import read_answer
 from reranker.upstream.incoming import read_parameters, without_parameters
 
 QUERY = {"match": {"text": "cat"}}
@@ -83,6 +87,28 @@ def test_what_a_document_is_cached_by_does_not_grow_with_the_names_of_its_fields
     keys = [document_keys(read(service, {"query": one}), [hit], b"caller", "en")[0] for one in [QUERY, *long]]
     assert len(set(keys)) == 3
     assert {len(key[0]) for key in keys if key} == {64}
+
+
+def test_a_document_has_changed_by_its_words_and_not_by_the_order_of_its_fields(
+    service: Service, embeddings: Embeddings
+) -> None:
+    search = read(service, {"query": QUERY, "ext": {"rerank": {"text_fields": ["doc.*"]}}})
+    texts = HitTexts(embeddings, lambda index: False, service.texts)
+    window = Window(search, SEQUENCE_NUMBERS, None, read_answer(b'{"hits": {"hits": []}}'))
+
+    def has_changed(before: Any, now: Any) -> bool:
+        text = "\n".join(before["doc"].values())
+        bags = WindowBags([(embeddings.bag(text, "en"), "en")], ["1"])
+        return texts.has_changed(window, bags, 0, now)
+
+    long = {"doc": {"a": "cat " * 500, "b": "dog " * 500}}
+    other = {"doc": {"b": "dog " * 500, "a": "cat " * 500}}
+    assert not has_changed(long, long)
+    assert not has_changed(long, other)
+    assert has_changed(long, {"doc": {"a": "cat " * 499, "b": "dog " * 500}})
+    assert has_changed({"doc": {"a": "cat xyzzy"}}, {"doc": {"a": "cat xyzz"}})
+    # Texts that were cut may have other words by the order alone.
+    assert not has_changed({"doc": {"a": "cat " * 2_000, "b": "dog"}}, {"doc": {"b": "dog", "a": "cat " * 2_000}})
 
 
 def test_what_the_section_leaves_out_is_taken_from_query_and_settings(service: Service) -> None:
