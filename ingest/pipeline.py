@@ -115,7 +115,7 @@ def _name_of_run(sources: Sequence[Source], layout: Layout, options: Options, em
         asdict(layout),
         options.rebuild,
         options.limit,
-        embeddings.version,
+        asdict(IndexDescription(embeddings.version, embeddings.dim)),
     ]
     return blake2b(json.dumps(described, sort_keys=True, default=str).encode(), digest_size=8).hexdigest()
 

@@ -237,8 +237,9 @@ class HitTexts:
         """
         key_names, reads_all = _key_names(search.read_fields), not search.text_fields
         has_text = not is_partial or search.source_filter.brings(search.read_fields)
-        # A part of a document of ours does not count: the whole one has its bag.
-        sources = [None if is_partial and str(hit.get("_index")) in ours else hit.get("_source") for hit in hits]
+        # A document of ours without its bag does not count: the whole one is looked up.
+        lacks_bag = is_partial and not search.source_filter.brings_bags
+        sources = [None if lacks_bag and str(hit.get("_index")) in ours else hit.get("_source") for hit in hits]
         found: list[Bag | None] = [None] * len(sources)
         for place, (hit, source) in enumerate(zip(hits, sources, strict=True)) if ours else ():
             if isinstance(source, dict) and str(hit.get("_index")) in ours:

@@ -47,6 +47,14 @@ class SourceFilter:
             any(field == name or field.startswith(f"{name}.") for name in self.brought) for field in fields
         )
 
+    @property
+    def brings_bags(self) -> bool:
+        """Whether each hit of an index that Sinkrank made comes with its bag of words, as with `excludes: nbow`."""
+        if not self.is_partial or self.plain is None:
+            return not self.is_partial
+        includes, excludes = self.plain
+        return not {*excludes} & {*FIELDS} and (not includes or {*includes} >= {*FIELDS})
+
 
 def read_source_filter(body: Mapping[str, Any], parameters: Mapping[str, str]) -> SourceFilter:
     """Reads `_source` of a body, which the URL's `_source…` parameters go before."""

@@ -6,6 +6,7 @@ import gzip
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -373,6 +374,24 @@ def test_a_rebuild_that_has_lost_a_document_does_not_serve(pages: Pages) -> None
     assert [version.name for version in pages.store.versions("pages") if version.is_serving] == ["pages-000001"]
     again = pages.ingest(*rows, rebuild=True)
     assert (again.failure, again.previous_version) == (None, "pages-000001")
+
+
+def test_a_rebuild_that_an_older_sinkrank_left_unfinished_is_begun_again(
+    pages: Pages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Broken(Wrapped):
+        def refresh(self, index: str) -> None:
+            raise StoreUnavailable("the disk is full")
+
+    pages.ingest(document("old", "chat"))
+    given = [source(pages.folder / "in.jsonl", document("new", "chat"))]
+    with monkeypatch.context() as older:
+        older.setattr("ingest.pipeline.IndexDescription", partial(IndexDescription, mapping_version=1))
+        failed = ingest(given, Broken(pages.store), "pages", pages.embeddings, Options(rebuild=True))
+    assert failed.failure == "the disk is full"
+
+    assert ingest(given, pages.store, "pages", pages.embeddings, Options(rebuild=True)).is_whole
+    assert pages.store.open("pages").description == IndexDescription(pages.embeddings.version, pages.embeddings.dim)
 
 
 def test_a_run_whose_version_is_replaced_meanwhile_fails_and_brings_its_documents_in_when_it_is_given_again(

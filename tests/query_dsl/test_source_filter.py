@@ -49,6 +49,24 @@ def test_any_other_filter_may_keep_something_back(source: Any) -> None:
     assert read_source_filter({"_source": source}, {}).is_partial
 
 
+@pytest.mark.parametrize(
+    ("source", "brings"),
+    [
+        (True, True),
+        (False, False),
+        ({"excludes": ["nbow"]}, True),
+        ({"excludes": ["title_key"]}, False),
+        ({"excludes": ["n*"]}, False),  # a pattern is the engine's to read
+        (["title", "bag", "lang", "doc_id", "title_key", "text_key"], True),
+        (["title", "bag", "lang", "doc_id"], False),
+    ],
+)
+def test_a_filter_brings_the_bag_of_words_with_its_language_id_and_keys_or_it_is_looked_up(
+    source: Any, brings: bool
+) -> None:
+    assert read_source_filter({"_source": source}, {}).brings_bags is brings
+
+
 @pytest.mark.parametrize("more", [{"exclude_vectors": True}, {"foo": 1}])
 @pytest.mark.parametrize("source", [{}, {"includes": ["title"]}, {"excludes": ["title"]}])
 def test_a_filter_with_names_of_later_versions_is_the_engines(source: dict[str, Any], more: dict[str, Any]) -> None:

@@ -34,13 +34,13 @@ export const engineExamples = (index, fields) => remembered(index, async () => {
   return mostDifferentFirst(queries.map((query) => ({ query })), ranks);
 });
 
-// They are kept as long as the tab is open.
+// They are kept as long as the tab is open; none are asked for again.
 async function remembered(index, find) {
   const key = `examples ${index}`;
   const kept = window.sessionStorage.getItem(key);
   if (kept) return JSON.parse(kept);
   const found = (await find()).slice(0, N_EXAMPLES);
-  window.sessionStorage.setItem(key, JSON.stringify(found));
+  if (found.length > 0) window.sessionStorage.setItem(key, JSON.stringify(found));
   return found;
 }
 
