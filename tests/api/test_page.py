@@ -249,6 +249,34 @@ def test_an_address_with_nonsense_is_read_over(open_page: OpenPage) -> None:
     expect(page.locator("select[name=method]")).to_have_value("auto")
 
 
+def test_the_columns_are_no_higher_than_their_hits_after_a_search_with_more_of_them(open_page: OpenPage) -> None:
+    alone = open_page("?query=sleeps")
+    expect(alone.locator("#after li").first).to_be_visible()
+    page = open_page("?query=cat+water")
+    expect(page.locator("#after li")).to_have_count(10)
+    searched(page, "sleeps")
+    n_hits = alone.locator("#after li").count()
+    assert n_hits < 10
+    expect(page.locator("#after li")).to_have_count(n_hits)
+    height = "columns => columns.clientHeight"
+    assert page.locator("#columns").evaluate(height) == alone.locator("#columns").evaluate(height)
+
+
+def test_the_address_names_a_search_that_fails_and_back_leads_to_the_one_before(open_page: OpenPage) -> None:
+    page = open_page("?query=cat")
+    expect(page.locator("#after li").first).to_be_visible()
+    seen = ids(page, "after")
+    page.locator("input[name=query]").fill("xqxq")
+    page.keyboard.press("Enter")
+    expect(page.locator("#status")).to_have_class(re.compile("wrong"))
+    assert "query=xqxq" in page.url
+    page.go_back()
+    expect(page.locator("#after li").first).to_be_visible()
+    assert "query=cat" in page.url
+    assert page.locator("input[name=query]").input_value() == "cat"
+    assert ids(page, "after") == seen
+
+
 def test_pages_turn_within_the_window(open_page: OpenPage) -> None:
     page = open_page("?query=cat+water")
     expect(page.locator("#after li").first).to_be_visible()

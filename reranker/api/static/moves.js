@@ -5,7 +5,6 @@ export function drawMoves(picture, before, after) {
   const frame = picture.getBoundingClientRect();
   picture.replaceChildren();
   if (frame.width === 0) return; // one column: the ranks say it
-  picture.setAttribute("viewBox", `0 0 ${frame.width} ${frame.height}`);
   const left = middles(before, frame);
   const right = middles(after, frame);
   for (const [id, end] of right) {

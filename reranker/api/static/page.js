@@ -64,6 +64,7 @@ async function search({ page = 1, hit = null } = {}) {
   } catch (error) {
     if (error.name === "AbortError") return;
     at("results").hidden = true;
+    address.writeAddress(state, page, null);
     advise(error.status === UNKNOWN_WORDS ? state : null);
     say(error.message, true);
   } finally {
@@ -253,6 +254,7 @@ document.addEventListener("keydown", (event) => {
     form.elements.query.focus();
   }
 });
+window.addEventListener("popstate", () => window.location.reload());
 new ResizeObserver(() => {
   if (shown) drawMoves(at("moves"), at("before"), at("after"));
 }).observe(at("columns"));

@@ -108,11 +108,13 @@ export function readAddress() {
   return { state, page: page > 0 ? page : 1, hit: given.get("hit") };
 }
 
+// A new query is a step in the browser's history; all else belongs to the step.
 export function writeAddress(state, page, hit) {
   const kept = new URLSearchParams(Object.entries(state).filter(([, value]) => value !== "" && value !== undefined));
   if (page > 1) kept.set("page", page);
   if (hit) kept.set("hit", hit);
-  window.history.replaceState(null, "", `?${kept}`);
+  const before = readAddress().state.query;
+  window.history[before && before !== state.query ? "pushState" : "replaceState"](null, "", `?${kept}`);
 }
 
 // How the order is made, as `/v1/search` and `ext.rerank` both name it.
