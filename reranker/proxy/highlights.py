@@ -9,14 +9,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import orjson
-
 from reranker.base.batches import in_batches
-from reranker.base.raw_json import read_value, write_value
+from reranker.base.raw_json import write_value
 from reranker.proxy.fetch import look_up
 from reranker.proxy.guard import Slot
 from reranker.proxy.hit_texts import identity, look_up_body
-from reranker.proxy.page import Page
+from reranker.proxy.page import Page, read_source
 from reranker.proxy.search import Search, SearchRequest
 from reranker.proxy.window import AsItCame
 from reranker.query_dsl.answer_filters import is_match
@@ -157,12 +155,8 @@ def _hits_of(page: Page) -> list[_Hit]:
             continue
         source = document.parsed.get("_source")
         is_text = isinstance(source, str)  # of what is left of it; all of it stands in the engine's answer
-        member = document.member("_source") if is_text else None
-        if member is not None:
-            try:
-                source = orjson.loads(text[member.value_start : member.end])
-            except orjson.JSONDecodeError:  # half a surrogate pair, or a number that it does not take
-                source, _ = read_value(text, member.value_start)
+        if is_text:
+            source = read_source(text, document)
         _, language = collected.bags[spot.index]
         known = source if isinstance(source, Mapping) else None
         may_lack = search.source_filter.is_partial and not is_text

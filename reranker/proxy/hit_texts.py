@@ -169,13 +169,13 @@ class HitTexts:
     def _at_hand(self, window: Window, likely: str, caller: bytes) -> _Hits | None:
         """What is known of the hits without another request; None where an ids-only window is of no use."""
         ours = list(filter(self._is_ours, window.index_names))
-        is_of_one = is_of_one_shard(window.answer.raw.parsed)
+        are_ours, is_of_one = len(ours) == len(window.index_names), is_of_one_shard(window.answer.raw.parsed)
         # Where nothing is guessed all languages have the same bags.
-        is_guessed = len(ours) < len(window.index_names) and len(self._embeddings.languages) > 1
+        is_guessed = not are_ours and len(self._embeddings.languages) > 1
         reading = caller, likely if is_guessed else ""
         keys = document_keys(window.search, window.hits, *reading) if is_of_one else [None] * len(window.hits)
         if window.kind == STORED_BAGS:
-            stored = self._in_doc_values(window) if len(ours) == len(window.index_names) else None
+            stored = self._in_doc_values(window) if are_ours else None
             return None if stored is None else _Hits(window, likely, keys, ours, self._cache(keys, stored))
         cached = self._cached.get(keys)
         n_cached = len(cached) - cached.count(None)

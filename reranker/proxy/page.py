@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from reranker.base.raw_json import RawObject
+from reranker.base.raw_json import RawObject, read_value
 from reranker.proxy.fetch import REPLACED_FOR_PAGE, ask, fetch_as_it_came
 from reranker.proxy.hit_texts import HitTexts
 from reranker.proxy.rank import RankedWindow
@@ -190,14 +190,23 @@ def _has_changed(ranked: RankedWindow, texts: HitTexts, place: Place, text: str,
     """Whether a hit has other words than its bag, which was cached by its sequence number: an index that was deleted
     and loaded again has the same numbers and ids for other texts. One hit of a page is looked at, since ten take 2 % of
     the time of a search."""
-    window, bags, source = ranked.window, ranked.collected, hit.member("_source")
-    if window.kind != SEQUENCE_NUMBERS or source is None or bags is None or place.index >= len(bags.bags):
+    window, bags = ranked.window, ranked.collected
+    if window.kind != SEQUENCE_NUMBERS or bags is None or place.index >= len(bags.bags):
         return False
+    source = read_source(text, hit)
+    return isinstance(source, Mapping) and texts.has_changed(window, bags, place.index, source)
+
+
+def read_source(text: str, hit: RawObject) -> Any:
+    """The whole `_source` of a hit in the text of an answer; None where it came without."""
+    member = hit.member("_source")
+    if member is None:
+        return None
     try:
-        parsed = orjson.loads(text[source.value_start : source.end])
+        return orjson.loads(text[member.value_start : member.end])
     except orjson.JSONDecodeError:  # half a surrogate pair, or a number that it does not take
-        return False
-    return isinstance(parsed, dict) and texts.has_changed(window, bags, place.index, parsed)
+        source, _ = read_value(text, member.value_start)
+        return source
 
 
 def _doc_id(ranked: RankedWindow, place: Place) -> str | None:

@@ -134,7 +134,7 @@ class WindowRanker:
             return unranked("fallback", "engine_refused", window.failure)
         if search.page.is_behind:
             return unranked("skipped", "beyond_window")
-        if not hits or weighed is None:
+        if weighed is None:
             return unranked("skipped", "no_hits")
         if not any(len(bag.term_ids) for bag, _ in found.bags):
             return unranked("fallback", "no_text_in_hits", "no hit has a word with an embedding")

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 from cachetools import TTLCache
 
 from reranker.query_dsl.answer_filters import BAG_FIELD, FIELDS, ID_FIELD, URL_PARAMETERS
+from reranker.query_dsl.clauses import objects_within
 
 SEQUENCE_NUMBERS, STORED_BAGS = "sequence_numbers", "stored_bags"
 # The one that costs less first.
@@ -118,7 +119,7 @@ def read_window_plan(
     ):
         return WindowPlan()
     parts = {name: body[name] for name in ("query", "highlight", "post_filter", "suggest") if name in body}
-    found = _names(parts)
+    found = {name for one in objects_within(parts) for name in one}
     if found & _WHOLE_ONLY:
         return WindowPlan()
     needs_query = "highlight" in body or bool(found & _SHOWS_QUERY)
@@ -126,20 +127,6 @@ def read_window_plan(
         return WindowPlan()
     chooses = any(name in parameters or name in named for name in _CHOOSE_SHARDS)
     return WindowPlan((STORED_BAGS,) if chooses else IDS_ONLY, needs_query)
-
-
-def _names(value: Any) -> set[str]:
-    """All names of members below a value."""
-    found: set[str] = set()
-    waiting = [value]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, Mapping):
-            found.update(one)
-            waiting.extend(one.values())
-        elif isinstance(one, list):
-            waiting.extend(one)
-    return found
 
 
 # What the body for an ids-only window of each kind says besides the caller's.

@@ -24,6 +24,18 @@ KNN_WITHOUT_K = "knn_without_k"
 REASONS = (CALLER_SCORING, AUTOCOMPLETE, UNKNOWN_QUERY, KNN_WITHOUT_K)
 
 
+def objects_within(value: Any) -> Iterator[Mapping[str, Any]]:
+    """All JSON objects in a value, itself and those of any depth."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Mapping):
+            yield one
+            waiting.extend(one.values())
+        elif isinstance(one, list):
+            waiting.extend(one)
+
+
 def read_fields(value: Any) -> tuple[Field, ...]:
     """The fields of one name or of a list of them, each with the boost behind its name.
 
@@ -180,7 +192,7 @@ def _meanings(content: Content, key: str) -> Iterator[Leaf]:
             yield Leaf(Kind.MEANING, text)
 
 
-def read_knn(content: Content) -> Leaf:
+def read_knn(content: Content, boost: float = 1.0) -> Node:
     """Elasticsearch's may hold a text; OpenSearch's holds a vector."""
     builder = content.get("query_vector_builder")
     embedding = builder.get("text_embedding") if isinstance(builder, dict) else None
@@ -302,7 +314,7 @@ _READERS: Mapping[str, Callable[[Content, float], Node]] = {
     "has_parent": _child,
     "hybrid": _queries,
     "intervals": _intervals,
-    "knn": lambda content, boost: read_knn(content),
+    "knn": read_knn,
     "match_all": lambda content, boost: Group(),
     "more_like_this": _more_like_this,
     "multi_match": _multi_match,

@@ -14,6 +14,7 @@ from reranker.query_dsl.clauses import (
     REASONS,
     UNKNOWN_QUERY,
     Content,
+    objects_within,
     read_clause,
     read_clauses,
     read_fields,
@@ -56,21 +57,9 @@ def _has_knn_without_k(body: Mapping[str, Any]) -> bool:
     page's size, by a rule that versions differ in."""
     retriever = body.get("retriever")
     # A fusion asks its parts for its own depth.
-    waiting = [
-        body.get("query"),
-        body.get("post_filter"),
-        retriever.get("standard") if isinstance(retriever, dict) else None,
-    ]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, Mapping):
-            knn = one.get("knn")
-            if isinstance(knn, Mapping) and isinstance(knn.get("field"), str) and "k" not in knn:
-                return True
-            waiting.extend(one.values())
-        elif isinstance(one, list):
-            waiting.extend(one)
-    return False
+    inner = retriever.get("standard") if isinstance(retriever, dict) else None
+    searches = [one.get("knn") for one in objects_within([body.get("query"), body.get("post_filter"), inner])]
+    return any(isinstance(one, Mapping) and isinstance(one.get("field"), str) and "k" not in one for one in searches)
 
 
 def _knn(value: Any) -> list[Node]:

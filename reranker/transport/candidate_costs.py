@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -38,17 +39,12 @@ class CandidateCosts:
         self.precision = precision
         self.n_threads = n_threads
         self.dtype: np.dtype[np.floating] = np.dtype(precision)
-        self._table: NDArray[np.floating] | None = None
 
-    @property
+    @cached_property
     def table(self) -> NDArray[np.floating]:
         """(k, width), a row for each of the candidates' distinct terms."""
-        if self._table is None:
-            query, terms = self.problem.query.term_ids, self.problem.candidates.distinct.term_ids
-            self._table = cost_table(
-                query, terms, self.problem.embeddings, self.dtype, self.n_threads, self._ground_cost
-            )
-        return self._table
+        query, terms = self.problem.query.term_ids, self.problem.candidates.distinct.term_ids
+        return cost_table(query, terms, self.problem.embeddings, self.dtype, self.n_threads, self._ground_cost)
 
 
 def fits(problem: Problem, precision: str) -> bool:

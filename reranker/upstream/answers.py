@@ -49,18 +49,18 @@ class EngineAnswer:
     @property
     def total(self) -> Any:
         """The number of all hits; None where it does not say."""
-        outer = self.raw.parsed.get("hits")
-        total = outer.parsed.get("total") if isinstance(outer, RawObject) else None
-        return total.get("value") if isinstance(total, dict) else total
+        return self._total.get("value") if isinstance(self._total, dict) else self._total
 
     @property
     def exact_total(self) -> int | None:
         """The number of all hits; None where the answer has none, or a lower bound."""
+        is_bound = isinstance(self._total, dict) and self._total.get("relation") != "eq"
+        return self.total if isinstance(self.total, int) and self.total >= 0 and not is_bound else None
+
+    @property
+    def _total(self) -> Any:
         outer = self.raw.parsed.get("hits")
-        total = outer.parsed.get("total") if isinstance(outer, RawObject) else None
-        if isinstance(total, dict):
-            total = total.get("value") if total.get("relation") == "eq" else None
-        return total if isinstance(total, int) and total >= 0 else None
+        return outer.parsed.get("total") if isinstance(outer, RawObject) else None
 
     @property
     def is_partial(self) -> bool:
