@@ -36,7 +36,7 @@ from reranker.stores.base.protocol import WritableStore
 from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from sinkrank.demo import load_libreoffice
-from sinkrank.demo.pages import Page
+from sinkrank.demo.pages import CorpusPage
 from tests.support.encode import encode
 
 PLAIN, OURS = "sinkrank-benchmark-plain", "sinkrank-benchmark-ours"
@@ -61,7 +61,7 @@ Ranks = Mapping[str, int | None]
 """The rank of each query's page, from 1; None where it is not among the first 100."""
 
 
-def make_plain_index(http: urllib3.PoolManager, url: str, pages: Sequence[Page]) -> str:
+def make_plain_index(http: urllib3.PoolManager, url: str, pages: Sequence[CorpusPage]) -> str:
     """An ordinary index; the analyzer that it has."""
     for analyzer in ("english", "standard"):
         text = {"type": "text", "analyzer": analyzer}
@@ -85,7 +85,7 @@ def make_plain_index(http: urllib3.PoolManager, url: str, pages: Sequence[Page])
     return analyzer
 
 
-def make_our_index(store: WritableStore, embeddings: Embeddings, pages: Sequence[Page]) -> None:
+def make_our_index(store: WritableStore, embeddings: Embeddings, pages: Sequence[CorpusPage]) -> None:
     """The same pages in an index of ours."""
     store.promote(OURS, store.stage(OURS, IndexDescription(embeddings.version, embeddings.dim)))
     documents = [Document(page.page_id, page.text, page.language, title=page.title) for page in pages]

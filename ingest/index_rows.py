@@ -21,7 +21,7 @@ _METADATA_TYPES = frozenset(
 _TEXT_TYPES = frozenset({"text", "match_only_text", "keyword", "constant_keyword"})
 
 
-class RowReader(NamedTuple):
+class HitReader(NamedTuple):
     """Turns hits into rows.
 
     Attributes:
@@ -33,7 +33,7 @@ class RowReader(NamedTuple):
     row: Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
-def row_reader(mapping: Mapping[str, Any], layout: Layout, name: str) -> RowReader:
+def row_reader(mapping: Mapping[str, Any], layout: Layout, name: str) -> HitReader:
     """The reader of an index with this mapping.
 
     Args:
@@ -45,7 +45,7 @@ def row_reader(mapping: Mapping[str, Any], layout: Layout, name: str) -> RowRead
         BadInput: the index has none of the named text fields, or neither a text nor a title, or keeps no `_source`.
     """
     if "sinkrank" in mapping.get("_meta", {}):
-        return RowReader(["lang", "title", "text", "url", "metadata"], _own_row)
+        return HitReader(["lang", "title", "text", "url", "metadata"], _own_row)
     types = {name: field["type"] for name, field in mapped_fields(mapping).items() if "type" in field}
     if not types:
         raise NotFound(f"{name} has no fields; check the name of the index")
@@ -69,7 +69,7 @@ def row_reader(mapping: Mapping[str, Any], layout: Layout, name: str) -> RowRead
         )
     taken = {name for names in parts.values() for name in names}
     metadata = [name for name, kind in types.items() if kind in _METADATA_TYPES and name not in taken]
-    return RowReader([*taken, *metadata], partial(_foreign_row, parts, metadata))
+    return HitReader([*taken, *metadata], partial(_foreign_row, parts, metadata))
 
 
 def _own_row(hit: Mapping[str, Any]) -> dict[str, Any]:

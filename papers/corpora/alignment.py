@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from sinkrank.demo.pages import Page, Paragraph
+from sinkrank.demo.pages import CorpusPage, Paragraph
 
 
-def aligned(page: Page, english: Page) -> Page:
+def aligned(page: CorpusPage, english: CorpusPage) -> CorpusPage:
     """Puts the language before the ids of paragraphs that are aligned with no English paragraph.
 
     An id is the number of a section and of the paragraph in it (`3.2`). A translation has the structure of the English
@@ -29,5 +29,5 @@ def _section(paragraph: Paragraph) -> str:
     return paragraph.paragraph_id.partition(".")[0]
 
 
-def _section_sizes(page: Page) -> Counter[str]:
+def _section_sizes(page: CorpusPage) -> Counter[str]:
     return Counter(map(_section, page.paragraphs))

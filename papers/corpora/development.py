@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sinkrank.demo.pages import Corpus, Page, count_words, split
+from sinkrank.demo.pages import Corpus, CorpusPage, count_words, split
 
 # Parameters are tuned on pages that neither train the embeddings nor are test pages.
 DEVELOPMENT_SUFFIX = "-development"
@@ -23,7 +23,7 @@ def development(corpus: Corpus) -> Corpus:
     return Corpus(f"{corpus.name}{DEVELOPMENT_SUFFIX}", corpus.languages, train, test)
 
 
-def shared_paragraph_share(train: Iterable[Page], test: Sequence[Page]) -> float:
+def shared_paragraph_share(train: Iterable[CorpusPage], test: Sequence[CorpusPage]) -> float:
     """Return the share (0 to 1, by words) of the test pages' text in paragraphs that a training page has too.
 
     Help texts repeat whole paragraphs. The share shows how much of the test text was seen in training.

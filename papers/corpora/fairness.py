@@ -15,7 +15,7 @@ from scipy import sparse
 
 from reranker.text.language_detection import detect_language
 from reranker.text.tokens import letter_tokens
-from sinkrank.demo.pages import Corpus, Page
+from sinkrank.demo.pages import Corpus, CorpusPage
 
 SHINGLE_TOKENS = 3
 """Number of words in a shingle, without stop words; three content words span some six words of text."""
@@ -54,7 +54,7 @@ def fair(corpus: Corpus) -> Corpus:
     )
 
 
-def near_duplicates(train: Sequence[Page], test: Sequence[Page]) -> set[str]:
+def near_duplicates(train: Sequence[CorpusPage], test: Sequence[CorpusPage]) -> set[str]:
     """Ids of the test pages that are near-duplicates of a training page, or of a test page with an earlier id.
 
     All pages are in one language. The similarity of two pages is the Jaccard index of their sets of shingles.
@@ -71,7 +71,7 @@ def near_duplicates(train: Sequence[Page], test: Sequence[Page]) -> set[str]:
     return found
 
 
-def jaccard_indices(rows: Sequence[Page], columns: Sequence[Page]) -> NDArray[np.float64]:
+def jaccard_indices(rows: Sequence[CorpusPage], columns: Sequence[CorpusPage]) -> NDArray[np.float64]:
     """(n_rows, n_columns), the Jaccard index of the shingles of two pages; 0 if they have none."""
     sets = _sets([*rows, *columns])
     row_sets, column_sets = sets[: len(rows)], sets[len(rows) :]
@@ -83,7 +83,7 @@ def jaccard_indices(rows: Sequence[Page], columns: Sequence[Page]) -> NDArray[np
     return indices
 
 
-def _sets(pages: Iterable[Page]) -> sparse.csr_array:
+def _sets(pages: Iterable[CorpusPage]) -> sparse.csr_array:
     """(n_pages, n_shingles), 1 for each shingle of a page."""
     vocabulary: dict[tuple[str, ...], int] = {}
     places: list[int] = []
@@ -96,5 +96,5 @@ def _sets(pages: Iterable[Page]) -> sparse.csr_array:
     return sparse.csr_array((np.ones(len(places)), places, ends), shape=(len(ends) - 1, len(vocabulary)))
 
 
-def _is_english(page: Page) -> bool:
+def _is_english(page: CorpusPage) -> bool:
     return page.language != "en" and detect_language(page.text, MIN_CONFIDENCE) == "en"

@@ -11,7 +11,7 @@ from ingest.fetching.commands import RunCommand, run_command
 from ingest.fetching.debian import Archive, ways_out
 from ingest.progress import Progress, no_progress
 from papers.corpora.mallard import parse_topic
-from sinkrank.demo.pages import Corpus, Page, select_pages, split
+from sinkrank.demo.pages import Corpus, CorpusPage, select_pages, split
 
 PACKAGE = "gnome-user-docs"
 LANGUAGES = ("en", "fr", "de", "fi", "el", "sv")
@@ -34,7 +34,7 @@ def load_gnome(home: Path, progress: Progress = no_progress, *, run: RunCommand 
     if not root.is_dir():
         progress(0, 1, f"downloading {PACKAGE}")
         archive.unpack(archive.package(PACKAGE), _HELP, [_folder_name(language) for language in LANGUAGES], root)
-    pages: list[Page] = []
+    pages: list[CorpusPage] = []
     for done, language in enumerate(LANGUAGES):
         progress(done, len(LANGUAGES), "reading GNOME's help")
         pages += _read(root / _folder_name(language) / "gnome-help", language)
@@ -48,10 +48,10 @@ def _folder_name(language: str) -> str:
     return "C" if language == "en" else language
 
 
-def _read(folder: Path, language: str) -> list[Page]:
+def _read(folder: Path, language: str) -> list[CorpusPage]:
     pages = []
     for path in sorted(folder.glob("*.page")):
         topic = parse_topic(path.read_bytes())
         if topic is not None:
-            pages.append(Page(path.stem, language, topic.title, topic.paragraphs, module=" ".join(topic.guides)))
+            pages.append(CorpusPage(path.stem, language, topic.title, topic.paragraphs, module=" ".join(topic.guides)))
     return pages

@@ -12,7 +12,7 @@ from ingest.fetching.debian import Archive, ways_out
 from ingest.progress import Progress, no_progress
 from papers.corpora.alignment import aligned
 from papers.corpora.roff import parse_manual
-from sinkrank.demo.pages import SPLIT_SEED, Corpus, Page, Paragraph, cached_rows, select_pages, split
+from sinkrank.demo.pages import SPLIT_SEED, Corpus, CorpusPage, Paragraph, cached_rows, select_pages, split
 
 PACKAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -69,7 +69,7 @@ def load_manpages(
     return Corpus("manpages", LANGUAGES, train, test, {**left_out, "without a translation/en": alone})
 
 
-def _pages(archive: Archive, language: str, progress: Progress) -> list[Page]:
+def _pages(archive: Archive, language: str, progress: Progress) -> list[CorpusPage]:
     """Returns the parsed pages of a language. They are cached in `pages-<language>.jsonl` until the parser or the
     packages change."""
     cache = archive.folder / f"pages-{language}.jsonl"
@@ -84,7 +84,7 @@ def _pages(archive: Archive, language: str, progress: Progress) -> list[Page]:
     rows = cached_rows(cache, signature, lambda: _rows(roots))
     progress(len(roots), len(roots), f"reading the manual in {language}")
     return [
-        Page(page_id, language, title, tuple(Paragraph(*row) for row in paragraphs), module=page_id[:4])
+        CorpusPage(page_id, language, title, tuple(Paragraph(*row) for row in paragraphs), module=page_id[:4])
         for page_id, title, paragraphs in rows
     ]
 

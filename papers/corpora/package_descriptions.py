@@ -13,7 +13,7 @@ from ingest.fetching.debian import Archive
 from ingest.progress import Progress, no_progress
 from papers.corpora.alignment import aligned
 from reranker.base.errors import FetchFailed
-from sinkrank.demo.pages import SPLIT_SEED, Corpus, Page, Paragraph, select_pages, split, write_jsonl
+from sinkrank.demo.pages import SPLIT_SEED, Corpus, CorpusPage, Paragraph, select_pages, split, write_jsonl
 
 LANGUAGES = ("en", "fr", "de")
 SOURCE = "Debian's package lists (Packages, Translation-en, -fr, -de), brought by apt-get update"
@@ -57,7 +57,7 @@ def load_package_descriptions(
     with path.open(encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
     pages = [
-        Page(page_id, language, title, tuple(Paragraph(*each) for each in paragraphs), module=section)
+        CorpusPage(page_id, language, title, tuple(Paragraph(*each) for each in paragraphs), module=section)
         for page_id, language, title, paragraphs, section in rows
     ]
     english = {page.page_id: page for page in pages if page.language == "en"}

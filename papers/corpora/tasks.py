@@ -21,7 +21,7 @@ from papers.base.language_pairs import language_pair
 from reranker.base.errors import BadInput
 from reranker.text.token_places import token_places
 from reranker.text.tokens import has_digit, letter_tokens, tokenize
-from sinkrank.demo.pages import Corpus, Page, by_language
+from sinkrank.demo.pages import Corpus, CorpusPage, by_language
 
 N_FIRST_TOKENS: Mapping[str, int] = MappingProxyType({"first3": 3, "first8": 8, "first20": 20, "first60": 60})
 QUERY_KINDS = (*N_FIRST_TOKENS, "pages", "halves")
@@ -154,7 +154,7 @@ def make_task(
     return Task(direction, query_kind, queries, documents, query_side, tuple(qrels), written, left_out)
 
 
-def halves(asking: Page, searched: Page) -> tuple[str, str, str]:
+def halves(asking: CorpusPage, searched: CorpusPage) -> tuple[str, str, str]:
     """(first half of one page, second half of its translation, second half of the page itself).
 
     The paragraphs that both languages have, in the order of the query's page, are split in the middle. Paragraphs of
@@ -188,7 +188,7 @@ def first_tokens(text: str, language: str, n: int) -> str:
     return text
 
 
-def _texts(asking: Page, searched: Page, query_kind: str) -> tuple[str, str, str]:
+def _texts(asking: CorpusPage, searched: CorpusPage, query_kind: str) -> tuple[str, str, str]:
     """The query, the document, and the document in the query's language."""
     if query_kind == "halves":
         return halves(asking, searched)
@@ -205,7 +205,7 @@ def _tokens(text: str, language: str) -> tuple[str, ...]:
     return tuple(tokenize(text, language, SYSTEM_TOKENS))
 
 
-def _shuffled(pages: Iterable[Page], seed: int) -> Iterator[str]:
+def _shuffled(pages: Iterable[CorpusPage], seed: int) -> Iterator[str]:
     page_ids = sorted({page.page_id for page in pages})
     random.Random(seed).shuffle(page_ids)  # noqa: S311 - a sample, not a secret
     return iter(page_ids)

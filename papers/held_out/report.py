@@ -19,7 +19,7 @@ from papers.held_out.remarks import remarks
 from reranker.base.whole_files import write_whole
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import SAMPLE_QUERIES, SAMPLE_TOKENS
-from sinkrank.demo.pages import Corpus, Page
+from sinkrank.demo.pages import Corpus, CorpusPage
 from sinkrank.demo.trained import source_of
 
 NAME = "evaluation.md"
@@ -153,7 +153,7 @@ def _by_kind(tasks: Sequence[TaskResult]) -> Iterable[tuple[str, list[TaskResult
     return [(kind, list(group)) for kind, group in groupby(tasks, key=lambda task: task.query_kind)]
 
 
-def _count(pages: Iterable[Page]) -> dict[str, int]:
+def _count(pages: Iterable[CorpusPage]) -> dict[str, int]:
     return dict(Counter(page.language for page in pages))
 
 

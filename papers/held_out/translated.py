@@ -90,7 +90,7 @@ def by_evidence(encoded: EncodedTask, translated: Matrix, found: Matrix, depth: 
 
 
 def _as_found(scores: NDArray[np.float64], depth: int | None) -> NDArray[np.float64]:
-    """Gives documents missing from a full run its lowest score (`reranker.search.first_stage.Window`)."""
+    """Gives documents missing from a full run its lowest score (`reranker.search.first_stage.CandidateWindow`)."""
     if depth is None or np.count_nonzero(scores) < depth:
         return scores
     raised: NDArray[np.float64] = np.maximum(scores, np.sort(scores)[-depth])

@@ -23,7 +23,7 @@ from reranker.ranking.query import Query
 from reranker.ranking.ranked import RankedDocuments, Reranking
 from reranker.ranking.relevance import NO_GOOD_ANSWER, Weights
 from reranker.ranking.reranker import Reranker
-from reranker.search.first_stage import Window
+from reranker.search.first_stage import CandidateWindow
 from reranker.search.request import SearchRequest
 from reranker.search.searcher import Searcher
 from reranker.service.settings import Settings
@@ -71,7 +71,9 @@ class _Recorder(Searcher):
     relevant: frozenset[str] = frozenset()
     found: list[Hits]
 
-    def _rerank(self, reranker: Reranker, query: Query, window: Window, request: SearchRequest) -> Reranking | None:
+    def _rerank(
+        self, reranker: Reranker, query: Query, window: CandidateWindow, request: SearchRequest
+    ) -> Reranking | None:
         others = [each for each in window.candidates if each.doc_id not in self.relevant]
         self.found = []
         for each in (window, replace(window, candidates=others)):
@@ -80,7 +82,7 @@ class _Recorder(Searcher):
                 self.found.append(self._hits(each, ranking))
         return None
 
-    def _hits(self, window: Window, reranking: Reranking) -> Hits:
+    def _hits(self, window: CandidateWindow, reranking: Reranking) -> Hits:
         documents = reranking.documents
         assert isinstance(documents, RankedDocuments)  # noqa: S101
         assert documents.reasons.relevance is not None  # noqa: S101

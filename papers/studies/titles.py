@@ -21,14 +21,14 @@ from papers.judged.beir import CORPUS, QRELS, QUERIES
 from reranker.base.errors import BadInput
 from reranker.base.temporary import temporary_folder
 from reranker.base.whole_files import write_whole
-from sinkrank.demo import Page, load_libreoffice
+from sinkrank.demo import CorpusPage, load_libreoffice
 from sinkrank.demo.pages import by_language, write_jsonl
 
 N_QUERIES, QUERY_WORDS, MIN_DOCUMENT_WORDS = 300, range(2, 16), 30
 _SEED = 7  # of the drawn queries; any fixed number would do
 
 
-class Source(NamedTuple):
+class Manual(NamedTuple):
     """Files in a folder of Debian packages: a pattern of their paths in it, and what parses path and content."""
 
     packages: tuple[str, ...]
@@ -40,11 +40,11 @@ class Source(NamedTuple):
 # Without lists of changes, tables of contents, and pages that are not in English.
 _PYTHON_FILES = r"(?!whatsnew|_)[^/]*/.*\.html"
 _PERL_FILES = r".*/(?!perl(\d*delta|toc|faq|cn|jp|ko|tw)\.)[^/]*\.pod"
-SOURCES: Mapping[str, Source] = {
-    "postgresql": Source(("postgresql-doc-15",), "usr/share/doc/postgresql-doc-15/html", r".*\.html", postgresql_page),
-    "python": Source(("python3.11-doc",), "usr/share/doc/python3.11/html", _PYTHON_FILES, python_sections),
-    "perl": Source(("perl-doc",), "usr/share/perl", _PERL_FILES, pod_sections),
-    "manpages": Source(("manpages", "manpages-dev"), "usr/share/man", r"man\d\w*/[^/]*\.gz", manual_page),
+SOURCES: Mapping[str, Manual] = {
+    "postgresql": Manual(("postgresql-doc-15",), "usr/share/doc/postgresql-doc-15/html", r".*\.html", postgresql_page),
+    "python": Manual(("python3.11-doc",), "usr/share/doc/python3.11/html", _PYTHON_FILES, python_sections),
+    "perl": Manual(("perl-doc",), "usr/share/perl", _PERL_FILES, pod_sections),
+    "manpages": Manual(("manpages", "manpages-dev"), "usr/share/man", r"man\d\w*/[^/]*\.gz", manual_page),
 }
 NAMES = (*SOURCES, "libreoffice", "gnome", "packages")
 
@@ -74,7 +74,7 @@ def sections_of(name: str, home: Path, run: RunCommand = run_command) -> Iterato
                     yield from source.parse(file, path.read_bytes())
 
 
-def _english(pages: Iterable[Page]) -> Iterator[Section]:
+def _english(pages: Iterable[CorpusPage]) -> Iterator[Section]:
     for page in by_language(pages, "en").values():
         texts = (text for _, text in page.paragraphs if text.casefold() != page.title.casefold())
         yield Section(page.page_id, page.title, " ".join(texts))

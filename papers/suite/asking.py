@@ -19,7 +19,7 @@ from papers.suite.questions import Question
 from papers.suite.records import RECORD_DEPTH, RECORD_FORMAT, Cost, Record, Records
 from papers.systems.protocol import System, fit
 from reranker.base.errors import SinkrankError
-from sinkrank.demo.pages import Page
+from sinkrank.demo.pages import CorpusPage
 
 MakeSystem = Callable[[tuple[Direction, ...]], System]
 """Makes a system for directions; raises SinkrankError if the system cannot do them."""
@@ -46,7 +46,7 @@ class Refusal:
 def ask(
     candidate: Candidate,
     questions: Sequence[Question],
-    train_pages: Sequence[Page],
+    train_pages: Sequence[CorpusPage],
     trained_on: str,
     records: Records,
     progress: Progress = no_progress,

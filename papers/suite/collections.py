@@ -15,7 +15,7 @@ from papers.corpora.tasks import Direction, default_directions
 from papers.suite.questions import Question, classification, translations
 from reranker.embeddings import Embeddings
 from sinkrank.demo import load_libreoffice
-from sinkrank.demo.pages import Corpus, Page, by_language
+from sinkrank.demo.pages import Corpus, CorpusPage, by_language
 from sinkrank.demo.trained import digest, open_trained, train_on
 
 N_PAGES = 500
@@ -129,7 +129,7 @@ def packages(home: Path, directions: Sequence[Direction] | None = None, progress
 def part_of(corpus: Corpus, n_train: int, n_test: int) -> Corpus:
     """Returns the corpus with only the first page ids, in alphabetical order, that have all its languages."""
 
-    def first(pages: Sequence[Page], n: int) -> tuple[Page, ...]:
+    def first(pages: Sequence[CorpusPage], n: int) -> tuple[CorpusPage, ...]:
         by = [by_language(pages, language) for language in corpus.languages]
         page_ids = set(sorted(set.intersection(*(set(each) for each in by)))[:n])
         return tuple(page for page in pages if page.page_id in page_ids)

@@ -11,7 +11,7 @@ from ingest.progress import Progress, no_progress
 from papers.suite.questions import Question
 from papers.systems.cached import CachedSystem
 from papers.systems.ensembles import rank_correlation
-from sinkrank.demo.pages import Page
+from sinkrank.demo.pages import CorpusPage
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Correlation:
 
 def correlations(
     systems: Sequence[CachedSystem],
-    pages: Sequence[Page],
+    pages: Sequence[CorpusPage],
     questions: Iterable[Question],
     progress: Progress = no_progress,
 ) -> tuple[Correlation, ...]:

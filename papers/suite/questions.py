@@ -14,7 +14,7 @@ from ir_measures import Qrel
 from papers.corpora.tasks import SYSTEM_TOKENS, Direction, Task, make_task
 from reranker.base.errors import BadInput
 from reranker.text.tokens import letter_tokens
-from sinkrank.demo.pages import Corpus, Page
+from sinkrank.demo.pages import Corpus, CorpusPage
 
 Qrels = Mapping[str, Mapping[str, int]]
 """Relevance by query id and document id, as ir-measures takes it."""
@@ -77,7 +77,7 @@ def translations(
     scope: str = "",
 ) -> Question:
     """Makes the question of finding each page's translation. If `related`, also that of finding the pages in the other
-    language that share a guide (`Page.module`) with it, without its translation.
+    language that share a guide (`CorpusPage.module`) with it, without its translation.
 
     Args:
         scope: added to the name of the table, if there is one for the same kind of query over other pages.
@@ -91,7 +91,7 @@ def translations(
 
 
 def classification(
-    labelled: Sequence[Page], asking: Sequence[Page], collection: str, of_training: bool = False
+    labelled: Sequence[CorpusPage], asking: Sequence[CorpusPage], collection: str, of_training: bool = False
 ) -> Question:
     """Makes the question of finding labelled pages of the same class in one language. A page is not its own neighbour.
 
@@ -126,7 +126,7 @@ def _by_query(qrels: Iterable[Qrel]) -> Qrels:
     return found
 
 
-def _related(task: Task, pages: Iterable[Page], name: str) -> Judgement:
+def _related(task: Task, pages: Iterable[CorpusPage], name: str) -> Judgement:
     guides = {(page.language, page.page_id): frozenset(page.module.split()) for page in pages}
     by_document = {doc_id: guides[_page_of(doc_id)] for doc_id in task.documents}
     hidden = {qrel.query_id: qrel.doc_id for qrel in task.qrels}

@@ -23,7 +23,7 @@ from papers.suite.tabulating import (
 )
 from papers.suite.trec import write_qrels, write_runs
 from reranker.base.whole_files import write_whole
-from sinkrank.demo.pages import MAX_ENGLISH_SHARE, MIN_WORDS, Page
+from sinkrank.demo.pages import MAX_ENGLISH_SHARE, MIN_WORDS, CorpusPage
 from sinkrank.evaluation.statistics import N_RESAMPLES, SEED
 
 NAME = "papers.md"
@@ -123,7 +123,7 @@ def _system_lines(outcomes: Iterable[Outcome]) -> list[str]:
     ]
 
 
-def _count(pages: Iterable[Page]) -> dict[str, int]:
+def _count(pages: Iterable[CorpusPage]) -> dict[str, int]:
     return dict(Counter(page.language for page in pages))
 
 

@@ -20,7 +20,7 @@ from papers.corpora.tasks import Task
 from papers.systems import protocol
 from papers.systems.protocol import Distances, System, fit
 from reranker.base.whole_files import whole_file
-from sinkrank.demo.pages import Page
+from sinkrank.demo.pages import CorpusPage
 
 
 class CachedSystem:
@@ -42,16 +42,16 @@ class CachedSystem:
         self.name, self.description, self.data = system.name, system.description, system.data
         self._system, self._folder = system, folder
         self._made_of = [metadata.version("sinkrank"), _sources(), system.name, system.description, made_with]
-        self._pages: Sequence[Page] = ()
+        self._pages: Sequence[CorpusPage] = ()
         self._pages_digest = ""
         self._fitted = False
         self.fit_s = 0.0
 
-    def learns_from(self, pages: Sequence[Page]) -> None:
+    def learns_from(self, pages: Sequence[CorpusPage]) -> None:
         """Sets the training pages, without fitting: `cached` needs no more."""
         self._pages, self._pages_digest, self._fitted = pages, _digest([list(page) for page in pages]), False
 
-    def fit(self, pages: Sequence[Page], progress: Progress = no_progress) -> None:
+    def fit(self, pages: Sequence[CorpusPage], progress: Progress = no_progress) -> None:
         """Fits the system, if it was not fitted on these pages before."""
         self.learns_from(pages)
         marker = self._path("fitted")

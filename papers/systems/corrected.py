@@ -14,12 +14,12 @@ from reranker.embeddings.hubness import SAMPLE_TOKENS, HubnessSample, HubnessSam
 from reranker.ranking.corrections import Corrections, order_distance
 from reranker.ranking.unknown_terms import unknown_share
 from reranker.text.tokens import tokenize
-from sinkrank.demo.pages import Page
+from sinkrank.demo.pages import CorpusPage
 
 Matrix = NDArray[np.float64]
 
 
-def sample_of(pages: Iterable[Page], languages: Collection[str], embeddings: Embeddings) -> HubnessSample:
+def sample_of(pages: Iterable[CorpusPage], languages: Collection[str], embeddings: Embeddings) -> HubnessSample:
     """The hubness sample of an index that holds these pages, of some languages."""
     builder = HubnessSampleBuilder(embeddings.version)
     for page in pages:

@@ -17,7 +17,7 @@ from papers.corpora.tasks import SYSTEM_TOKENS, Task
 from papers.systems.protocol import Matrix, TimedSystem
 from reranker.base.errors import BadInput
 from reranker.text.tokens import letter_tokens
-from sinkrank.demo.pages import Page
+from sinkrank.demo.pages import CorpusPage
 
 # The number of dimensions of the word embeddings. The ridge is the best of 0.3, 1 and 3 on development pages (mean MRR
 # of en-fr and fi-en, 20 words and whole pages: 0.910, 0.921, 0.912).
@@ -63,7 +63,7 @@ class Cr5(TimedSystem[Matrix]):
             "word embeddings (Josifoski et al. 2019, Zosa et al. 2020)"
         )
 
-    def fit(self, pages: Sequence[Page], progress: Progress = no_progress) -> None:
+    def fit(self, pages: Sequence[CorpusPage], progress: Progress = no_progress) -> None:
         """Learns the embeddings of the words of every language of the pages.
 
         Raises:

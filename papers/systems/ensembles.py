@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 from ingest.progress import Progress, no_progress
 from papers.corpora.tasks import Task
 from papers.systems.protocol import Distances, Matrix, System, fit
-from sinkrank.demo.pages import Page
+from sinkrank.demo.pages import CorpusPage
 
 FUSION_K = 60
 """Cormack et al. 2009, as in the engines' own reciprocal rank fusion."""
@@ -69,7 +69,7 @@ class Ensemble:
     def data(self) -> str:
         return "; ".join(dict.fromkeys(each.data for each in self._members if each.data))
 
-    def fit(self, pages: Sequence[Page], progress: Progress = no_progress) -> None:
+    def fit(self, pages: Sequence[CorpusPage], progress: Progress = no_progress) -> None:
         """Fits each member."""
         self.fit_s = sum(fit(member, pages, progress) for member in self._members)
 

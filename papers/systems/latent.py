@@ -18,7 +18,7 @@ from papers.systems.embedded import euclidean
 from papers.systems.protocol import Matrix, TimedSystem
 from reranker.base.errors import BadInput
 from reranker.text.tokens import letter_tokens
-from sinkrank.demo.pages import Page
+from sinkrank.demo.pages import CorpusPage
 
 _N_LAYERS, _NOISE = 3, 0.5  # of mSDA
 
@@ -59,7 +59,7 @@ class LatentSystem(TimedSystem[Matrix]):
         self._language = one_language(name, directions)
         self._counter: CountVectorizer | None = None
 
-    def fit(self, pages: Sequence[Page], progress: Progress = no_progress) -> None:
+    def fit(self, pages: Sequence[CorpusPage], progress: Progress = no_progress) -> None:
         """Learns from the pages of its language.
 
         Raises:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ingest.progress import Progress, no_progress
 from papers.base.stopwatch import Stopwatch
 from papers.corpora.tasks import Task
-from sinkrank.demo.pages import Page
+from sinkrank.demo.pages import CorpusPage
 
 Matrix = NDArray[np.float64]
 
@@ -51,7 +51,7 @@ class System(Protocol):
     def data(self) -> str:
         """Data other than the corpus, with source and licence; empty for none."""
 
-    def fit(self, pages: Sequence[Page], progress: Progress = no_progress) -> None:
+    def fit(self, pages: Sequence[CorpusPage], progress: Progress = no_progress) -> None:
         """Learns from the training pages, or fetches and loads its data. No test page is among the pages.
 
         Raises:
@@ -71,7 +71,7 @@ class TimedSystem(Generic[Prepared]):
     name: str
     data = ""
 
-    def fit(self, pages: Sequence[Page], progress: Progress = no_progress) -> None:
+    def fit(self, pages: Sequence[CorpusPage], progress: Progress = no_progress) -> None:
         """Does nothing: this system learns from no page."""
 
     def prepare(self, task: Task) -> Prepared:
@@ -104,7 +104,7 @@ class LearnedBefore(Protocol):
     fit_s: float
 
 
-def fit(system: System, pages: Sequence[Page], progress: Progress = no_progress) -> float:
+def fit(system: System, pages: Sequence[CorpusPage], progress: Progress = no_progress) -> float:
     """Calls `System.fit` and returns the CPU time (s, all threads) of fitting, now or earlier."""
     watch = Stopwatch()
     with watch.running():

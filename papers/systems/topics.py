@@ -16,7 +16,7 @@ from papers.systems.protocol import Matrix, TimedSystem
 from papers.systems.topic_sampling import Counts, Priors, Schedule, TokenStream, infer, train
 from reranker.base.errors import BadInput
 from reranker.text.tokens import letter_tokens
-from sinkrank.demo.pages import Page
+from sinkrank.demo.pages import CorpusPage
 
 _SEED = 2018
 
@@ -106,7 +106,7 @@ class TopicSystem(TimedSystem[Matrix]):
         self._pairs = sorted({_pair(direction) for direction in directions})
         self._models: dict[frozenset[str], TopicModel] = {}
 
-    def fit(self, pages: Sequence[Page], progress: Progress = no_progress) -> None:
+    def fit(self, pages: Sequence[CorpusPage], progress: Progress = no_progress) -> None:
         """Trains a model for each pair of languages, or one for all languages of the pages.
 
         Raises:
@@ -193,7 +193,7 @@ class TopicModel:
         return infer(stream, self.word_probabilities, self._recipe.priors.alpha, self._recipe.inference, _SEED)
 
 
-def aligned_documents(pages: Iterable[Page], languages: Sequence[str]) -> list[Words]:
+def aligned_documents(pages: Iterable[CorpusPage], languages: Sequence[str]) -> list[Words]:
     """The pages' tokens. A document is a page id with its versions in `languages`. If there are two languages, it needs
     both, since a page in one language aligns nothing."""
     ordered = sorted((page for page in pages if page.language in languages), key=lambda page: page.page_id)

@@ -15,7 +15,7 @@ from papers.corpora.tasks import SYSTEM_TOKENS, Direction, Task
 from papers.systems.dictionary import PLACEHOLDERS, check_direction, licences, read_into
 from papers.systems.protocol import Distances, System
 from reranker.text.tokens import letter_tokens
-from sinkrank.demo.pages import Page
+from sinkrank.demo.pages import CorpusPage
 
 ReadInto = Callable[
     [
@@ -105,7 +105,7 @@ class Translated:
         for direction in self._directions:
             check_direction(direction, name)
 
-    def fit(self, pages: Sequence[Page], progress: Progress = no_progress) -> None:
+    def fit(self, pages: Sequence[CorpusPage], progress: Progress = no_progress) -> None:
         """Reads the dictionaries, counts the words of the training pages, and fits the system.
 
         Raises:

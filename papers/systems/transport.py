@@ -14,7 +14,7 @@ from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import HubnessSample
 from reranker.ranking.corrections import CORRECTED_METHOD
 from reranker.transport import Parameters
-from sinkrank.demo.pages import Page
+from sinkrank.demo.pages import CorpusPage
 
 
 class Transport:
@@ -46,7 +46,7 @@ class Transport:
         self._depth, self._n_threads = depth, n_threads
         self._with_hubness, self._sample = with_hubness, HubnessSample()
 
-    def fit(self, pages: Sequence[Page] = (), progress: Progress = no_progress) -> None:
+    def fit(self, pages: Sequence[CorpusPage] = (), progress: Progress = no_progress) -> None:
         """Draws the hubness sample if needed; the embeddings are already trained."""
         if self._with_hubness:
             self._sample = sample_of(pages, self._embeddings.languages, self._embeddings)

@@ -9,7 +9,7 @@ import pytest
 
 from papers.corpora.fairness import MAX_JACCARD, fair, jaccard_indices, near_duplicates
 from reranker.base.errors import FetchFailed
-from sinkrank.demo import Corpus, Page, Paragraph, load_libreoffice
+from sinkrank.demo import Corpus, CorpusPage, Paragraph, load_libreoffice
 from sinkrank.demo.pages import by_language
 
 ALPHABET = ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india", "juliett", "kilo"]
@@ -17,8 +17,8 @@ GERMAN = "Diese Seite beschreibt, wie man eine Datei öffnet und wieder schließ
 ENGLISH = "This page describes how the user opens a file and closes it again without losing anything at all."
 
 
-def page(page_id: str, text: str, language: str = "en") -> Page:
-    return Page(page_id, language, "", (Paragraph("0", text),))
+def page(page_id: str, text: str, language: str = "en") -> CorpusPage:
+    return CorpusPage(page_id, language, "", (Paragraph("0", text),))
 
 
 def words(first: int, last: int) -> str:

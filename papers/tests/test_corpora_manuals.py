@@ -15,7 +15,7 @@ from papers.corpora.mallard import parse_topic
 from papers.corpora.manpages import PACKAGES, load_manpages
 from papers.corpora.roff import parse_manual
 from reranker.base.errors import FetchFailed
-from sinkrank.demo.pages import Page, Paragraph
+from sinkrank.demo.pages import CorpusPage, Paragraph
 
 HEAD = '.TH access 2 "2023-02-05" "Linux"\n'
 
@@ -119,8 +119,8 @@ def test_a_section_with_as_many_paragraphs_as_in_english_is_aligned_and_another_
     ]
 
 
-def page(language: str, *paragraphs: tuple[str, str]) -> Page:
-    return Page("p", language, "", tuple(Paragraph(*each) for each in paragraphs))
+def page(language: str, *paragraphs: tuple[str, str]) -> CorpusPage:
+    return CorpusPage("p", language, "", tuple(Paragraph(*each) for each in paragraphs))
 
 
 PROSE = {

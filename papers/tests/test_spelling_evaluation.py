@@ -9,14 +9,14 @@ from papers.corpora.tasks import Direction
 from papers.held_out.command import app
 from papers.held_out.experiment import Plan, run_plan
 from papers.held_out.report import Report, markdown
-from sinkrank.demo.pages import Corpus, Page, Paragraph
+from sinkrank.demo.pages import Corpus, CorpusPage, Paragraph
 
 FR_EN = Direction("fr", "en")
 # Of 6 French tokens one is misspelled (voitures), one English (bread), one unknown; of 6 English ones two are unknown,
 # of which one is misspelled (breads).
 PAGES = (
-    Page("one", "fr", "", (Paragraph("p", "chat chat chien voitures bread licorne"),)),
-    Page("one", "en", "", (Paragraph("p", "cat cat dog breads water unicorn"),)),
+    CorpusPage("one", "fr", "", (Paragraph("p", "chat chat chien voitures bread licorne"),)),
+    CorpusPage("one", "en", "", (Paragraph("p", "cat cat dog breads water unicorn"),)),
 )
 SHARES = {
     "skip": (3 / 6, 2 / 6),

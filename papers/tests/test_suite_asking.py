@@ -14,7 +14,7 @@ from papers.suite.questions import Question, translations
 from papers.suite.records import Records
 from papers.systems.protocol import Distances
 from reranker.base.errors import BadInput
-from sinkrank.demo import Page, load_parallel_texts
+from sinkrank.demo import CorpusPage, load_parallel_texts
 
 EN_FR, FR_EN, EN_DE = Direction("en", "fr"), Direction("fr", "en"), Direction("en", "de")
 
@@ -26,11 +26,11 @@ class Spy:
 
     def __init__(self, name: str = "spy", fails: bool = False) -> None:
         self.name, self._fails = name, fails
-        self.learned: list[Page] = []
+        self.learned: list[CorpusPage] = []
         self.asked: list[Task] = []
         self.n_fits = 0
 
-    def fit(self, pages: Sequence[Page], progress: Progress = no_progress) -> None:
+    def fit(self, pages: Sequence[CorpusPage], progress: Progress = no_progress) -> None:
         self.n_fits += 1
         if self._fails:
             raise BadInput("there is no dictionary")

@@ -15,7 +15,7 @@ from papers.suite.questions import Judgement, Question
 from papers.systems.cached import CachedSystem
 from papers.systems.protocol import Distances
 from papers.tests.small_tasks import small_task
-from sinkrank.demo import Page
+from sinkrank.demo import CorpusPage
 from tests.demo.small_pages import page
 
 FR_EN, EN_FR = Direction("fr", "en"), Direction("en", "fr")
@@ -31,7 +31,7 @@ class Table:
     def __init__(self, name: str, by_direction: Ranks) -> None:
         self.name, self._by_direction = name, by_direction
 
-    def fit(self, pages: Sequence[Page], progress: Progress = no_progress) -> None:
+    def fit(self, pages: Sequence[CorpusPage], progress: Progress = no_progress) -> None:
         pass
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:

@@ -14,13 +14,13 @@ from papers.suite.questions import Judgement, classification, translations
 from papers.suite.records import Cost, Record
 from papers.suite.results import Costs, class_rows, tables
 from reranker.base.errors import BadInput
-from sinkrank.demo import Corpus, Page, Paragraph
+from sinkrank.demo import Corpus, CorpusPage, Paragraph
 
 LETTERS = "abcdefgh"
 
 
-def page(page_id: str, language: str, text: str, module: str = "") -> Page:
-    return Page(page_id, language, page_id, (Paragraph("0", text),), module=module)
+def page(page_id: str, language: str, text: str, module: str = "") -> CorpusPage:
+    return CorpusPage(page_id, language, page_id, (Paragraph("0", text),), module=module)
 
 
 def corpus(guides: str = "xxy") -> Corpus:

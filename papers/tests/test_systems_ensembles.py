@@ -20,7 +20,7 @@ from papers.systems.surroundings import Surroundings
 from papers.tests.small_tasks import EN_EN, FR_EN, small_task
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
-from sinkrank.demo.pages import Page
+from sinkrank.demo.pages import CorpusPage
 from tests.demo.small_pages import page
 
 INF = np.inf
@@ -36,7 +36,7 @@ class Fixed:
         self.name, self._values = name, np.array(values)
         self.n_fitted = self.n_asked = 0
 
-    def fit(self, pages: Sequence[Page], progress: Progress = no_progress) -> None:
+    def fit(self, pages: Sequence[CorpusPage], progress: Progress = no_progress) -> None:
         self.n_fitted += 1
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
@@ -116,7 +116,7 @@ def test_a_kept_system_is_asked_once_for_each_task_and_its_pages(tmp_path: Path)
 
 def test_the_time_of_learning_is_that_of_the_first_run_also_in_an_ensemble(tmp_path: Path) -> None:
     class Learns(Fixed):
-        def fit(self, pages: Sequence[Page], progress: Progress = no_progress) -> None:
+        def fit(self, pages: Sequence[CorpusPage], progress: Progress = no_progress) -> None:
             end = process_time() + 0.05
             while process_time() < end:
                 pass

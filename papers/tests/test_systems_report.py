@@ -20,7 +20,7 @@ from papers.held_out.report import Report, markdown
 from papers.systems.protocol import Distances, System
 from papers.systems.translated_bm25 import TranslatedBM25
 from reranker.embeddings import Embeddings
-from sinkrank.demo.pages import Corpus, Page
+from sinkrank.demo.pages import Corpus, CorpusPage
 from tests.demo.small_pages import page
 
 FR_EN = Direction("fr", "en")
@@ -42,7 +42,7 @@ class Backwards:
     def __init__(self) -> None:
         self.fitted_on: list[str] = []
 
-    def fit(self, pages: Sequence[Page] = (), progress: Progress = no_progress) -> None:
+    def fit(self, pages: Sequence[CorpusPage] = (), progress: Progress = no_progress) -> None:
         self.fitted_on = [page.page_id for page in pages]
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:

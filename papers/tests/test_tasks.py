@@ -4,7 +4,7 @@ import pytest
 
 from papers.corpora.tasks import Direction, default_directions, halves, make_task
 from reranker.base.errors import BadInput
-from sinkrank.demo.pages import Corpus, Page, Paragraph
+from sinkrank.demo.pages import Corpus, CorpusPage, Paragraph
 from tests.demo.small_pages import page
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -14,7 +14,7 @@ def words(prefix: str, n: int) -> str:
     return " ".join(prefix + letter for letter in LETTERS[:n])
 
 
-def parallel_pages(n: int) -> tuple[Page, ...]:
+def parallel_pages(n: int) -> tuple[CorpusPage, ...]:
     return tuple(
         page(f"page{i}", language, words(f"{language}{LETTERS[i]}erst", 8), words(f"{language}{LETTERS[i]}letzt", 8))
         for i in range(n)
@@ -22,7 +22,7 @@ def parallel_pages(n: int) -> tuple[Page, ...]:
     )
 
 
-def corpus(*pages: Page) -> Corpus:
+def corpus(*pages: CorpusPage) -> Corpus:
     return Corpus("tiny", ("en", "fi"), (), pages)
 
 
@@ -92,7 +92,7 @@ def test_the_halves_of_a_page_have_no_paragraph_in_common():
 
 def test_the_second_half_leaves_out_what_the_first_said_already_and_what_has_no_translation():
     asking = page("p", "en", "one", "note", "note", "four")
-    searched = Page(
+    searched = CorpusPage(
         "p",
         "fi",
         "",

@@ -13,7 +13,7 @@ from reranker.base.errors import BadInput, Busy, NotAllowed, NotFound, SinkrankE
 from reranker.proxy.fetch import look_up
 from reranker.proxy.hit_texts import look_up_body
 from reranker.proxy.rank import RankedWindow, WindowRanker
-from reranker.proxy.search import SearchRequest, knn_with_k
+from reranker.proxy.search import ProxyRequest, knn_with_k
 from reranker.proxy.window import Window
 from reranker.query_dsl.source_texts import source_text
 from reranker.ranking.explanation import explain
@@ -64,7 +64,7 @@ def window_search(body: Mapping[str, Any]) -> dict[str, Any]:
     return searched
 
 
-def with_document(request: SearchRequest, ranked: RankedWindow, doc_id: str, ranker: WindowRanker) -> _Found:
+def with_document(request: ProxyRequest, ranked: RankedWindow, doc_id: str, ranker: WindowRanker) -> _Found:
     """The window with a document that is to be explained, which is added to the hits where it is none of them.
 
     Raises:
@@ -92,7 +92,7 @@ def with_document(request: SearchRequest, ranked: RankedWindow, doc_id: str, ran
     return _Found(ranker.order(larger, bags, weighed), n_hits, rank, is_candidate=False)
 
 
-def _looked_up(request: SearchRequest, window: Window, doc_id: str) -> tuple[Mapping[str, Any], int | None]:
+def _looked_up(request: ProxyRequest, window: Window, doc_id: str) -> tuple[Mapping[str, Any], int | None]:
     """A document that is no hit of the window, and its rank; None where the search does not find it."""
     search = window.search
     named = {"ids": {"values": [doc_id]}}

@@ -14,7 +14,7 @@ from typing import Any
 
 from reranker.base.raw_json import Reader, read_array
 from reranker.proxy.guard import Slot
-from reranker.proxy.search import Outcome, Search, SearchRequest, Skipped, TranslatedQuery, written_lines
+from reranker.proxy.search import Outcome, ProxyRequest, Search, Skipped, TranslatedQuery, written_lines
 from reranker.proxy.translation import SearchTranslator
 from reranker.proxy.window import AsItCame, Misfit, Window
 from reranker.proxy.window_kinds import (
@@ -61,7 +61,7 @@ class FetchedWindows:
 
 
 def fetch(
-    request: SearchRequest,
+    request: ProxyRequest,
     kinds: Sequence[str | None],
     translator: SearchTranslator,
     slot: Slot,
@@ -122,7 +122,7 @@ def _start_encoding(searches: Sequence[Search]) -> None:
 
 
 def _fetch_translated(
-    request: SearchRequest, found: FetchedWindows, translator: SearchTranslator, slot: Slot
+    request: ProxyRequest, found: FetchedWindows, translator: SearchTranslator, slot: Slot
 ) -> FetchedWindows:
     """The windows, of which the empty ones were asked for again in translation.
 
@@ -154,7 +154,7 @@ def _fetch_translated(
     return FetchedWindows(base, lines, found.engine_s + fetched.took_s)
 
 
-def _query_string(request: SearchRequest, kind: str | None, translation: TranslatedQuery | None) -> str:
+def _query_string(request: ProxyRequest, kind: str | None, translation: TranslatedQuery | None) -> str:
     """The caller's without the parameters that the body of a window stands for."""
     of_page = PAGE_ONLY_PARAMETERS if kind else ()
     replaced = (*_REPLACED, *of_page, *(URL_QUERY if translation else ()))
@@ -162,7 +162,7 @@ def _query_string(request: SearchRequest, kind: str | None, translation: Transla
 
 
 def compare_kinds(
-    request: SearchRequest,
+    request: ProxyRequest,
     windows: Sequence[Window],
     kind: str,
     kinds: WindowKinds,
@@ -198,7 +198,7 @@ def _parsed(answer: EngineAnswer) -> tuple[Mapping[str, Any], Sequence[dict[str,
     return answer.raw.parsed, answer.found
 
 
-def look_up(request: SearchRequest, bodies: Sequence[tuple[Search, bytes]]) -> Sequence[EngineAnswer]:
+def look_up(request: ProxyRequest, bodies: Sequence[tuple[Search, bytes]]) -> Sequence[EngineAnswer]:
     """What the engine finds by other bodies, each in the indices of a search of the request.
 
     Raises:
@@ -209,7 +209,7 @@ def look_up(request: SearchRequest, bodies: Sequence[tuple[Search, bytes]]) -> S
     return ask(request, [(search.header, body) for search, body in bodies], calls.search_again, query_string).answers
 
 
-def fetch_as_it_came(request: SearchRequest, searches: Sequence[Search]) -> Sequence[EngineAnswer]:
+def fetch_as_it_came(request: ProxyRequest, searches: Sequence[Search]) -> Sequence[EngineAnswer]:
     """The engine's answers to some searches of a multi-search as they came.
 
     Raises:
@@ -222,7 +222,7 @@ def fetch_as_it_came(request: SearchRequest, searches: Sequence[Search]) -> Sequ
 
 
 def ask(
-    request: SearchRequest,
+    request: ProxyRequest,
     bodies: Sequence[tuple[bytes, bytes]],
     send: Send,
     query_string: str,

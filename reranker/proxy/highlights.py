@@ -15,7 +15,7 @@ from reranker.proxy.fetch import look_up
 from reranker.proxy.guard import Slot
 from reranker.proxy.hit_texts import identity, look_up_body
 from reranker.proxy.page import Page, read_source
-from reranker.proxy.search import Search, SearchRequest
+from reranker.proxy.search import ProxyRequest, Search
 from reranker.proxy.window import AsItCame
 from reranker.query_dsl.answer_filters import is_match
 from reranker.query_dsl.highlight import Highlight, HighlightField
@@ -108,7 +108,7 @@ class _Hit:
             yield _Field(name, form, values, [()] * len(values), False)
 
 
-def with_highlights(request: SearchRequest, pages: Sequence[Page | AsItCame], slot: Slot) -> Sequence[Page | AsItCame]:
+def with_highlights(request: ProxyRequest, pages: Sequence[Page | AsItCame], slot: Slot) -> Sequence[Page | AsItCame]:
     """The pages with marks in those of searches that ask for them; where that fails, as they are."""
     ranked = [one for one in pages if isinstance(one, Page) and one.ranked.ranking is not None]
     marked = [page for page in ranked if page.ranked.window.search.highlight is not None]
@@ -170,7 +170,7 @@ def _lacking(hits: Sequence[_Hit]) -> list[_Hit]:
 
 
 def _with_sources(
-    request: SearchRequest, hits: Mapping[Page, Sequence[_Hit]], lacking: Mapping[Page, Sequence[_Hit]]
+    request: ProxyRequest, hits: Mapping[Page, Sequence[_Hit]], lacking: Mapping[Page, Sequence[_Hit]]
 ) -> Mapping[Page, Sequence[_Hit]]:
     """The hits with the texts of their fields: where the caller's `_source` keeps some back they are looked up, with
     his rights.

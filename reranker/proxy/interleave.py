@@ -12,7 +12,7 @@ from operator import attrgetter
 from reranker.base.errors import StoreUnavailable
 from reranker.proxy.page import Page
 from reranker.proxy.rank import RankedWindow, Teams, offset_after
-from reranker.proxy.search import Search, SearchRequest
+from reranker.proxy.search import ProxyRequest, Search
 from reranker.proxy.window import AsItCame
 from reranker.proxy.window_kinds import PAGE_ONLY, URL_QUERY
 from reranker.traffic.file import TrafficFile
@@ -39,7 +39,7 @@ class Interleaver:
     def __init__(self, file: TrafficFile) -> None:
         self._file = file
 
-    def interleave(self, request: SearchRequest, ranked: Sequence[RankedWindow]) -> list[RankedWindow]:
+    def interleave(self, request: ProxyRequest, ranked: Sequence[RankedWindow]) -> list[RankedWindow]:
         """The windows in the order of both; as they are those without a ranking, and those of searches that ask how it
         came about, as the page does."""
         return [
@@ -60,7 +60,7 @@ class Interleaver:
                 _log.warning("%s", error)
 
 
-def _interleaved(request: SearchRequest, ranked: RankedWindow) -> RankedWindow:
+def _interleaved(request: ProxyRequest, ranked: RankedWindow) -> RankedWindow:
     assert ranked.ranking is not None  # noqa: S101 - the caller has looked
     search, incoming, documents = ranked.window.search, request.calls.incoming, ranked.ranking.documents
     target = ",".join(search.indices) or incoming.path

@@ -14,7 +14,7 @@ from reranker.proxy.fetch import REPLACED_FOR_PAGE, ask, fetch_as_it_came
 from reranker.proxy.hit_texts import HitTexts
 from reranker.proxy.rank import RankedWindow
 from reranker.proxy.read import Skip
-from reranker.proxy.search import Outcome, Search, SearchRequest
+from reranker.proxy.search import Outcome, ProxyRequest, Search
 from reranker.proxy.window import AsItCame, Misfit
 from reranker.proxy.window_kinds import SEQUENCE_NUMBERS, STORED_BAGS, WINDOW_ONLY, place_of, stored_value
 from reranker.query_dsl.answer_filters import ID_FIELD, URL_PARAMETERS
@@ -69,7 +69,7 @@ class Page:
 
 
 def fetch_pages(
-    request: SearchRequest, ranked: Sequence[RankedWindow], texts: HitTexts
+    request: ProxyRequest, ranked: Sequence[RankedWindow], texts: HitTexts
 ) -> tuple[Sequence[Page | AsItCame], float]:
     """The pages of a request's windows, and how long the engine took for them. Hits of ids-only windows are fetched, in
     one request. Of a multi-search those that only the engine can answer are asked as they came: it may refuse the
@@ -125,7 +125,7 @@ def places_of(ranked: RankedWindow) -> list[Place]:
     return places
 
 
-def _fetch_hits(request: SearchRequest, pages: Sequence[tuple[RankedWindow, Sequence[Place]]]) -> Fetched:
+def _fetch_hits(request: ProxyRequest, pages: Sequence[tuple[RankedWindow, Sequence[Place]]]) -> Fetched:
     # Documents of ours come whole: to find their members the engine would read the vector, which takes it longer than
     # all else of the page. All pages of a request are read alike. Where their filters differ the engine applies them.
     filters = {

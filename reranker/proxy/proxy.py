@@ -30,7 +30,7 @@ from reranker.proxy.interleave import Interleaver
 from reranker.proxy.page import Page, fetch_pages
 from reranker.proxy.rank import RankedWindow, WindowRanker
 from reranker.proxy.read import Skip, check_not_off, may_have_section, read_request
-from reranker.proxy.search import Outcome, SearchRequest
+from reranker.proxy.search import Outcome, ProxyRequest
 from reranker.proxy.translation import SearchTranslator
 from reranker.proxy.window import AsItCame, Misfit, Window
 from reranker.proxy.window_kinds import IDS_ONLY, WindowKinds
@@ -138,7 +138,7 @@ class Proxy:
         """The answer to `_search` or `_msearch`."""
         metrics = self._service.metrics
         rest = incoming.read_search(self._service.settings.max_body_bytes)
-        request: SearchRequest | None = None
+        request: ProxyRequest | None = None
         try:
             if rest is not None:
                 raise Skip("body_too_large")
@@ -227,13 +227,13 @@ class Proxy:
         shadow(incoming)
         return reply
 
-    def _read(self, incoming: Incoming, is_multi: bool) -> SearchRequest:
+    def _read(self, incoming: Incoming, is_multi: bool) -> ProxyRequest:
         """Raises Skip and BadInput as `read_request`."""
         deadline = Deadline(time.monotonic() + self._service.settings.proxy_budget_ms / 1000)
         calls = EngineCalls(self.upstream, incoming, deadline)
         return read_request(self._service, calls, self._field_types, is_multi)
 
-    def _rerank(self, request: SearchRequest, slot: Slot) -> Answered:
+    def _rerank(self, request: ProxyRequest, slot: Slot) -> Answered:
         """The pages of a request's searches. Where an ids-only window does not fit, all is done again with whole
         ones."""
         caller = request.calls.incoming.caller
@@ -246,7 +246,7 @@ class Proxy:
             self.ranking.ranker.texts.forget()  # an index that was made anew has other documents by the same numbers
         return self._pages(request, [None] * len(kinds), slot)
 
-    def _pages(self, request: SearchRequest, kinds: Sequence[str | None], slot: Slot) -> Answered:
+    def _pages(self, request: ProxyRequest, kinds: Sequence[str | None], slot: Slot) -> Answered:
         found, ranked = self._rank(request, kinds, slot)
         if self._interleaver is not None:
             ranked = self._interleaver.interleave(request, ranked)
@@ -257,13 +257,13 @@ class Proxy:
         return Answered(found.base, lines, found.engine_s + engine_s)
 
     def _rank(
-        self, request: SearchRequest, kinds: Sequence[str | None], slot: Slot
+        self, request: ProxyRequest, kinds: Sequence[str | None], slot: Slot
     ) -> tuple[FetchedWindows, list[RankedWindow]]:
         """The windows of a request's searches, and the same in their new order."""
         found = fetch(request, kinds, self.ranking.translator, slot)
         return found, self.ranking.ranker.rank(request, found.windows, slot)
 
-    def _learn_kinds(self, request: SearchRequest, ranked: Sequence[RankedWindow]) -> None:
+    def _learn_kinds(self, request: ProxyRequest, ranked: Sequence[RankedWindow]) -> None:
         """Learns which ids-only windows serve the searches whose windows were larger than the page."""
         caller, texts = request.calls.incoming.caller, self.ranking.ranker.texts
         larger = [one for one in ranked if len(one.window.hits) > one.window.search.page.size]
@@ -289,7 +289,7 @@ class Proxy:
         status = next(status for status in ("applied", "fallback", "skipped") if status in statuses)
         return status, mixed if set(reasons) != {"applied"} else ""
 
-    def _failed_open(self, incoming: Incoming, failed: Fallback, request: SearchRequest | None) -> Reply:
+    def _failed_open(self, incoming: Incoming, failed: Fallback, request: ProxyRequest | None) -> Reply:
         """The engine's own answer to a search that could not be re-ranked; `request` is None where it is not read."""
         _log_fallback(incoming, failed.reason, str(failed))
         return self._unranked(incoming, "fallback", failed.reason, None if request is None else request.without_ours)

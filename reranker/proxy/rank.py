@@ -13,7 +13,7 @@ from reranker.proxy.fetch import look_up
 from reranker.proxy.guard import Slot
 from reranker.proxy.hit_texts import HitTexts, WindowBags
 from reranker.proxy.indices import Indices, Weighed
-from reranker.proxy.search import Outcome, Search, SearchRequest
+from reranker.proxy.search import Outcome, ProxyRequest, Search
 from reranker.proxy.window import Misfit, Window
 from reranker.ranking.corrections import start_encoding
 from reranker.ranking.query import Query
@@ -72,7 +72,7 @@ class WindowRanker:
         self._indices = indices
         self.texts = texts
 
-    def rank(self, request: SearchRequest, windows: Sequence[Window], slot: Slot) -> list[RankedWindow]:
+    def rank(self, request: ProxyRequest, windows: Sequence[Window], slot: Slot) -> list[RankedWindow]:
         """Each window with its ranking, or the reason why it has none: the same for all where they are not all ranked
         in time.
 
@@ -112,7 +112,7 @@ class WindowRanker:
         return weighed
 
     def collect(
-        self, request: SearchRequest, windows: Sequence[Window], weighed: Sequence[Weighed | None]
+        self, request: ProxyRequest, windows: Sequence[Window], weighed: Sequence[Weighed | None]
     ) -> list[WindowBags | None]:
         """The bags of each window (`HitTexts.collect`); a hit that may be in several languages is in its query's."""
         languages = [

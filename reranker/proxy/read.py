@@ -22,9 +22,9 @@ from reranker.proxy.search import (
     DEFAULT_SIZE,
     MAX_TEXT_FIELDS,
     PagePlan,
+    ProxyRequest,
+    RawBody,
     Search,
-    SearchBody,
-    SearchRequest,
     Skipped,
     fields_to_read,
     written_lines,
@@ -137,7 +137,7 @@ class RerankSection(BaseModel):
 _NO_SECTION = RerankSection()
 
 
-def read_request(service: Service, calls: EngineCalls, known_types: FieldTypeCache, is_multi: bool) -> SearchRequest:
+def read_request(service: Service, calls: EngineCalls, known_types: FieldTypeCache, is_multi: bool) -> ProxyRequest:
     """Reads a request.
 
     Args:
@@ -152,9 +152,9 @@ def read_request(service: Service, calls: EngineCalls, known_types: FieldTypeCac
     data = _json_body(service, incoming)
     mappings = CallerMappings(known_types, calls)
     if is_multi:
-        return SearchRequest(calls, is_multi, _read_lines(service, parameters, data, mappings, incoming.path))
+        return ProxyRequest(calls, is_multi, _read_lines(service, parameters, data, mappings, incoming.path))
     types, indices = mappings.searched(incoming.path)
-    return SearchRequest(calls, is_multi, [read_search(service, parameters, data, types, indices)])
+    return ProxyRequest(calls, is_multi, [read_search(service, parameters, data, types, indices)])
 
 
 def check_not_off(service: Service, incoming: Incoming, is_multi: bool) -> None:
@@ -327,7 +327,7 @@ def read_search(
         raise
 
 
-def _read_body(data: bytes) -> tuple[SearchBody, Any]:
+def _read_body(data: bytes) -> tuple[RawBody, Any]:
     """The body of a search, and our section of it as it was parsed.
 
     `query_text_path` is neural-search's alone: who writes it means that plugin, and keeps the section.
@@ -344,14 +344,14 @@ def _read_body(data: bytes) -> tuple[SearchBody, Any]:
     ext = raw.parsed.get("ext")
     section = ext.get("rerank") if isinstance(ext, dict) else None
     if section is None or not isinstance(ext, dict):
-        return SearchBody(text, raw), None
+        return RawBody(text, raw), None
     context = section.get("query_context") if isinstance(section, dict) else None
     if isinstance(context, dict) and "query_text_path" in context:
         raise Skip("query_text_path")
     if others := {name: value for name, value in ext.items() if name != "rerank"}:
         written = write_object(text, raw, replace={"ext": write_value(others)})
-        return SearchBody(text, raw, others, json_bytes(written)), section
-    return SearchBody(text, raw, None, json_bytes(write_object(text, raw, drop=("ext",)))), section
+        return RawBody(text, raw, others, json_bytes(written)), section
+    return RawBody(text, raw, None, json_bytes(write_object(text, raw, drop=("ext",)))), section
 
 
 def _read_section(section: Any) -> RerankSection:
@@ -418,7 +418,7 @@ def _is_cursor(body: Mapping[str, Any], parameters: Mapping[str, str], n_keys: i
 def _read(
     service: Service,
     parameters: Mapping[str, str],
-    body: SearchBody,
+    body: RawBody,
     section: RerankSection | None,
     types: FieldTypes,
     indices: tuple[str, ...],

@@ -90,7 +90,7 @@ class Outcome(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class SearchBody:
+class RawBody:
     """The body of a search as the caller wrote it: its text, and where its members stand.
 
     Attributes:
@@ -155,7 +155,7 @@ class Search:
     """
 
     header: bytes
-    body: SearchBody
+    body: RawBody
     indices: tuple[str, ...]
     query: Query
     language: str | None
@@ -250,7 +250,7 @@ def fields_to_read(text_fields: tuple[str, ...], query_fields: Sequence[Field]) 
 
 
 @dataclass(frozen=True, slots=True)
-class SearchRequest:
+class ProxyRequest:
     """A `_search`, or a `_msearch` with its searches in their order.
 
     Attributes:

@@ -18,7 +18,7 @@ from reranker.base.raw_json import (
 )
 from reranker.proxy.page import Page, Place
 from reranker.proxy.rank import RankedWindow
-from reranker.proxy.search import SearchRequest, Translations
+from reranker.proxy.search import ProxyRequest, Translations
 from reranker.proxy.window import AsItCame
 from reranker.query_dsl.answer_filters import filtered_answer
 from reranker.ranking.ranked import Reranking
@@ -30,7 +30,7 @@ DETAILS_KEY = "_rerank"
 _WEIGHT_DECIMALS = 3
 
 
-def write_answer(request: SearchRequest, fetched: Fetched, lines: Sequence[Page | AsItCame], added_ms: float) -> bytes:
+def write_answer(request: ProxyRequest, fetched: Fetched, lines: Sequence[Page | AsItCame], added_ms: float) -> bytes:
     """The answer to a request whose searches are ranked.
 
     Args:

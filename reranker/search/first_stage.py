@@ -31,7 +31,7 @@ MAX_DEPTH = 1_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Window:
+class CandidateWindow:
     """The candidates of a first stage.
 
     Attributes:
@@ -74,7 +74,7 @@ class Window:
         key = exact_key(text)
         return np.array([key is not None and each.title_key == key for each in self.candidates], dtype=bool)
 
-    def with_document(self, encoded: EncodedDocument) -> Window:
+    def with_document(self, encoded: EncodedDocument) -> CandidateWindow:
         """The same with one more candidate, the last, where it is not among them."""
         document = encoded.document
         if any(candidate.doc_id == document.doc_id for candidate in self.candidates):
@@ -107,7 +107,7 @@ class CandidateSearch:
     languages: Collection[str]
     rights: Rights
 
-    def window(self, depth: int) -> Window:
+    def window(self, depth: int) -> CandidateWindow:
         """The first `depth` candidates; of a fusion also all others that BM25 found, so that it finds no less than
         BM25 alone."""
         runs: list[list[Candidate]] = []
@@ -133,7 +133,7 @@ class CandidateSearch:
             found = runs[0]
         else:
             found = reciprocal_rank_fusion(runs, depth, weights if vector is not None else None, also=bm25)
-        return Window(found, bm25, depth, translated, groups)
+        return CandidateWindow(found, bm25, depth, translated, groups)
 
     def _query_vector(self) -> NDArray[np.float32] | None:
         """What kNN compares with the documents' nBOW embeddings; None where nothing points anywhere."""
@@ -158,7 +158,7 @@ class CandidateSearch:
         languages = tuple(sorted(set(self.languages) - set(translated)))
         return replace(self.filters, languages=languages) if languages else None
 
-    def rank_of(self, doc_id: str, window: Window, depth: int) -> int | None:
+    def rank_of(self, doc_id: str, window: CandidateWindow, depth: int) -> int | None:
         """The rank of a document, in the window or behind it; None where it is not found.
 
         Args:
@@ -171,7 +171,7 @@ class CandidateSearch:
         behind = self.behind(window, depth, MAX_DEPTH)
         return next((one.first_stage_rank for one in behind if one.doc_id == doc_id), None)
 
-    def behind(self, window: Window, depth: int, n_wanted: int) -> list[Candidate]:
+    def behind(self, window: CandidateWindow, depth: int, n_wanted: int) -> list[Candidate]:
         """The candidates after the window, ranked on from it, for a page that ends behind it; none for other pages.
 
         Args:

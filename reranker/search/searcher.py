@@ -19,7 +19,7 @@ from reranker.ranking.reranker import Observer, Reranker
 from reranker.ranking.scores import scores_behind, scores_by_rank
 from reranker.ranking.standing import standing
 from reranker.search.answers import explain_answer, hit_by_rank, reranked_hit, search_answer
-from reranker.search.first_stage import DEFAULT_FIRST_STAGE, MAX_DEPTH, CandidateSearch, Window
+from reranker.search.first_stage import DEFAULT_FIRST_STAGE, MAX_DEPTH, CandidateSearch, CandidateWindow
 from reranker.search.opened_indices import OpenedIndex, OpenedIndices
 from reranker.search.request import SearchRequest
 from reranker.stores.base.names import check_index_name
@@ -193,7 +193,9 @@ class Searcher:
                 hits.append(hit_by_rank(document, candidate, rank, score))
         return hits
 
-    def _rerank(self, reranker: Reranker, query: Query, window: Window, request: SearchRequest) -> Reranking | None:
+    def _rerank(
+        self, reranker: Reranker, query: Query, window: CandidateWindow, request: SearchRequest
+    ) -> Reranking | None:
         if request.method == "none" or not len(query.weighted):
             return None
         scores, translated = window.lexical_scores(query.language) or (None, None)
@@ -235,7 +237,7 @@ def _read_documents(reader: IndexReader, doc_ids: Sequence[str], request: Search
 
 
 def _in_order(
-    window: Window, reranking: Reranking | None, behind: list[Candidate]
+    window: CandidateWindow, reranking: Reranking | None, behind: list[Candidate]
 ) -> list[tuple[Candidate, RankedDocument | None]]:
     """All candidates in the order of the answer, the re-ranked ones with what re-ranking says of them."""
     ranked = reranking.documents if reranking else ()

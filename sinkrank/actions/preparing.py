@@ -14,7 +14,7 @@ from rich.console import Console
 from ingest.documents import Layout, Record, read_records
 from ingest.embeddings.preparing.plan import PreparationPlan
 from ingest.embeddings.preparing.run import PreparationReport
-from ingest.embeddings.preparing.texts import Texts, read_texts
+from ingest.embeddings.preparing.texts import DocumentFile, read_texts
 from ingest.from_index import IndexSource
 from ingest.progress import Progress
 from reranker.base.errors import WrongParameter
@@ -47,7 +47,7 @@ def read_documents(
     settings: Settings,
     folder: Path,
     progress: Progress,
-) -> Texts:
+) -> DocumentFile:
     """Reads the documents into a folder.
 
     Args:
@@ -98,7 +98,7 @@ def _records_of(source: IndexSource, settings: Settings, progress: Progress) -> 
         yield read_records([copy], layout_of_copy(source.layout))
 
 
-def described(texts: Texts, plan: PreparationPlan) -> dict[str, Any]:
+def described(texts: DocumentFile, plan: PreparationPlan) -> dict[str, Any]:
     """The plan for JSON."""
     return {
         "documents": texts.n_documents,
@@ -137,13 +137,13 @@ def _not_used(languages: Mapping[str, int], needs_words: Sequence[str]) -> str |
     )
 
 
-def as_json(report: dict[str, Any], texts: Texts) -> dict[str, Any]:
+def as_json(report: dict[str, Any], texts: DocumentFile) -> dict[str, Any]:
     summary = report["summary"]
     summary |= {"output": str(summary["output"]), "seconds": round(summary["seconds"], 1)}
     return report | {"summary": summary, "not_used": texts.used.not_used, "needs_words": texts.used.needs_words}
 
 
-def show_report(report: PreparationReport, texts: Texts) -> None:
+def show_report(report: PreparationReport, texts: DocumentFile) -> None:
     lines = [f"{part.name}: {part.n_words:,} words, in {_time(part.seconds)}" for part in report.made]
     lines += report.notes
     lines += filter(None, [_not_used(texts.used.not_used, texts.used.needs_words)])

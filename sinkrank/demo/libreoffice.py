@@ -16,7 +16,7 @@ from sinkrank.demo.libreoffice_packages import (
 from sinkrank.demo.pages import (
     SPLIT_SEED,
     Corpus,
-    Page,
+    CorpusPage,
     Paragraph,
     cached_rows,
     select_pages,
@@ -65,13 +65,15 @@ def corpus_folder(home: Path) -> Path:
     return home / "corpora" / "libreoffice"
 
 
-def read_pages(folder: Path, languages: Sequence[str] = LANGUAGES, progress: Progress = no_progress) -> list[Page]:
+def read_pages(
+    folder: Path, languages: Sequence[str] = LANGUAGES, progress: Progress = no_progress
+) -> list[CorpusPage]:
     """Reads the fetched pages of these languages, by language and page id.
 
     The parsed pages are cached in `pages-<language>.jsonl` until the pages or the parser change. Progress counts the
     pages of one language, then languages.
     """
-    pages: list[Page] = []
+    pages: list[CorpusPage] = []
     for done, language in enumerate(languages):
         progress(done, len(languages), f"reading the help in {language}")
         pages.extend(_read(folder, language, progress))
@@ -79,7 +81,7 @@ def read_pages(folder: Path, languages: Sequence[str] = LANGUAGES, progress: Pro
     return pages
 
 
-def _read(folder: Path, language: str, progress: Progress) -> Iterator[Page]:
+def _read(folder: Path, language: str, progress: Progress) -> Iterator[CorpusPage]:
     root, online = pages_folder(folder, language), folder_name(language)
     files = sorted((root / "text").rglob("*.html"))
 
@@ -96,7 +98,7 @@ def _read(folder: Path, language: str, progress: Progress) -> Iterator[Page]:
     for page_id, title, paragraphs in rows:
         texts = tuple(Paragraph(*row) for row in paragraphs)
         url = _URL.format(folder=online, page_id=page_id)
-        yield Page(page_id, language, title, texts, module=page_id.split("/")[1], url=url)
+        yield CorpusPage(page_id, language, title, texts, module=page_id.split("/")[1], url=url)
 
 
 def _signature(files: Sequence[Path]) -> str:

@@ -40,7 +40,7 @@ class Paragraph(NamedTuple):
     text: str
 
 
-class Page(NamedTuple):
+class CorpusPage(NamedTuple):
     """One page in one language; the same `page_id` means the same page in every language."""
 
     page_id: str
@@ -66,8 +66,8 @@ class Corpus:
 
     name: str
     languages: tuple[str, ...]
-    train_pages: tuple[Page, ...]
-    test_pages: tuple[Page, ...]
+    train_pages: tuple[CorpusPage, ...]
+    test_pages: tuple[CorpusPage, ...]
     left_out: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -76,7 +76,7 @@ def count_words(text: str) -> int:
     return len(_WORD.findall(text))
 
 
-def english_share(page: Page, english_page: Page) -> float:
+def english_share(page: CorpusPage, english_page: CorpusPage) -> float:
     """Return the share (0 to 1, by words) of the page's comparable text that is identical to English.
 
     Paragraphs are comparable if both pages have their id and the English text has at least `MIN_WORDS_TO_COMPARE`
@@ -95,7 +95,7 @@ def english_share(page: Page, english_page: Page) -> float:
     return sum(n for n, same in comparable if same) / n_words if n_words else 0.0
 
 
-def is_translated(page: Page, english_page: Page) -> bool:
+def is_translated(page: CorpusPage, english_page: CorpusPage) -> bool:
     """Whether at most half (`MAX_ENGLISH_SHARE`) of the page is still in English, by `english_share`.
 
     Always true for a page in English.
@@ -103,7 +103,7 @@ def is_translated(page: Page, english_page: Page) -> bool:
     return page.language == "en" or english_share(page, english_page) <= MAX_ENGLISH_SHARE
 
 
-def select_pages(pages: Iterable[Page]) -> tuple[list[Page], dict[str, int]]:
+def select_pages(pages: Iterable[CorpusPage]) -> tuple[list[CorpusPage], dict[str, int]]:
     """Return the pages that can be judged fairly, and the number of pages that each rule removed.
 
     A page in one language is removed if it
@@ -117,7 +117,7 @@ def select_pages(pages: Iterable[Page]) -> tuple[list[Page], dict[str, int]]:
     """
     ordered = sorted(pages, key=lambda page: (page.language != "en", page.language, page.page_id))
     english = {page.page_id: page for page in ordered if page.language == "en"}
-    kept: list[Page] = []
+    kept: list[CorpusPage] = []
     english_rules: dict[str, str] = {}
     left_out: Counter[str] = Counter()
     seen: set[tuple[str, str]] = set()
@@ -137,7 +137,7 @@ def select_pages(pages: Iterable[Page]) -> tuple[list[Page], dict[str, int]]:
     return kept, dict(sorted(left_out.items()))
 
 
-def _rule_against(page: Page, n_words: int, english_page: Page | None) -> str | None:
+def _rule_against(page: CorpusPage, n_words: int, english_page: CorpusPage | None) -> str | None:
     """Return the name of the first rule that a page breaks, without comparing it to others of its language, or None."""
     if n_words < MIN_WORDS:
         return "too short"
@@ -147,8 +147,8 @@ def _rule_against(page: Page, n_words: int, english_page: Page | None) -> str | 
 
 
 def split(
-    pages: Iterable[Page], n_train: int = 1400, seed: int = SPLIT_SEED
-) -> tuple[tuple[Page, ...], tuple[Page, ...]]:
+    pages: Iterable[CorpusPage], n_train: int = 1400, seed: int = SPLIT_SEED
+) -> tuple[tuple[CorpusPage, ...], tuple[CorpusPage, ...]]:
     """Return (train, test) pages: `n_train` page ids drawn with the seed, in all their languages; the rest.
 
     The same page ids, `n_train` and seed give the same split for any order of the pages.
@@ -161,7 +161,7 @@ def split(
     return train, tuple(page for page in ordered if page.page_id not in drawn)
 
 
-def aligned_units(pages: Iterable[Page]) -> Iterator[dict[str, str]]:
+def aligned_units(pages: Iterable[CorpusPage]) -> Iterator[dict[str, str]]:
     """Yields `{"group", "language", "text"}`; the units of a group are translations of each other.
 
     It skips, in this order,
@@ -184,7 +184,7 @@ def aligned_units(pages: Iterable[Page]) -> Iterator[dict[str, str]]:
                 yield {"group": f"{page_id}#{paragraph_id}", "language": language, "text": text}
 
 
-def _translations(versions: Iterable[Page]) -> dict[str, dict[str, str]]:
+def _translations(versions: Iterable[CorpusPage]) -> dict[str, dict[str, str]]:
     """Return paragraph id → language → text for the versions of one page. The first version is the English one."""
     translations: dict[str, dict[str, str]] = {}
     for page in versions:
@@ -195,7 +195,7 @@ def _translations(versions: Iterable[Page]) -> dict[str, dict[str, str]]:
     return translations
 
 
-def as_documents(pages: Iterable[Page]) -> Iterator[dict[str, Any]]:
+def as_documents(pages: Iterable[CorpusPage]) -> Iterator[dict[str, Any]]:
     """Yield the rows that ingest reads: id, language, title, text, url if there is one, and metadata."""
     for page in pages:
         row: dict[str, Any] = {
@@ -209,7 +209,7 @@ def as_documents(pages: Iterable[Page]) -> Iterator[dict[str, Any]]:
         yield row | {"metadata": {"page": page.page_id, "module": page.module}}
 
 
-def by_language(pages: Iterable[Page], language: str) -> dict[str, Page]:
+def by_language(pages: Iterable[CorpusPage], language: str) -> dict[str, CorpusPage]:
     """Return the pages of one language by page id."""
     return {page.page_id: page for page in pages if page.language == language}
 

@@ -18,7 +18,7 @@ from ingest.embeddings.preparing.parts import TRAINING, Encoded
 from ingest.embeddings.preparing.passages import PassageMap
 from ingest.embeddings.preparing.plan import PreparationPlan
 from ingest.embeddings.preparing.run import prepare
-from ingest.embeddings.preparing.texts import Texts, read_texts
+from ingest.embeddings.preparing.texts import DocumentFile, read_texts
 from ingest.embeddings.sentence_models import MINILM
 from ingest.embeddings.summary import EmbeddingsSummary
 from ingest.files import open_sources
@@ -82,11 +82,11 @@ class _Training:
     name: str = TRAINING
     description: str = "train on aligned paragraphs"
 
-    def make(self, texts: Texts, output: Path, progress: Progress) -> EmbeddingsSummary:
+    def make(self, texts: DocumentFile, output: Path, progress: Progress) -> EmbeddingsSummary:
         return EmbeddingsSummary.of(train_on(self.corpus, output, progress), 0.0)
 
 
-def _texts(corpus: Corpus, folder: Path) -> Texts:
+def _texts(corpus: Corpus, folder: Path) -> DocumentFile:
     pages = folder / "pages.jsonl"
     write_jsonl(pages, as_documents(corpus.train_pages))
     layout = Layout().checked()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ingest.embeddings.samples import LANGUAGES, SampleText, sample_texts
-from sinkrank.demo.pages import SPLIT_SEED, Corpus, Page, Paragraph, split
+from sinkrank.demo.pages import SPLIT_SEED, Corpus, CorpusPage, Paragraph, split
 
 N_TRAIN = 53
 """Number of texts for training, of 69; the other 16 are for the test."""
@@ -17,6 +17,6 @@ def load_parallel_texts() -> Corpus:
     return Corpus("texts", LANGUAGES, train, test)
 
 
-def _page(text: SampleText) -> Page:
+def _page(text: SampleText) -> CorpusPage:
     sentences = tuple(Paragraph(str(n), sentence) for n, sentence in enumerate(text.sentences, start=1))
-    return Page(text.group, text.language, text.title, sentences, module="parallel_texts")
+    return CorpusPage(text.group, text.language, text.title, sentences, module="parallel_texts")

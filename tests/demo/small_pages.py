@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sinkrank.demo.pages import Page, Paragraph
+from sinkrank.demo.pages import CorpusPage, Paragraph
 
 
-def page(page_id: str, language: str, *texts: str) -> Page:
+def page(page_id: str, language: str, *texts: str) -> CorpusPage:
     """A page with the paragraphs `par_0`, `par_1` and so on."""
-    return Page(page_id, language, "", tuple(Paragraph(f"par_{n}", text) for n, text in enumerate(texts)))
+    return CorpusPage(page_id, language, "", tuple(Paragraph(f"par_{n}", text) for n, text in enumerate(texts)))

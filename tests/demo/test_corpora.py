@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reranker.base.errors import FetchFailed
-from sinkrank.demo import Page, Paragraph, load_libreoffice
+from sinkrank.demo import CorpusPage, Paragraph, load_libreoffice
 from sinkrank.demo.libreoffice import corpus_folder, fetch, read_pages
 from sinkrank.demo.libreoffice_html import parse_page
 from sinkrank.demo.pages import (
@@ -146,7 +146,7 @@ def test_a_page_must_be_long_enough_for_a_query_of_twenty_words(n_words: int, n_
 # Training and test
 
 
-def numbered_pages() -> list[Page]:
+def numbered_pages() -> list[CorpusPage]:
     return [page(f"p{n:02}", language, f"{language} {n}") for n in range(20) for language in ("en", "fr")]
 
 
@@ -182,7 +182,9 @@ def test_units_of_a_group_are_translations_and_untranslated_paragraphs_are_skipp
 
 
 def test_documents_carry_what_ingest_reads() -> None:
-    given = Page("text/scalc/a", "fr", "Titre", (Paragraph("1", "Un"), Paragraph("2", "Deux")), "scalc", "https://x")
+    given = CorpusPage(
+        "text/scalc/a", "fr", "Titre", (Paragraph("1", "Un"), Paragraph("2", "Deux")), "scalc", "https://x"
+    )
     assert list(as_documents([given, page("b", "en", "Text")])) == [
         {
             "id": "fr/text/scalc/a",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest.documents import Layout, Record, read_records
-from ingest.embeddings.preparing.texts import Texts, read_texts
+from ingest.embeddings.preparing.texts import DocumentFile, read_texts
 from ingest.files import open_sources
 from reranker.text.documents import Document
 from tests.support.commands import write_rows
@@ -30,7 +30,7 @@ def documents(records: list[Record]) -> list[Document]:
 
 def read_as_texts(
     folder: Path, rows: Iterable[Mapping[str, Any]], lang: str | None = "auto", group: str | None = None
-) -> Texts:
+) -> DocumentFile:
     """Documents as `sinkrank embeddings prepare` keeps them."""
     folder.mkdir(exist_ok=True)
     layout = Layout(default_language=lang)

@@ -25,7 +25,7 @@ from ingest.embeddings.preparing.parts import (
     with_dictionaries,
 )
 from ingest.embeddings.preparing.passages import MIN_PASSAGES, draw_passages, encode_passages, passage_means
-from ingest.embeddings.preparing.texts import Texts
+from ingest.embeddings.preparing.texts import DocumentFile
 from ingest.embeddings.sentence_map import ridge
 from ingest.embeddings.spectral import unit_rows
 from ingest.embeddings.summary import EmbeddingsSummary
@@ -68,7 +68,7 @@ class OtherLanguages:
     def make(
         self,
         embeddings: Embeddings,
-        texts: Texts,
+        texts: DocumentFile,
         output: Path,
         progress: Progress = no_progress,
     ) -> EmbeddingsSummary:
@@ -165,7 +165,7 @@ class OtherLanguages:
         return np.asarray(offset, dtype=np.float32)
 
     def _query_encoders(
-        self, embeddings: Embeddings, texts: Texts, offsets: Floats, progress: Progress
+        self, embeddings: Embeddings, texts: DocumentFile, offsets: Floats, progress: Progress
     ) -> tuple[list[QueryEncoderFiles], list[str]]:
         """The encoders of the embeddings, and multilingual-e5-small for queries in the other languages; or why not."""
         from ingest.embeddings.sentence_models import E5

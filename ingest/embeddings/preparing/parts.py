@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ingest.embeddings.dictionaries import Dictionary, Pair, read_pairs
 from ingest.embeddings.encoded_words import encode_words
-from ingest.embeddings.preparing.texts import Texts
+from ingest.embeddings.preparing.texts import DocumentFile
 from ingest.embeddings.summary import EmbeddingsSummary
 from ingest.embeddings.training import DIM, train
 from ingest.embeddings.word_encoder import WordVectors
@@ -47,7 +47,7 @@ class EmbeddingsPart(Protocol):
     @property
     def description(self) -> str: ...
 
-    def make(self, texts: Texts, output: Path, progress: Progress) -> EmbeddingsSummary:
+    def make(self, texts: DocumentFile, output: Path, progress: Progress) -> EmbeddingsSummary:
         """Writes the store.
 
         Raises:
@@ -73,7 +73,7 @@ class Training:
         how = "aligned documents" if self.language is None else f"your documents, language {self.language}"
         return f"train on {how}"
 
-    def make(self, texts: Texts, output: Path, progress: Progress) -> EmbeddingsSummary:
+    def make(self, texts: DocumentFile, output: Path, progress: Progress) -> EmbeddingsSummary:
         share = min(1.0, MAX_TRAINED_PAIRS / texts.n_pairs)
         summary = train(
             texts.units(share), output, dim=self.dim, language=self.language, source=self.source, progress=progress
@@ -99,7 +99,7 @@ class Encoded:
     def description(self) -> str:
         return f"encode the words of the documents with {self.model.name}{with_dictionaries(self.dictionaries)}"
 
-    def make(self, texts: Texts, output: Path, progress: Progress) -> EmbeddingsSummary:
+    def make(self, texts: DocumentFile, output: Path, progress: Progress) -> EmbeddingsSummary:
         from ingest.embeddings.sentence_models import open_encoder
 
         encoder = open_encoder(self.model, self.home / "models", self.n_threads)

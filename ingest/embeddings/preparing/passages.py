@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ingest.embeddings.copying import append_store
 from ingest.embeddings.preparing.parts import PASSAGES
-from ingest.embeddings.preparing.texts import Texts
+from ingest.embeddings.preparing.texts import DocumentFile
 from ingest.embeddings.sentence_map import ridge
 from ingest.embeddings.spectral import unit_rows
 from ingest.embeddings.summary import EmbeddingsSummary
@@ -62,7 +62,7 @@ class PassageMap:
     def make(
         self,
         joined: Embeddings,
-        texts: Texts,
+        texts: DocumentFile,
         output: Path,
         progress: Progress = no_progress,
     ) -> EmbeddingsSummary:
@@ -136,7 +136,7 @@ def passage_means(embeddings: Embeddings, passages: Sequence[Passage]) -> tuple[
     return known, np.array([means[place] for place in known], dtype=np.float32)
 
 
-def draw_passages(texts: Texts, languages: Sequence[str], n: int = N_PASSAGES) -> list[Passage]:
+def draw_passages(texts: DocumentFile, languages: Sequence[str], n: int = N_PASSAGES) -> list[Passage]:
     """A random sample of passages in random order, the same in each run; each with its language."""
     # Each document has at least one passage.
     share = min(1.0, 2 * n / max(1, sum(texts.languages.get(language, 0) for language in languages)))

@@ -21,7 +21,7 @@ from ingest.embeddings.preparing.parts import (
     Training,
 )
 from ingest.embeddings.preparing.passages import PassageMap
-from ingest.embeddings.preparing.texts import Texts
+from ingest.embeddings.preparing.texts import DocumentFile
 from ingest.embeddings.sentence_models import model_of
 from reranker.base.errors import BadInput, WrongParameter
 from reranker.text.segmentation import check_can_split
@@ -69,7 +69,7 @@ def check_names(names: Iterable[str]) -> frozenset[str]:
 
 
 def make_plan(
-    texts: Texts,
+    texts: DocumentFile,
     home: Path,
     without: Container[str] = (),
     n_threads: int = 1,
@@ -118,7 +118,7 @@ def make_plan(
     return PreparationPlan(parts, left_out, last)
 
 
-def first_languages(texts: Texts) -> list[str]:
+def first_languages(texts: DocumentFile) -> list[str]:
     """The languages that are prepared together; see `make_plan`."""
     languages = list(texts.languages)
     if texts.n_aligned <= 1 and texts.languages[languages[0]] >= _LEAST_SHARE * texts.n_documents:
@@ -126,7 +126,7 @@ def first_languages(texts: Texts) -> list[str]:
     return languages
 
 
-def language_to_train(texts: Texts, asked: str | None = None) -> str | None:
+def language_to_train(texts: DocumentFile, asked: str | None = None) -> str | None:
     """The language to train on; None for all languages, by the groups of translations.
 
     Raises:
@@ -151,7 +151,9 @@ def language_to_train(texts: Texts, asked: str | None = None) -> str | None:
     return languages[0] if len(languages) == 1 else None
 
 
-def _check_words(others: Iterable[str], texts: Texts, dictionaries: Iterable[str], *, are_left_out: bool) -> None:
+def _check_words(
+    others: Iterable[str], texts: DocumentFile, dictionaries: Iterable[str], *, are_left_out: bool
+) -> None:
     """Checks that there are words of each other language: those of its documents, or of a dictionary.
 
     Raises:

@@ -9,7 +9,7 @@ from pathlib import Path
 from ingest.embeddings.joining import join
 from ingest.embeddings.preparing.parts import ENCODER, MAX_OTHERS, Training
 from ingest.embeddings.preparing.plan import NEEDS_ENCODER, PreparationPlan, language_to_train
-from ingest.embeddings.preparing.texts import Texts
+from ingest.embeddings.preparing.texts import DocumentFile
 from ingest.embeddings.summary import EmbeddingsSummary
 from ingest.embeddings.training import DIM
 from ingest.embeddings.word_frequencies import WordFrequencies
@@ -46,7 +46,7 @@ class PreparationReport:
 
 
 def prepare(
-    texts: Texts,
+    texts: DocumentFile,
     plan: PreparationPlan,
     output: Path,
     *,
@@ -108,7 +108,7 @@ def prepare(
 
 
 def train_alone(
-    texts: Texts,
+    texts: DocumentFile,
     output: Path,
     language: str | None = None,
     *,

@@ -68,7 +68,7 @@ class UsedLanguages:
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class DocumentFile:
     """Documents in a file, and their counts.
 
     Attributes:
@@ -116,7 +116,7 @@ def read_texts(
     folder: Path,
     group_field: str | None = None,
     progress: Progress = no_progress,
-) -> Texts:
+) -> DocumentFile:
     """Writes the documents into a folder.
 
     Args:
@@ -162,7 +162,7 @@ def read_texts(
     progress(n, n, "counted words")
     if not any(counter.frequencies.values()):
         raise _no_words(n, unusable)
-    return Texts(
+    return DocumentFile(
         path=path,
         used=used,
         collection=WordFrequencies(counter.frequencies, used.n_documents),
