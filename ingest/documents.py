@@ -125,8 +125,8 @@ def check_sources(sources: Sequence[Source], layout: Layout) -> None:
             have_headers = False
             continue
         columns |= dict.fromkeys(header)
-        wanted = layout.text_fields if layout.text_field else (*layout.text_fields, *layout.title_fields)
-        if set(wanted).isdisjoint(header):
+        required = layout.text_fields if layout.text_field else (*layout.text_fields, *layout.title_fields)
+        if set(required).isdisjoint(header):
             raise BadInput(
                 f"{source.name} has no column {layout.text_fields[0]!r} (its columns are {', '.join(header)}); "
                 "name the one that holds the text with --text-field"

@@ -28,7 +28,7 @@ EncodingWorkers: TypeAlias = "Workers[RowReader] | RayWorkers[RowReader]"
 """Processes, or Ray workers, that have a reader each and call the functions of this module."""
 
 # Of the rows that a process reads in advance: 20,000 of 1 kB. What is kept of them takes some two times as much.
-_KEPT_BYTES = 40 * 2**20
+_READ_AHEAD_BYTES = 40 * 2**20
 # What a document and its bag take, besides what grows with its text.
 _BYTES_A_ROW = 1_000
 
@@ -80,19 +80,19 @@ class RowReader:
     def __init__(self, embeddings: Embeddings, layout: Layout) -> None:
         self.embeddings = embeddings
         self._layout = layout
-        self._bytes_left = _KEPT_BYTES
-        self._kept: dict[tuple[tuple[str, int], ...], list[ReadDocument | Record]] = {}
+        self._bytes_left = _READ_AHEAD_BYTES
+        self._read_ahead: dict[tuple[tuple[str, int], ...], list[ReadDocument | Record]] = {}
 
     def read(self, rows: Sequence[Row]) -> list[ReadDocument | Record]:
         """Reads the rows of a piece, or gives what was kept of them, which is then kept no longer."""
-        return self._kept.pop(_places(rows), None) or self._read(rows)
+        return self._read_ahead.pop(_places(rows), None) or self._read(rows)
 
     def read_ahead(self, rows: Sequence[Row]) -> list[ReadDocument | Record]:
         """Reads the rows of a piece that will be read again."""
         read = self._read(rows)
         if self._bytes_left > 0:
             self._bytes_left -= sum(_BYTES_A_ROW + len(row.raw) for row in rows)
-            self._kept[_places(rows)] = read
+            self._read_ahead[_places(rows)] = read
         return read
 
     def _read(self, rows: Sequence[Row]) -> list[ReadDocument | Record]:

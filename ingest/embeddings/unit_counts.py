@@ -91,18 +91,18 @@ class _LanguageCounter:
             n_documents: number of documents of all languages.
         """
         ids = np.array(self.tokens, dtype=np.int64)
-        kept = sorted(self.occurrences, key=lambda term: (-self.occurrences[term], term))[:MAX_TERMS]
+        frequent = sorted(self.occurrences, key=lambda term: (-self.occurrences[term], term))[:MAX_TERMS]
         rows = np.full(len(self.ids), -1, dtype=np.int64)
-        rows[[self.ids[term] for term in kept]] = np.arange(len(kept))
+        rows[[self.ids[term] for term in frequent]] = np.arange(len(frequent))
         token_rows, token_units = rows[ids], self.token_units
         documents = np.array(self.unit_documents, dtype=np.int64)
-        in_documents = _presence(token_rows, documents[token_units], (len(kept), n_documents))
+        in_documents = _presence(token_rows, documents[token_units], (len(frequent), n_documents))
         return LanguageCounts(
-            kept,
-            _presence(token_rows, columns[self.groups][token_units], (len(kept), n_columns)),
+            frequent,
+            _presence(token_rows, columns[self.groups][token_units], (len(frequent), n_columns)),
             in_documents.n_values_of_rows.astype(np.int32),
             len(np.unique(documents)),
-            len(self.ids) - len(kept),
+            len(self.ids) - len(frequent),
         )
 
 

@@ -21,7 +21,7 @@ from ingest.fetching.commands import LIMIT_S, RunCommand, run_command
 from reranker.base.errors import FetchFailed
 from reranker.base.temporary import temporary_folder
 
-_MAX_SHOWN = 400
+_MAX_MESSAGE_CHARS = 400
 _SUFFIXES = {"npm": ".tgz", "PyPI": ".whl", "Maven Central": ".jar"}
 _COPY_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
 _DAMAGE = (EOFError, OSError, zlib.error, tarfile.TarError, zipfile.BadZipFile, RuntimeError, NotImplementedError)
@@ -122,7 +122,7 @@ def _fetch(package: Package, folder: Path, run: RunCommand) -> None:
     except OSError as error:
         raise FetchFailed(f"{client} could not run: {error}") from error
     if done.returncode:
-        told = textwrap.shorten(done.stdout + done.stderr, _MAX_SHOWN, placeholder=" …")
+        told = textwrap.shorten(done.stdout + done.stderr, _MAX_MESSAGE_CHARS, placeholder=" …")
         if "No module named pip" in told:
             told = "this Python has no pip; install it (python -m ensurepip)"
         raise FetchFailed(

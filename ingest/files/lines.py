@@ -18,7 +18,7 @@ from reranker.base.errors import BadInput
 # Much more than a text of 2,000 words, and little memory. A bulk request to an engine may have 100 MB.
 MAX_ROW_BYTES = 16 * 2**20
 # The part of a longer row that goes to the reject file.
-_SHOWN_BYTES = 1_000
+_EXCERPT_BYTES = 1_000
 _GZIP_MAGIC = b"\x1f\x8b"
 _BZIP2_MAGIC = b"BZh"
 _OTHER_MAGICS = (b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\xfd7zXZ")  # Zstandard, zip, xz
@@ -49,7 +49,7 @@ def lines(file: BufferedReader) -> Iterable[Line]:
                 while (more := file.readline(2**20)) and not more.endswith(b"\n"):
                     pass
                 reason = f"the line is longer than {MAX_ROW_BYTES:,} bytes; only its beginning is kept here"
-                yield Line(number, content[:_SHOWN_BYTES], reason)
+                yield Line(number, content[:_EXCERPT_BYTES], reason)
             else:
                 yield Line(number, content.rstrip(b"\r\n"))
     except DAMAGE as error:

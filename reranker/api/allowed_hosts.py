@@ -23,7 +23,7 @@ from reranker.service.settings import Settings
 # A name or IPv4 address, or an IPv6 address in brackets; then a port.
 _HOST = regex.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:@/\s,]+))(?::[0-9]*)?")
 _SIMPLE_TYPES = frozenset(["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
-_MAX_SHOWN = 80
+_MAX_ECHOED_CHARS = 80
 
 
 class AllowedHosts:
@@ -46,7 +46,7 @@ class AllowedHosts:
         host = environ.get("HTTP_HOST", "").strip()
         if host and not self.takes_host(host):
             raise BadInput(
-                f"this service does not answer to the host {host[:_MAX_SHOWN]!r}; add its name to the setting "
+                f"this service does not answer to the host {host[:_MAX_ECHOED_CHARS]!r}; add its name to the setting "
                 "allowed_hosts, or use localhost",
                 http_status=421,
                 code="host_not_allowed",
@@ -54,8 +54,8 @@ class AllowedHosts:
         origin = environ.get("HTTP_ORIGIN")
         if origin is not None and _is_simple_post(environ) and not self.takes_origin(origin, host):
             raise BadInput(
-                f"a page of {origin[:_MAX_SHOWN]!r} may not send this request; send it as application/json, or add the "
-                "page's host to the setting allowed_hosts",
+                f"a page of {origin[:_MAX_ECHOED_CHARS]!r} may not send this request; send it as application/json, or "
+                "add the page's host to the setting allowed_hosts",
                 http_status=403,
                 code="origin_not_allowed",
             )

@@ -24,7 +24,7 @@ from reranker.native.library import address
 from reranker.text.bags import LONG_TEXT, MAX_UNKNOWN_HASHES, BagOfWords
 from reranker.text.normalization import REPLACED, UNDETERMINED
 from reranker.text.token_places import token_places
-from reranker.text.tokens import BARE_STOP_WORDS, MAX_TOKENS, letter_tokens, stop_words, tokenize
+from reranker.text.tokens import MAX_TOKENS, UNACCENTED_STOP_WORDS, letter_tokens, stop_words, tokenize
 
 _FLAGS = {
     "az": native.UNDOTTED_I,
@@ -74,8 +74,8 @@ class TextReader:
         given = native.Texts.of(texts)
         most = min(given.n_bytes, 2 * most_words * len(texts))
         # Stop words are no tokens, and those that are compared without accents have any number of spellings.
-        is_bare = not BARE_STOP_WORDS.isdisjoint(languages)
-        words = _WordBuffers(given.n_bytes if is_bare else most + all_languages.n_stop_words, given.n_bytes)
+        is_unaccented = not UNACCENTED_STOP_WORDS.isdisjoint(languages)
+        words = _WordBuffers(given.n_bytes if is_unaccented else most + all_languages.n_stop_words, given.n_bytes)
         numbers = np.array([all_languages.numbers[language] for language in languages], np.int32)
         offsets, tokens = np.empty(len(texts) + 1, np.int64), np.empty(most, np.int32)
         places = np.empty((most if with_places else 0, 2), np.int32)
@@ -164,14 +164,14 @@ class _Pieces:
     def __init__(self, tokens_of: Callable[[str, int], _PieceTokens]) -> None:
         self._tokens_of = tokens_of
         self._errors: list[BaseException] = []
-        self._kept: tuple[Any, ...] = ()
+        self._alive: tuple[Any, ...] = ()
 
     def read(self, start: int, n_bytes: int, number: int, found: Any) -> None:
         """As `native.ReadPiece`."""
         try:
             tokens, places = self._tokens_of(str(ctypes.string_at(start, n_bytes), "utf-8", _SURROGATES), number)
             texts, ends = native.Texts.of(tokens), np.array(places or (), np.int32)
-            self._kept = texts, ends
+            self._alive = texts, ends
             found[0] = native.PieceStruct(
                 len(tokens), texts.struct.bytes, texts.struct.offsets, address(ends) if places else None
             )
@@ -360,7 +360,7 @@ class _Languages:
     def __init__(self, vocabulary: Vocabulary, stand_ins: StandIns, codes: Sequence[str]) -> None:
         self.codes = codes
         self.numbers = {code: number for number, code in enumerate(codes)}
-        self._kept: list[Any] = []  # to which the structs point
+        self._alive: list[Any] = []  # to which the structs point
         self.structs = (native.LanguageStruct * len(codes))(
             *(self._structure(code, vocabulary.languages, stand_ins) for code in codes)
         )
@@ -370,14 +370,14 @@ class _Languages:
 
     def _structure(self, code: str, own: Sequence[str], stand_ins: StandIns) -> native.LanguageStruct:
         replaced, seed, own_stop_words = _replaced(code), language_seed(code), _stop_words(code)
-        self._kept.append(own_stop_words)
+        self._alive.append(own_stop_words)
         changes = [crc32(bytes(n), seed) ^ crc32(bytes(n)) for n in range(native.SHORT + 1)]
         structure = native.LanguageStruct(
             replaced=self._address(replaced),
             n_replaced=len(replaced),
             rules=_flags(code),
             stop_words=own_stop_words.struct,
-            has_bare_stop_words=code in BARE_STOP_WORDS,
+            has_unaccented_stop_words=code in UNACCENTED_STOP_WORDS,
             place=own.index(code) if code in own else -1,
             same_rules=next(number for number, one in enumerate(self.codes) if _flags(one) == _flags(code)),
             changes=self._address(np.array(changes, np.uint32)),
@@ -388,12 +388,12 @@ class _Languages:
         if structure.place >= 0:
             structure.spelling_offset = int(stand_ins.spellings.offset(code))
             if code in stand_ins.compounds:
-                self._kept.append(stand_ins.compounds[code])
-                structure.compounding = self._kept[-1].address
+                self._alive.append(stand_ins.compounds[code])
+                structure.compounding = self._alive[-1].address
         return structure
 
     def _address(self, array: NDArray[Any]) -> int:
-        self._kept.append(array)
+        self._alive.append(array)
         return address(array)
 
 

@@ -24,7 +24,7 @@ from reranker.text.documents import Document
 from reranker.upstream.calls import Fallback
 
 # Of a search: what it shows of hits, and of all documents. Explaining a hit needs its whole text and nothing else.
-_ONLY_SHOWN = frozenset(
+_PRESENTATION = frozenset(
     [
         *("_source", "aggregations", "aggs", "docvalue_fields", "explain", "fields", "from", "highlight", "profile"),
         *("script_fields", "size", "stored_fields", "suggest", "version"),
@@ -53,14 +53,14 @@ class _Found(NamedTuple):
 
 def window_search(body: Mapping[str, Any]) -> dict[str, Any]:
     """The body of a caller's search without what does not matter to an explanation of one of its hits."""
-    searched = {name: value for name, value in body.items() if name not in _ONLY_SHOWN}
+    searched = {name: value for name, value in body.items() if name not in _PRESENTATION}
     searched |= {**knn_with_k(body), "from": 0, "size": 1}
     ext = body.get("ext")
     section = ext.get("rerank") if isinstance(ext, Mapping) else None
     if isinstance(ext, Mapping) and isinstance(section, Mapping):
         # A hit that is left out is explained, too.
-        kept = {name: value for name, value in section.items() if name != "min_relevance"}
-        searched["ext"] = {**ext, "rerank": kept}
+        rest = {name: value for name, value in section.items() if name != "min_relevance"}
+        searched["ext"] = {**ext, "rerank": rest}
     return searched
 
 

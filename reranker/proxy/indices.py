@@ -23,7 +23,7 @@ from reranker.stores.base.names import is_any_index_name
 LEAST_SHARE = 0.05
 _MAX_KNOWN_INDICES = 10_000
 # Of re-rankers, each with its document frequencies.
-_MAX_KEPT = 50
+_MAX_CACHED = 50
 
 _log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class Indices:
         self._service = service
         self._statistics = statistics
         self._foreign: TTLCache[str, None] = TTLCache(_MAX_KNOWN_INDICES, INDEX_CACHE_SECONDS, clock)
-        self._learned: LRUCache[tuple[SampleStatistics, ...], Reranker] = LRUCache(_MAX_KEPT)
+        self._learned: LRUCache[tuple[SampleStatistics, ...], Reranker] = LRUCache(_MAX_CACHED)
         self._lock = threading.Lock()
 
     def is_ours(self, index: str) -> bool:

@@ -52,8 +52,8 @@ class Interleaver:
         for line in lines:
             if isinstance(line, AsItCame) or line.ranked.teams is None:
                 continue
-            shown = zip((document.parsed.get("_id") for _, _, document in line.hits), line.teams, strict=True)
-            of_hits = {str(doc_id): team for doc_id, team in shown}
+            hits = zip((document.parsed.get("_id") for _, _, document in line.hits), line.teams, strict=True)
+            of_hits = {str(doc_id): team for doc_id, team in hits}
             try:
                 self._file.add_interleaved(line.ranked.teams.search_id, _query_id(line.ranked.window.search), of_hits)
             except StoreUnavailable as error:

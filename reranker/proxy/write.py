@@ -81,27 +81,27 @@ def _written(line: Page | AsItCame, added_ms: float) -> str:
     if isinstance(took, int):
         changes["took"] = str(took + round(added_ms))
     added = {}
-    if said := _said(line, ranking):
+    if section := _section(line, ranking):
         if (ext := answer.raw.member("ext")) is None:
-            added["ext"] = json.dumps({"rerank": said})
+            added["ext"] = json.dumps({"rerank": section})
         else:
             engines, _ = read_object(answer.text, ext.value_start)
-            changes["ext"] = write_object(answer.text, engines, drop=("rerank",), add={"rerank": json.dumps(said)})
+            changes["ext"] = write_object(answer.text, engines, drop=("rerank",), add={"rerank": json.dumps(section)})
     return write_object(answer.text, answer.raw, replace=changes, add=added)
 
 
-def _said(page: Page, ranking: Reranking | None) -> dict[str, Any]:
+def _section(page: Page, ranking: Reranking | None) -> dict[str, Any]:
     """What `ext.rerank` says of a page: whether its search has a good answer, where somebody asked for it, and which
     order each hit came from, where it is interleaved."""
-    said: dict[str, Any] = {}
+    section: dict[str, Any] = {}
     search, teams = page.ranked.window.search, page.ranked.teams
     if ranking is not None and (search.with_details or search.min_relevance is not None):
-        said["no_good_answer"] = (teams or ranking).has_no_good_answer
+        section["no_good_answer"] = (teams or ranking).has_no_good_answer
         if search.min_relevance is not None:
-            said["n_cut"] = ranking.n_cut
+            section["n_cut"] = ranking.n_cut
     if teams is not None:
-        said |= {"search_id": teams.search_id, "teams": page.teams}
-    return said
+        section |= {"search_id": teams.search_id, "teams": page.teams}
+    return section
 
 
 def _hit(ranked: RankedWindow, place: Place, text: str, document: RawObject, highlight: str | None) -> str:

@@ -97,13 +97,13 @@ class CandidateCache:
         """Caches the weights and means of candidates."""
         offsets, row = bags.offsets.tolist(), means[:1].nbytes
         of_terms, of_weights, of_means = bags.term_ids.tobytes(), bags.weights.tobytes(), means.tobytes()
-        kept = []
+        cached = []
         for number, ((bag, language), start, end) in enumerate(zip(candidates, offsets, offsets[1:], strict=False)):
             term_ids, weights = of_terms[4 * start : 4 * end], of_weights[8 * start : 8 * end]
             mean = of_means[row * number : row * (number + 1)]
-            kept.append(_Cached(self._by, language, term_ids, weights, mean, {}))
-            bag.weighed = kept[-1]
-        return kept
+            cached.append(_Cached(self._by, language, term_ids, weights, mean, {}))
+            bag.weighed = cached[-1]
+        return cached
 
     def _joined(self, cached: Sequence[_Cached]) -> tuple[WeightedBags, NDArray[np.float32]]:
         """The weights and means of candidates, end to end."""

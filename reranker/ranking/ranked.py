@@ -188,6 +188,6 @@ class Reranking:
         """
         if not least:
             return self
-        kept = [each for each in self.documents if each.relevance is None or each.relevance >= least]
-        ranked = [replace(each, reranked_rank=rank) for rank, each in enumerate(kept, start=1)]
-        return replace(self, documents=ranked, n_cut=len(self.documents) - len(kept))
+        relevant = [each for each in self.documents if each.relevance is None or each.relevance >= least]
+        ranked = [replace(each, reranked_rank=rank) for rank, each in enumerate(relevant, start=1)]
+        return replace(self, documents=ranked, n_cut=len(self.documents) - len(relevant))

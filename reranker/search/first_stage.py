@@ -171,19 +171,19 @@ class CandidateSearch:
         behind = self.behind(window, depth, MAX_DEPTH)
         return next((one.first_stage_rank for one in behind if one.doc_id == doc_id), None)
 
-    def behind(self, window: CandidateWindow, depth: int, n_wanted: int) -> list[Candidate]:
+    def behind(self, window: CandidateWindow, depth: int, n_asked: int) -> list[Candidate]:
         """The candidates after the window, ranked on from it, for a page that ends behind it; none for other pages.
 
         Args:
             depth: that the window was fetched with.
-            n_wanted: where the page ends, from the top of the window.
+            n_asked: where the page ends, from the top of the window.
         """
         n_before = len(window.candidates)
-        if n_wanted <= n_before or n_before < depth:
+        if n_asked <= n_before or n_before < depth:
             return []
         # A fusion changes with the depth of its runs, and what an engine's graph of vectors finds with the depth of the
         # walk: where it is the same for all pages, they agree.
-        n_steps = 1 if self.first_stage in ("translated", "hybrid") else -(-n_wanted // MAX_DEPTH)
+        n_steps = 1 if self.first_stage in ("translated", "hybrid") else -(-n_asked // MAX_DEPTH)
         seen = {candidate.doc_id for candidate in window.candidates}
         found = self.window(n_steps * MAX_DEPTH).candidates
         behind = [candidate for candidate in found if candidate.doc_id not in seen]

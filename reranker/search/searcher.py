@@ -159,7 +159,7 @@ class Searcher:
         return request, query
 
     def _first_stage(self, opened: OpenedIndex, query: Query, request: SearchRequest) -> CandidateSearch:
-        wanted = request.filters.languages
+        languages = request.filters.languages
         return CandidateSearch(
             opened.reader,
             self.embeddings,
@@ -168,7 +168,7 @@ class Searcher:
             request.filters,
             request.knn_weight,
             opened.translator,
-            opened.languages.intersection(wanted) if wanted else opened.languages,
+            opened.languages.intersection(languages) if languages else opened.languages,
             request.rights,
         )
 

@@ -21,7 +21,7 @@ from reranker.text.known_items import known_items
 FILE_NAME = "examples.json"
 _N_READ = 100
 # The page shows five, and chooses them from more by a search for each.
-_N_SHOWN, _N_OFFERED = 5, 20
+_N_LISTED, _N_OFFERED = 5, 20
 # What fits on a button.
 _MAX_CHARS = 80
 
@@ -37,7 +37,7 @@ def examples_of(store: Store, index: str, home: Path, has_titles: bool) -> list[
     """
     found = _read_file(home / FILE_NAME).get(index, ())
     if found or not has_titles:
-        return list(found[:_N_SHOWN])
+        return list(found[:_N_LISTED])
     try:
         return list(islice(_from_documents(store.open(index).random_documents(_N_READ)), _N_OFFERED))
     except SinkrankError as error:

@@ -35,7 +35,7 @@ from reranker.service.request_fields import (
     setting,
 )
 
-_MAX_SHOWN = 40
+_MAX_ECHOED_CHARS = 40
 _MAX_ID_CHARS = 512  # the engines' limit, in bytes
 _MAX_LEVELS = 200  # pydantic's own, of JSON; Python writes some 900, and no engine reads more than 1,000
 _TOO_DEEP = f"the body has objects or lists in more than {_MAX_LEVELS} levels; send a flatter one"
@@ -252,11 +252,13 @@ def _message(model: type[BaseModel], error: Any) -> str:
         hint = did_you_mean(str(key), known)
         nearest = f"; {hint}" if hint else "."
         of = repr(parent) if parent else "this request"
-        return f"{path[:_MAX_SHOWN]!r} is not a key of {of}{nearest} The keys are {', '.join(known)}"
+        return f"{path[:_MAX_ECHOED_CHARS]!r} is not a key of {of}{nearest} The keys are {', '.join(known)}"
     if error["type"] == "missing":
         return f"the key {path!r} is missing; this request needs it"
-    said = "input should be an object" if error["type"] == "model_type" else error["msg"][0].lower() + error["msg"][1:]
-    return f"{path!r}: {said}; got {_described(error['input'])}"
+    message = (
+        "input should be an object" if error["type"] == "model_type" else error["msg"][0].lower() + error["msg"][1:]
+    )
+    return f"{path!r}: {message}; got {_described(error['input'])}"
 
 
 def _keys_at(model: type[BaseModel], path: Iterable[str | int]) -> list[str]:
@@ -268,7 +270,7 @@ def _keys_at(model: type[BaseModel], path: Iterable[str | int]) -> list[str]:
 
 
 def _described(value: Any) -> str:
-    if isinstance(value, str | int | float | bool) and len(repr(value)) <= _MAX_SHOWN:
+    if isinstance(value, str | int | float | bool) and len(repr(value)) <= _MAX_ECHOED_CHARS:
         return json.dumps(value, ensure_ascii=False)
     names = {str: "a long text", list: "a list", dict: "an object", type(None): "null"}
     return names.get(type(value), "a long number")

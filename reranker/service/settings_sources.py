@@ -24,7 +24,7 @@ from reranker.service.settings import Settings, may_be_secret
 
 ENVIRONMENT_PREFIX = "SINKRANK_"
 SETTINGS_FILE = "sinkrank.toml"
-_MAX_SHOWN = 40
+_MAX_ECHOED_CHARS = 40
 
 # Variables of the test suite, which are not settings.
 _NOT_SETTINGS = frozenset(
@@ -121,13 +121,13 @@ def _read_variables(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _unknown_key(name: str, origin: str) -> str:
-    shown = f"{ENVIRONMENT_PREFIX}{name.upper()}" if origin == "environment" else name
+    source_name = f"{ENVIRONMENT_PREFIX}{name.upper()}" if origin == "environment" else name
     cure = did_you_mean(name, Settings.model_fields) or "`sinkrank serve --print-settings` lists all settings"
-    return f"{shown} (from {origin}) is not a setting; {cure}"
+    return f"{source_name} (from {origin}) is not a setting; {cure}"
 
 
 def _invalid_value(error: ValidationError, origins: Mapping[str, str]) -> str:
     first = error.errors()[0]
     name = str(first["loc"][0])
-    got = "" if may_be_secret(name) else f"; got {str(first['input'])[:_MAX_SHOWN]!r}"
+    got = "" if may_be_secret(name) else f"; got {str(first['input'])[:_MAX_ECHOED_CHARS]!r}"
     return f"setting {name} (from {origins[name]}): {first['msg']}{got}"

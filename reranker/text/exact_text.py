@@ -13,7 +13,7 @@ import regex
 _MAX_CHARS = 200
 _MAX_TEXTS = 20
 # The same titles come in many searches; some 2 MB.
-_MAX_KEPT = 10_000
+_MAX_CACHED = 10_000
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 
 
@@ -27,7 +27,7 @@ def exact_key(text: str) -> int | None:
     return _key(text) if len(text) <= _MAX_CHARS else None
 
 
-@lru_cache(maxsize=_MAX_KEPT)
+@lru_cache(maxsize=_MAX_CACHED)
 def _key(text: str) -> int | None:
     folded = unicodedata.normalize("NFKC", text).casefold()
     # The language is not known. In capitals, ı and i are one letter (I), except in Turkish and Azeri, where i is İ.
@@ -42,6 +42,6 @@ def exact_keys(texts: Sequence[str]) -> frozenset[int]:
     return _keys(tuple([text for text in texts[:_MAX_TEXTS] if len(text) <= _MAX_CHARS]))
 
 
-@lru_cache(maxsize=_MAX_KEPT)
+@lru_cache(maxsize=_MAX_CACHED)
 def _keys(texts: tuple[str, ...]) -> frozenset[int]:
     return frozenset(key for text in texts if (key := _key(text)) is not None)

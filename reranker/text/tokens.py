@@ -54,7 +54,7 @@ _BLANK = re.compile(r"\s")
 _ACCENTS = re.compile("[\u0300-\u036f]")
 
 
-BARE_STOP_WORDS = frozenset({"el"})
+UNACCENTED_STOP_WORDS = frozenset({"el"})
 """Languages whose stop words are compared without accents."""
 
 # What an apostrophe parts from the next word, where the language's list lacks it (Lucene's CatalanAnalyzer has these).
@@ -83,7 +83,7 @@ def _stopwords_iso(language: str) -> Iterable[str]:
 
 def _stop_form(token: str, language: str) -> str:
     """The Greek list is written without accents; elsewhere an accent parts words (French ou and où)."""
-    if language not in BARE_STOP_WORDS:
+    if language not in UNACCENTED_STOP_WORDS:
         return token
     return "".join(map(_without_marks, token))
 

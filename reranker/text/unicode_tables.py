@@ -56,7 +56,7 @@ def header() -> str:
         "/* letter << 16 | mark: what is one character in NFC. Ascending, letters in lower case. */",
         f"static const uint32_t compositions[] = {{\n{_lines(map(hex, lower))}\n}};",
         "/* Accents, Greek letters, and Greek letters with ancient accents, without their accents; 0 for an accent. */",
-        *(_bare_letters(page) for page in (0x300, 0x1F00)),
+        *(_unaccented_letters(page) for page in (0x300, 0x1F00)),
     ]
     return "\n".join(parts) + "\n"
 
@@ -121,13 +121,13 @@ def _compositions() -> Iterator[tuple[int, int]]:
                 yield first, second
 
 
-def _bare_letters(first: int) -> str:
+def _unaccented_letters(first: int) -> str:
     """What 256 characters are without accents, as `tokens` compares Greek stop words."""
-    letters = map(hex, map(_bare, range(first, first + 256)))
+    letters = map(hex, map(_unaccented, range(first, first + 256)))
     return f"static const uint16_t bare_{first:x}[] = {{\n{_lines(letters)}\n}};"
 
 
-def _bare(code: int) -> int:
+def _unaccented(code: int) -> int:
     found = [ord(one) for one in unicodedata.normalize("NFD", chr(code)) if not 0x300 <= ord(one) < 0x370]
     return 0 if not found else found[0] if len(found) == 1 else code
 

@@ -21,13 +21,13 @@ from reranker.base.errors import NotFound, StoreUnavailable, one_line
 from reranker.traffic.interleaving import ENGINE, OURS, Votes
 
 FILE_NAME = "traffic.sqlite3"
-N_QUERIES_SHOWN = 10
+N_QUERIES_LISTED = 10
 
 # The file keeps no more queries than this; those that change least go first.
 _MAX_QUERIES, _DROPPED_QUERIES = 10_000, 1_000
 _TIMEOUT_S = 5.0
 # How long interleaved searches stay, and how often old ones are looked for.
-_KEPT_S, _LOOK_S = 30 * 86_400.0, 3_600.0
+_RETENTION_S, _LOOK_S = 30 * 86_400.0, 3_600.0
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS begins (id INTEGER PRIMARY KEY CHECK (id = 1), at REAL NOT NULL);
@@ -195,7 +195,7 @@ class TrafficFile:
             outcomes = connection.execute("SELECT * FROM outcomes ORDER BY n DESC, reason").fetchall()
             queries = connection.execute(
                 "SELECT query, n, change / n FROM queries WHERE change > 0 ORDER BY 3 DESC, 2 DESC, 1 LIMIT ?",
-                [N_QUERIES_SHOWN if with_queries else 0],
+                [N_QUERIES_LISTED if with_queries else 0],
             ).fetchall()
         applied = [row for row in outcomes if row[0] == "applied"]
         n_ranked, n_new_first, n_new_page, seconds, engine_seconds = (
@@ -216,7 +216,7 @@ class TrafficFile:
 
     def _forget_old(self, connection: sqlite3.Connection) -> None:
         self._next_look_s = time.monotonic() + _LOOK_S
-        connection.execute("DELETE FROM interleaved WHERE at < ?", [time.time() - _KEPT_S])
+        connection.execute("DELETE FROM interleaved WHERE at < ?", [time.time() - _RETENTION_S])
         connection.execute("DELETE FROM clicks WHERE search_id NOT IN (SELECT search_id FROM interleaved)")
 
     def _check_is_there(self) -> None:

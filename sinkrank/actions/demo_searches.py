@@ -20,7 +20,7 @@ from sinkrank.demo.everyday import EVERYDAY_QUERIES, answers
 from sinkrank.evaluation.comparison import IndexSearches, Way
 from sinkrank.evaluation.judgments import JudgedQuery
 
-N_SHOWN = 5
+N_LISTED = 5
 _DEPTH = 100
 _N_PAIRS = 4
 # Pairs of words with a cosine above 0.5. Other pairs mean nothing to a reader.
@@ -34,9 +34,9 @@ def show_both_orders(searcher: Searcher, index: str, search: Example, console: C
     """Prints BM25's order beside the default order, and the words that raised the hit that rose to the top."""
     before, after = (hits_of(searcher, index, search, by_bm25=by_bm25) for by_bm25 in (True, False))
     ranks = {hit.id: hit.rank for hit in before}
-    is_answered = any(hit.id in answers(search.query) for hit in after[:N_SHOWN])
+    is_answered = any(hit.id in answers(search.query) for hit in after[:N_LISTED])
     table = _table(console, "by BM25", "by Sinkrank", _WAS)
-    for place in range(min(N_SHOWN, max(len(before), len(after)))):
+    for place in range(min(N_LISTED, max(len(before), len(after)))):
         one, other = (hits[place] if place < len(hits) else None for hits in (before, after))
         was = "" if other is None else str(ranks.get(other.id, "–"))
         table.add_row(str(place + 1), _title(search, one), _title(search, other), was)
@@ -57,7 +57,7 @@ def show_across_languages(
     """
     hits = hits_of(searcher, index, search)
     table = _table(console, f"{_name(search.target)} page", "in English")
-    for hit in hits[:N_SHOWN]:
+    for hit in hits[:N_LISTED]:
         english = english_titles.get(str(hit.metadata.get("page")), "")
         table.add_row(str(hit.rank), tables.plain(hit.title), tables.plain(english))
     _print_title(console, search)
@@ -66,7 +66,7 @@ def show_across_languages(
         _print_words(searcher, index, search, hits[0], console)
 
 
-def figures(searcher: Searcher, index: str) -> str:
+def demo_measures(searcher: Searcher, index: str) -> str:
     """A line that compares both orders by the fifty everyday queries."""
     queries = [
         JudgedQuery(query, query, "en", ("en",), None, dict.fromkeys(answers(query), 1)) for query in EVERYDAY_QUERIES

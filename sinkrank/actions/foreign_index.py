@@ -27,7 +27,7 @@ from sinkrank.evaluation.query_template import QueryTemplate
 # If more than half of the words are unknown, the order depends on a few of the words.
 _MOST_UNKNOWN = 0.5
 _MANY_UNKNOWN = 0.2
-_SHOWN_FIELDS = 8
+_MAX_LISTED = 8
 _TEXT_FIELDS = "proxy_text_fields"
 _LEAST_SHARE = 0.01
 
@@ -43,7 +43,7 @@ def look_at(settings: Settings, store: EngineStore, index: str, embeddings: Embe
         return False, "not made by Sinkrank; it has no readable document; add documents, then run this again"
     fields = settings.proxy_text_fields
     sources = [hit["_source"] for hit in hits if isinstance(hit.get("_source"), Mapping)]
-    figures = sample_statistics((source_text(source, fields) for source in sources), embeddings)
+    statistics = sample_statistics((source_text(source, fields) for source in sources), embeddings)
     letters = _letters_by_field(sources)
     texts = {
         name
@@ -56,11 +56,11 @@ def look_at(settings: Settings, store: EngineStore, index: str, embeddings: Embe
         "not made by Sinkrank, so the proxy reads its texts",
         f"`_source` in {len(sources):,} of {len(hits):,} sampled documents",
         *_fields_read(letters, fields, texts),
-        *_words(figures),
+        *_words(statistics),
         f"a search through the proxy: {status}",
     ]
-    advice = list(_advice(figures, letters, fields, texts, embeddings, bool(sources)))
-    is_sound = status == "applied" and figures.unknown_share <= _MOST_UNKNOWN
+    advice = list(_advice(statistics, letters, fields, texts, embeddings, bool(sources)))
+    is_sound = status == "applied" and statistics.unknown_share <= _MOST_UNKNOWN
     return is_sound, "; ".join([*found, *advice])
 
 
@@ -77,7 +77,7 @@ def _fields_read(letters: Counter[str], fields: Sequence[str], texts: set[str]) 
     total = letters.total()
     displayed = [
         f"{name} {n / total:.0%}{'' if name in texts else ' (no text field)'}"
-        for name, n in letters.most_common(_SHOWN_FIELDS)
+        for name, n in letters.most_common(_MAX_LISTED)
         if n >= _LEAST_SHARE * total
     ]
     more = f" and {len(letters) - len(displayed)} more" if len(letters) > len(displayed) else ""
@@ -86,15 +86,17 @@ def _fields_read(letters: Counter[str], fields: Sequence[str], texts: set[str]) 
         yield f"letters by field: {', '.join(displayed)}{more}"
 
 
-def _words(figures: SampleStatistics) -> Iterator[str]:
-    if figures.n_documents:
-        shares = ", ".join(f"{code} {share:.0%}" for code, share in figures.languages.items() if share >= _LEAST_SHARE)
+def _words(statistics: SampleStatistics) -> Iterator[str]:
+    if statistics.n_documents:
+        shares = ", ".join(
+            f"{code} {share:.0%}" for code, share in statistics.languages.items() if share >= _LEAST_SHARE
+        )
         yield f"languages {shares}"
-        yield f"{figures.unknown_share:.1%} of the words without an embedding"
+        yield f"{statistics.unknown_share:.1%} of the words without an embedding"
 
 
 def _advice(
-    figures: SampleStatistics,
+    statistics: SampleStatistics,
     letters: Counter[str],
     fields: Sequence[str],
     texts: set[str],
@@ -105,11 +107,11 @@ def _advice(
     prose = [name for name in letters if name in texts]
     if not has_sources:
         yield "keep `_source`: the text of its hits is read from it"
-    elif not figures.n_documents:
+    elif not statistics.n_documents:
         named = prose or list(letters)
-        cure = f"set {where_to_set(_TEXT_FIELDS, named[:_SHOWN_FIELDS])}" if named else "add documents with text"
+        cure = f"set {where_to_set(_TEXT_FIELDS, named[:_MAX_LISTED])}" if named else "add documents with text"
         yield f"no document has text in the fields that are read: {cure}"
-    elif figures.unknown_share > _MANY_UNKNOWN:
+    elif statistics.unknown_share > _MANY_UNKNOWN:
         yield (
             f"many words are unknown: these embeddings know {', '.join(embeddings.languages)}; import or train some "
             "for the index's language and subject (`sinkrank embeddings import`), or name the fields of its prose, "
@@ -117,8 +119,8 @@ def _advice(
         )
     others = [name for name, n in letters.items() if name not in texts and n >= _LEAST_SHARE * letters.total()]
     if not fields and others and prose:
-        yield f"to leave out {', '.join(others)}, set {where_to_set(_TEXT_FIELDS, prose[:_SHOWN_FIELDS])}"
-    if figures.n_documents and not joined_idf([figures]).languages:
+        yield f"to leave out {', '.join(others)}, set {where_to_set(_TEXT_FIELDS, prose[:_MAX_LISTED])}"
+    if statistics.n_documents and not joined_idf([statistics]).languages:
         yield f"under {MIN_DOCUMENTS} documents of a language are too few to learn how rare words are"
 
 

@@ -25,7 +25,7 @@ from reranker.service.examples import write_examples
 from reranker.service.settings import Settings
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.protocol import Store, WritableStore
-from sinkrank.actions.demo_searches import figures, show_across_languages, show_both_orders
+from sinkrank.actions.demo_searches import demo_measures, show_across_languages, show_both_orders
 from sinkrank.commands.serve import run_service
 from sinkrank.console import output, resources
 from sinkrank.console.steps import Steps
@@ -192,7 +192,7 @@ def _search(corpus: Corpus, searches: Sequence[Example], searcher: Searcher, con
     show_across_languages(searcher, corpus.name, searches[1], titles, console)
     if searches is LIBREOFFICE_SEARCHES:  # which the everyday queries are about
         console.print()
-        console.print(figures(searcher, corpus.name))
+        console.print(demo_measures(searcher, corpus.name))
 
 
 def _say_what_next(demo_home: Path, console: Console, serve: bool) -> None:

@@ -25,7 +25,7 @@ _PLAIN: Any = {"highlight": False, "markup": False, "emoji": False}
 # Shown on a terminal while a command waits for its first search.
 LOADING = "loading the embeddings and the index …"
 # The bar of a shorter step is removed when the next one begins.
-_KEPT_SECONDS = 1.0
+_VISIBLE_SECONDS = 1.0
 
 
 def results() -> Console:
@@ -91,7 +91,7 @@ class _Reporter:
         if self._task is None:
             return
         self._bars.stop_task(self._task)
-        if time.monotonic() - self._started < _KEPT_SECONDS:
+        if time.monotonic() - self._started < _VISIBLE_SECONDS:
             self._bars.remove_task(self._task)
 
 

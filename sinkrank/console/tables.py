@@ -212,8 +212,8 @@ _PART_NAMES = {
 
 def _score_line(score: float, parts: ScoreParts) -> str:
     named = [(parts[name], told) for name, told in _PART_NAMES.items()]
-    shown = " + ".join(f"{value:.4f} ({told})" for value, told in named if value)
-    return f"The score is {score:.4f} = {shown}".replace("+ -", "- ")
+    terms = " + ".join(f"{value:.4f} ({told})" for value, told in named if value)
+    return f"The score is {score:.4f} = {terms}".replace("+ -", "- ")
 
 
 def telling_pairs(explanation: ExplainAnswer, n: int) -> list[str]:

@@ -53,11 +53,11 @@ def load_libreoffice(
         FetchFailed: the packages cannot be fetched.
     """
     folder = corpus_folder(home)
-    wanted = ("en", *(language for language in languages if language != "en"))
-    fetch(folder, progress, languages=wanted)
-    pages, left_out = select_pages(read_pages(folder, wanted, progress))
+    fetched = ("en", *(language for language in languages if language != "en"))
+    fetch(folder, progress, languages=fetched)
+    pages, left_out = select_pages(read_pages(folder, fetched, progress))
     train, test = split(pages, n_train, SPLIT_SEED)
-    return Corpus("libreoffice", wanted, train, test, left_out)
+    return Corpus("libreoffice", fetched, train, test, left_out)
 
 
 def corpus_folder(home: Path) -> Path:

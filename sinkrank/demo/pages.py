@@ -117,7 +117,7 @@ def select_pages(pages: Iterable[CorpusPage]) -> tuple[list[CorpusPage], dict[st
     """
     ordered = sorted(pages, key=lambda page: (page.language != "en", page.language, page.page_id))
     english = {page.page_id: page for page in ordered if page.language == "en"}
-    kept: list[CorpusPage] = []
+    selected: list[CorpusPage] = []
     english_rules: dict[str, str] = {}
     left_out: Counter[str] = Counter()
     seen: set[tuple[str, str]] = set()
@@ -129,12 +129,12 @@ def select_pages(pages: Iterable[CorpusPage]) -> tuple[list[CorpusPage], dict[st
             rule = "duplicate"
         if rule is None:
             seen.add(fingerprint)
-            kept.append(page)
+            selected.append(page)
             continue
         left_out[f"{rule}/{page.language}"] += 1
         if page.language == "en":
             english_rules[page.page_id] = rule
-    return kept, dict(sorted(left_out.items()))
+    return selected, dict(sorted(left_out.items()))
 
 
 def _rule_against(page: CorpusPage, n_words: int, english_page: CorpusPage | None) -> str | None:

@@ -71,13 +71,13 @@ def read_judged_queries(queries: Path | None, qrels: Path) -> list[JudgedQuery]:
             raise BadInput(
                 f"{path} is empty; give a file with a line for each {'query' if held is found else 'judgment'}"
             )
-    kept = [query for query in found if any(grade > 0 for grade in query.relevance.values())]
-    if not kept:
+    answerable = [query for query in found if any(grade > 0 for grade in query.relevance.values())]
+    if not answerable:
         raise BadInput(
             f"no query of {queries or qrels} has a relevant document in {qrels}; its first column must be the queries' "
             "ids, and the last one 1 or more for a relevant document"
         )
-    return kept
+    return answerable
 
 
 def read_qrels(path: Path) -> Judgments:

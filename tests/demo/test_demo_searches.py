@@ -14,7 +14,7 @@ from reranker.answers.page import Example
 from reranker.search.searcher import Searcher
 from reranker.stores import open_store
 from reranker.text.documents import Document
-from sinkrank.actions.demo_searches import figures, show_across_languages, show_both_orders
+from sinkrank.actions.demo_searches import demo_measures, show_across_languages, show_both_orders
 from tests.support.service import fill
 from tests.support.tiny import tiny_embeddings
 
@@ -81,6 +81,6 @@ def test_no_line_is_wider_than_the_terminal_and_no_title_has_its_own_control_seq
 
 def test_one_line_compares_the_orders_by_the_everyday_queries(searcher: Searcher) -> None:
     # "remove all formatting" finds its page in the second place in both orders; no other query finds one.
-    assert figures(searcher, "pages") == (
+    assert demo_measures(searcher, "pages") == (
         "50 everyday queries: the first hit answers 0 (by BM25 0); 0 go up, 0 down; MRR 0.010 (by BM25 0.010)"
     )

@@ -21,7 +21,7 @@ from reranker.text import unassigned, unicode_tables
 from reranker.text.bags import unknown_hash
 from reranker.text.normalization import normalize_term
 from reranker.text.token_places import token_places
-from reranker.text.tokens import BARE_STOP_WORDS, is_stop_word, letter_tokens, stop_words, tokenize
+from reranker.text.tokens import UNACCENTED_STOP_WORDS, is_stop_word, letter_tokens, stop_words, tokenize
 from tests.support.tiny import write_words
 
 WORDS = {
@@ -298,7 +298,7 @@ def test_what_c_reads_stays_while_another_thread_adds_a_language(embeddings, mon
 
 def test_greek_stop_words_hold_no_accented_letter_but_greek_ones():
     # C takes the accents off these alone.
-    assert {"el"} == BARE_STOP_WORDS
+    assert {"el"} == UNACCENTED_STOP_WORDS
     for word in stop_words("el"):
         others = [letter for letter in word if not "\u0370" <= letter <= "\u03ff"]
         assert all(not letter.isalpha() for letter in others)

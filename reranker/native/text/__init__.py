@@ -79,7 +79,7 @@ class LanguageStruct(ctypes.Structure):
         ("n_replaced", _Integer),
         ("rules", _Integer),
         ("stop_words", VocabularyStruct),
-        ("has_bare_stop_words", _Integer),
+        ("has_unaccented_stop_words", _Integer),
         ("place", _Integer),
         ("same_rules", _Integer),
         ("compounding", _Address),

@@ -13,7 +13,7 @@ enum { NONE = -1, STOP_WORD = -2, ASKED = -3 };
 struct language {
     struct rules rules;
     struct vocabulary stop_words;
-    int64_t has_bare_stop_words; /* they are compared without accents */
+    int64_t has_unaccented_stop_words; /* they are compared without accents */
     int64_t place;               /* among those of the vocabulary, or -1 */
     int64_t same_rules;          /* the first language with the same flags: its words have the same places in a text */
     /* Its other spelling of a word comes first, and last the word's parts, for which Python is asked; or NULL. */
@@ -61,7 +61,7 @@ static bool is_ascii(const uint8_t *bytes, int64_t n) {
 /* Whether the key of a word of a language is that of a stop word. bare: room for as many bytes as the word has. */
 static bool is_stop_word(const struct language *language, const struct key *key, uint8_t *bare) {
     struct key stop = *key;
-    if (language->has_bare_stop_words && !is_ascii(key->bytes, key->n))
+    if (language->has_unaccented_stop_words && !is_ascii(key->bytes, key->n))
         stop = key_of(language, bare, write_bare(key->bytes, key->n, bare));
     stop.place = 0;
     return find_term(&language->stop_words, &stop) >= 0;

@@ -33,7 +33,7 @@ _INDEX_IS_CLOSED = "index_closed_exception"
 
 _HEADERS = {"content-type": "application/x-ndjson"}
 # The answer has one entry for each action, in order, so ids are not needed.
-_WANTED = {"filter_path": "errors,items.*.status,items.*.error,items.*.result"}
+_ANSWER_PARTS = {"filter_path": "errors,items.*.status,items.*.error,items.*.result"}
 # The engine makes a missing index, with a mapping that it guesses, but no missing alias.
 _ONLY_WHAT_IS_THERE = {"require_alias": "true"}
 
@@ -55,7 +55,7 @@ class BulkSender:
         self._client = client
         self._path = f"/{writing_alias(index)}/_bulk"
         waiting = {"timeout": f"{_SHARD_WAIT_S}s"}
-        self._params = {**_WANTED, **_ONLY_WHAT_IS_THERE, **waiting}
+        self._params = {**_ANSWER_PARTS, **_ONLY_WHAT_IS_THERE, **waiting}
         self._timeout_s = max(_LEAST_TIMEOUT_S, timeout_s)
         self._sleep = sleep
 

@@ -86,8 +86,8 @@ def _identity(hit: Mapping[str, Any]) -> tuple[str, str]:
 def _vectors(client: opensearchpy.OpenSearch, index: str) -> list[str]:
     """Returns the fields of `_source` with vectors, which are large and hold no text."""
     answer = client.indices.get_mapping(index=index, request_timeout=_REQUEST_TIMEOUT_S)
-    kept = [one["mappings"] for one in answer.values() if keeps_source(one["mappings"])]
-    return sorted({name for mappings in kept for name in fields_of_types(mappings, VECTOR_TYPES)})
+    mappings_with_source = [one["mappings"] for one in answer.values() if keeps_source(one["mappings"])]
+    return sorted({name for mappings in mappings_with_source for name in fields_of_types(mappings, VECTOR_TYPES)})
 
 
 def _search(client: opensearchpy.OpenSearch, index: str, body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
