@@ -16,9 +16,7 @@ The rules for scripts apply in every language. They are those of Lucene's analyz
     ar          أ إ آ ٱ are ا; ى and ی are ي; ک is ك; ة is ه
     fa          أ إ ٱ are ا; ي and ى are ی; ك is ک; ة and ۀ are ه
 
-Characters that are newer than Unicode 14 are no letters, whatever the machine's Python knows of them. A letter has at
-most 30 combining marks.
-
+A letter has at most 30 combining marks.
 """
 
 from __future__ import annotations
@@ -28,8 +26,6 @@ import unicodedata
 from collections.abc import Callable, Mapping
 
 import regex
-
-from reranker.text.unassigned import UNASSIGNED
 
 # Of no language in particular (ISO 639-2: undetermined).
 UNDETERMINED = "und"
@@ -63,9 +59,6 @@ REPLACED: Mapping[str, Mapping[str, str]] = {
 _REPLACED_OR_REMOVED = {
     language: {**REMOVED, **{ord(letter): found for letter, found in own.items()}} for language, own in REPLACED.items()
 }
-# What the tables of letters do not know is no letter in a later version of Unicode either (`unicode_tables`).
-_UNASSIGNED = re.compile(UNASSIGNED)
-_NO_LETTER = "\ufffd"
 
 
 def normalize_term(term: str, language: str = UNDETERMINED) -> str:
@@ -76,8 +69,6 @@ def normalize_term(term: str, language: str = UNDETERMINED) -> str:
     >>> normalize_term("İSTANBUL ISPARTA", "en")
     'istanbul isparta'
     """
-    if not term.isascii():
-        term = _UNASSIGNED.sub(_NO_LETTER, term)
     before, after = _BEFORE.get(language), _AFTER.get(language)
     term = term if before is None else before(term)
     if _WIDE_OR_NARROW.search(term) is not None:

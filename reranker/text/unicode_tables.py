@@ -1,10 +1,10 @@
-"""Makes the tables of letters: a C header for the compiled reader, and the unassigned characters for the Python one.
+"""Makes the tables of letters, a C header for the compiled reader.
 
     python -m reranker.text.unicode_tables
 
 Run it with the oldest Python that is supported: each later one knows all its characters, and changes none of them
-(https://www.unicode.org/policies/stability_policy.html). So texts have the same tokens on every machine: characters
-that this version of Unicode does not assign are no letters anywhere.
+(https://www.unicode.org/policies/stability_policy.html). Characters that this version of Unicode does not assign are
+not covered: C leaves them to Python.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, groupby
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import regex
@@ -22,7 +21,6 @@ from reranker.text.normalization import REMOVED
 from reranker.text.segmentation import UNSPACED_LETTERS
 
 HEADER = Path(__file__).parents[1] / "native" / "text" / "unicode_tables.h"
-MODULE = Path(__file__).parent / "unassigned.py"
 
 # All alphabets of today: the scripts after it are written without spaces, are no longer written, or are rare.
 _END = 0x3000
@@ -61,34 +59,6 @@ def header() -> str:
     return "\n".join(parts) + "\n"
 
 
-def module() -> str:
-    """The Python module."""
-    kinds = groupby(range(sys.maxunicode + 1), lambda code: unicodedata.category(chr(code)) == "Cn")
-    runs = [list(codes) for is_unassigned, codes in kinds if is_unassigned]
-    # Apart, as `re` looks through the ranges of other planes one by one.
-    planes = (
-        ("[", [run for run in runs if run[0] < 0x10000]),
-        (
-            r"]|(?=[\U00010000-\U0010ffff])[",
-            [run for run in runs if run[0] >= 0x10000],
-        ),
-    )
-    ranges = (piece for start, own in planes for piece in (start, *map(_range, own)))
-    lines = "\n".join(f'    r"{line}"' for line in _lines(chain(ranges, "]"), "", 112).splitlines())
-    version = unicodedata.unidata_version
-    return (
-        f'"""The characters that Unicode {version} does not assign. Made by `unicode_tables`; do not edit."""\n\n'
-        f'UNICODE_VERSION = "{version}"\n\nUNASSIGNED = (\n{lines}\n)\n'
-        '"""A regular expression."""\n'
-    )
-
-
-def _range(codes: Sequence[int]) -> str:
-    """For a class of a regular expression."""
-    ends = [rf"\u{code:04x}" if code < 0x10000 else rf"\U{code:08x}" for code in (codes[0], codes[-1])]
-    return ends[0] if len(codes) == 1 else "-".join(ends)
-
-
 def _lower(letter: str) -> str:
     """One letter in lower case as `normalization.lower_composed` has it."""
     return "i" if letter == "\u0130" else letter.lower().replace("ς", "σ")
@@ -104,7 +74,7 @@ def _record(letter: str, seconds: Iterable[str]) -> tuple[int, int, int, int]:
         _WORDLIKE.match(lower) is not None,
         lower in seconds,
         ord(lower) in REMOVED,
-        unicodedata.normalize("NFC", lower) != lower or _UNCOVERED.match(lower) is not None,
+        category == "Cn" or unicodedata.normalize("NFC", lower) != lower or _UNCOVERED.match(lower) is not None,
     )
     turned_into = ord("0") + unicodedata.decimal(lower) if category == "Nd" else ord(lower)
     number = sum(is_set << place for place, is_set in enumerate(flags))
@@ -149,4 +119,3 @@ def _lines(values: Iterable[str], between: str = ", ", width: int = 116) -> str:
 
 if __name__ == "__main__":
     HEADER.write_text(header())
-    MODULE.write_text(module())
