@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from reranker.query_dsl.nodes import Field, Group, Kind, Leaf, Node
-from reranker.query_dsl.syntax import is_plain_simple, read_lucene_syntax, read_simple_syntax
+from reranker.query_dsl.syntax import MAX_SYNTAX_CHARS, is_plain_simple, read_lucene_syntax, read_simple_syntax
 
 # Why a search keeps the engine's order: the words of `X-Rerank-Reason`, the strongest first.
 CALLER_SCORING = "caller_scoring"
@@ -34,6 +34,18 @@ def objects_within(value: Any) -> Iterator[Mapping[str, Any]]:
             waiting.extend(one.values())
         elif isinstance(one, list):
             waiting.extend(one)
+
+
+# Queries that are given as text.
+_WRITTEN = ("query_string", "simple_query_string", "wrapper")
+
+
+def is_too_long(query: Any) -> bool:
+    """Whether the query strings anywhere in a query, with what it wraps, have over `MAX_SYNTAX_CHARS` together: a body
+    may hold many of them."""
+    contents = (one.get(kind) for one in objects_within(query) for kind in _WRITTEN)
+    texts = (content.get("query") for content in contents if isinstance(content, Mapping))
+    return sum(len(text) for text in texts if isinstance(text, str)) > MAX_SYNTAX_CHARS
 
 
 def read_fields(value: Any) -> tuple[Field, ...]:

@@ -14,6 +14,7 @@ from reranker.query_dsl.clauses import (
     REASONS,
     UNKNOWN_QUERY,
     Content,
+    is_too_long,
     objects_within,
     read_clause,
     read_clauses,
@@ -22,7 +23,6 @@ from reranker.query_dsl.clauses import (
 )
 from reranker.query_dsl.nodes import Field, Group, Kind, Leaf, Node
 from reranker.query_dsl.sort import further_keys
-from reranker.query_dsl.syntax import one_syntax_limit
 from reranker.upstream.incoming import is_true
 
 # They order the hits of another retriever by something else.
@@ -43,13 +43,14 @@ def query_of(body: Mapping[str, Any], parameters: Mapping[str, str]) -> Any:
 
 def read_scoring(body: Mapping[str, Any], parameters: Mapping[str, str]) -> Node:
     """All that scores in a search."""
-    with one_syntax_limit():
-        query = read_clauses(query_of(body, parameters))
-        others = _knn(body["knn"]) if "knn" in body else []
-        others += _retrievers(body["retriever"]) if "retriever" in body else []
+    query = query_of(body, parameters)
+    if is_too_long([query, body.get("retriever")]):
+        return Leaf(Kind.FILTER, reason=UNKNOWN_QUERY)
+    others = _knn(body["knn"]) if "knn" in body else []
+    others += _retrievers(body["retriever"]) if "retriever" in body else []
     changes = any(body.get(name) not in (None, [], {}) for name in ("rescore", "indices_boost"))
     reason = CALLER_SCORING if changes else KNN_WITHOUT_K if _has_knn_without_k(body) else ""
-    return Group(should=[*query, *others], reason=reason)
+    return Group(should=[*read_clauses(query), *others], reason=reason)
 
 
 def _has_knn_without_k(body: Mapping[str, Any]) -> bool:

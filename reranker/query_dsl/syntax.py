@@ -7,9 +7,7 @@ accept what the engine would refuse, because the engine's own error is passed on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import regex
@@ -20,23 +18,6 @@ from reranker.query_dsl.nodes import Field, Kind, Leaf
 MAX_SYNTAX_CHARS = 100_000
 # Groups within groups.
 MAX_SYNTAX_DEPTH = 32
-
-_chars_left: ContextVar[int | None] = ContextVar("_chars_left", default=None)
-
-
-@contextmanager
-def one_syntax_limit() -> Iterator[None]:
-    """All query strings that are read within it have `MAX_SYNTAX_CHARS` together: a body may hold many of them."""
-    token = _chars_left.set(MAX_SYNTAX_CHARS)
-    try:
-        yield
-    finally:
-        _chars_left.reset(token)
-
-
-def _is_too_long(query: str) -> bool:
-    left = _chars_left.get()
-    return len(query) > (MAX_SYNTAX_CHARS if left is None else left)
 
 
 def joined(terms: Iterable[Leaf]) -> list[Leaf]:
@@ -112,7 +93,9 @@ def is_plain_lucene(query: str) -> bool:
     >>> is_plain_lucene("title:black cat^2"), is_plain_lucene("black -cat")
     (True, False)
     """
-    return not _is_too_long(query) and all(match.lastgroup in _PLAIN for match in _TOKEN.finditer(query))
+    if len(query) > MAX_SYNTAX_CHARS:
+        return False
+    return all(match.lastgroup in _PLAIN for match in _TOKEN.finditer(query))
 
 
 def is_plain_simple(query: str) -> bool:
@@ -129,10 +112,8 @@ ReadTerms = Callable[[str, str, str | None], list[Leaf]]
 
 
 def _read(query: str, token: regex.Pattern[str], read_terms: ReadTerms) -> list[Leaf] | None:
-    if _is_too_long(query):
+    if len(query) > MAX_SYNTAX_CHARS:
         return None
-    if (left := _chars_left.get()) is not None:
-        _chars_left.set(left - len(query))
     try:
         found = _Reader(query, token, read_terms).group(None, 0)
     except _TooDeepError:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reranker.query_dsl.clauses import Content, has_functions, read_clause
+from reranker.query_dsl.clauses import Content, has_functions, is_too_long, read_clause
 from reranker.query_dsl.nodes import Field, Group, Kind, Leaf, Node
 from reranker.query_dsl.scoring import FieldTypes, no_field_types
-from reranker.query_dsl.syntax import is_plain_lucene, is_plain_simple, one_syntax_limit
+from reranker.query_dsl.syntax import is_plain_lucene, is_plain_simple
 from reranker.translation import WordGroup
 from reranker.translation.engine_query import MAX_CLAUSES, Clause, group_clauses
 
@@ -45,6 +45,8 @@ def translated_query(clause: Any, translate: Translate, types: FieldTypes = no_f
 
     >>> translated_query({"term": {"id": "7"}}, lambda texts: {})
     """
+    if is_too_long(clause):
+        return None
     texts: list[Leaf] = []
     _rewritten(clause, lambda kind, content, leaves: texts.extend(leaf for leaf in leaves if leaf.text.strip()))
     if not texts:
@@ -65,11 +67,6 @@ def _rewritten(clause: Any, write: Callable[[str, Content, Sequence[Leaf]], Clau
     Args:
         write: gets the clause's kind, its content, and the texts.
     """
-    with one_syntax_limit():
-        return _with_inner_rewritten(clause, write)
-
-
-def _with_inner_rewritten(clause: Any, write: Callable[[str, Content, Sequence[Leaf]], Clause | None]) -> Any:
     if not isinstance(clause, Mapping) or len(clause) != 1:
         return clause
     ((kind, content),) = clause.items()
@@ -79,7 +76,7 @@ def _with_inner_rewritten(clause: Any, write: Callable[[str, Content, Sequence[L
         changed = {}
         for name, inner in [(name, content[name]) for name in _INNER[kind] if name in content]:
             is_list = isinstance(inner, list)
-            written = [_with_inner_rewritten(one, write) for one in (inner if is_list else [inner])]
+            written = [_rewritten(one, write) for one in (inner if is_list else [inner])]
             changed[name] = written if is_list else written[0]
         return {kind: {**content, **changed}}
     leaves = _texts(kind, content) if kind in _WORD_CLAUSES else []

@@ -386,7 +386,9 @@ def test_the_query_strings_of_a_body_have_one_limit(kind: str) -> None:
     wrapped = {"wrapper": {"query": base64.b64encode(json.dumps(clause).encode()).decode()}}
     assert read(bool_(must=[clause, clause])).reason == ""
     assert read(bool_(must=[clause, clause, clause])).reason == "unknown_query"
-    assert read(bool_(must=[wrapped, wrapped, wrapped])).reason == "unknown_query"
+    assert read(wrapped).reason == ""
+    assert read(bool_(must=[wrapped, wrapped])).reason == "unknown_query"
+    assert read(bool_(must=MATCH, filter=[clause, clause, clause])).reason == "unknown_query"
     assert read(clause).reason == ""
 
 
