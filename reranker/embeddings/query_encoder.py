@@ -15,7 +15,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from reranker.base.errors import BadEmbeddings, SinkrankError
-from reranker.embeddings.onnx_session import OnnxSession, Pooling
+from reranker.embeddings.onnx_session import OnnxSession
 
 MODEL, TOKENIZER, MEANS, MAP = "encoder.onnx", "encoder.tokenizer.json", "encoder_means.npy", "encoder_map.npy"
 """Ends of the names of its files in the folder of the store, after the model's name and a hyphen."""
@@ -55,11 +55,15 @@ class QueryModel:
     """
 
     name: str
-    pooling: Pooling
     languages: Sequence[str]
     is_mapped: bool = False
     query_prefix: str = ""
     max_tokens: int = MAX_QUERY_TOKENS
+
+    @classmethod
+    def from_meta(cls, entry: Mapping[str, Any]) -> QueryModel:
+        """Reads the result of `meta`; other keys are ignored."""
+        return cls(**{one.name: entry[one.name] for one in fields(cls) if one.name in entry})
 
     def file(self, end: str) -> str:
         """The name of one of its files, such as `MODEL`."""
@@ -177,7 +181,7 @@ class QueryEncoder:
         Raises:
             BadEmbeddings: a file cannot be read, or its vectors do not have as many dimensions as the store.
         """
-        model = QueryModel(**entry)
+        model = QueryModel.from_meta(entry)
         means = _numbers(folder / model.file(MEANS))
         map = _numbers(folder / model.file(MAP)) if model.is_mapped else None
         encoder_dim = dim if map is None else len(map)
@@ -189,7 +193,8 @@ class QueryEncoder:
             )
 
         def load() -> OnnxSession:
-            return OnnxSession(model, folder / model.file(MODEL), (folder / model.file(TOKENIZER)).read_bytes())
+            tokenizer = (folder / model.file(TOKENIZER)).read_bytes()
+            return OnnxSession(model.name, folder / model.file(MODEL), tokenizer, model.max_tokens)
 
         return cls(model, means, load, map)
 

@@ -11,7 +11,7 @@ import pytest
 
 from reranker.base.errors import BadEmbeddings
 from reranker.embeddings import Embeddings
-from reranker.embeddings.query_encoder import QueryModel
+from reranker.embeddings.query_encoder import QueryEncoder, QueryModel
 from tests.support.query_encoder import encoder_files, encoding_embeddings
 from tests.support.tiny import tiny_embeddings
 
@@ -34,16 +34,22 @@ def test_the_mean_is_taken_off_and_the_rest_has_length_1(embeddings):
 
 
 def test_a_prefix_comes_before_each_query(tmp_path):
-    model = QueryModel("tiny", "mean", ["en"], query_prefix="vessel ")
+    model = QueryModel("tiny", ["en"], query_prefix="vessel ")
     prefixed = encoding_embeddings(tmp_path / "store", encoder_files(model=model))
     plain = encoding_embeddings(tmp_path / "plain")
     assert vector(prefixed, "feline") == pytest.approx(vector(plain, "vessel feline"))
 
 
 def test_of_a_long_query_the_beginning_is_read(tmp_path):
-    model = QueryModel("tiny", "mean", ["en"], max_tokens=1)
+    model = QueryModel("tiny", ["en"], max_tokens=1)
     found = encoding_embeddings(tmp_path / "store", encoder_files(model=model))
     assert vector(found, "vessel " + "feline " * 10_000) == pytest.approx(vector(found, "vessel"))
+
+
+def test_other_keys_of_its_entry_are_ignored(embeddings):
+    (encoder,) = embeddings.query_encoders
+    entry = {**encoder.model.meta(), "other": "mean"}
+    assert QueryEncoder.open(embeddings.path, entry, embeddings.dim).model == encoder.model
 
 
 def test_a_query_in_another_language_is_not_encoded(embeddings):
@@ -52,7 +58,7 @@ def test_a_query_in_another_language_is_not_encoded(embeddings):
 
 def test_each_language_has_a_mean_of_its_own(tmp_path):
     """vessel is (0, 1), less (0, 0.5) in French: (0, 0.5)."""
-    files = encoder_files(model=QueryModel("tiny", "mean", ["en", "fr"]))
+    files = encoder_files(model=QueryModel("tiny", ["en", "fr"]))
     files = type(files)(files.model, files.onnx, files.tokenizer, np.array([[0.6, 0.0], [0.0, 0.5]], np.float32))
     found = encoding_embeddings(tmp_path / "store", files)
     assert vector(found, "vessel", "fr") == pytest.approx(np.array([0.0, 1.0]))
@@ -63,7 +69,7 @@ def test_a_second_encoder_reads_other_languages_and_is_mapped_into_the_space_of_
     """vessel less the mean is (-0.6, 1); the map turns it to (1, 0.6)."""
     files = encoder_files()
     quarter = np.array([[0.0, -1.0], [1.0, 0.0]], np.float32)
-    model = QueryModel("other", "mean", ["fr"], is_mapped=True)
+    model = QueryModel("other", ["fr"], is_mapped=True)
     other = type(files)(model, files.onnx, files.tokenizer, files.means, quarter)
     found = tiny_embeddings(tmp_path / "store", [files, other])
     assert [encoder.model.name for encoder in found.query_encoders] == ["tiny", "other"]
@@ -155,7 +161,7 @@ def test_onnxruntime_writes_no_file_and_no_line_of_its_own(embeddings, tmp_path)
         "print(*encoder.query('vessel', 'en').vector().round(3))\n"
         "from reranker.embeddings.onnx_session import OnnxSession\n"
         "try:\n"
-        "    OnnxSession(encoder.model, b'no model', b'')\n"
+        "    OnnxSession(encoder.model.name, b'no model', b'', 8)\n"
         "except Exception as error:\n"
         "    print(type(error).__name__)\n"
     )

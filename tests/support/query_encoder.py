@@ -13,7 +13,7 @@ from tests.support.tiny import tiny_embeddings
 
 WORDS = {"feline": (1.0, 0.0), "vessel": (0.0, 1.0), "loaf": (-1.0, 0.0), "cat": (0.8, 0.6), "animal": (0.6, 0.8)}
 MEAN = (0.6, 0.0)
-MODEL = QueryModel("tiny", "mean", ["en"])
+MODEL = QueryModel("tiny", ["en"])
 
 
 def encoder_files(onnx: bytes | None = None, model: QueryModel = MODEL) -> QueryEncoderFiles:

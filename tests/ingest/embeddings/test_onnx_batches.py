@@ -7,7 +7,6 @@ import pytest
 
 from ingest.embeddings import onnx_batches
 from reranker.embeddings.onnx_session import OnnxSession
-from reranker.embeddings.query_encoder import QueryModel
 from tests.support.onnx_model import embedding_model, tokenizer
 
 pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
@@ -20,11 +19,10 @@ TOKENIZER = tokenizer(
 )
 # The row of padding is large: it would show in a mean that counts it.
 ROWS = [(99.0, -99.0), *((float(n), 1.0) for n in range(len(LETTERS)))]
-MODEL = QueryModel("tiny", "mean", ["en"], max_tokens=8)
 
 
 def session() -> OnnxSession:
-    return OnnxSession(MODEL, embedding_model(ROWS), TOKENIZER)
+    return OnnxSession("tiny", embedding_model(ROWS), TOKENIZER, max_tokens=8)
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
