@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from reranker.text.bags import BagOfWords, pack, unpack
 from reranker.text.documents import id_hash
@@ -47,21 +46,13 @@ class HubnessSample:
     languages: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
 
     def merged(self, other: HubnessSample) -> HubnessSample:
-        """The sample of both sets of documents; for a document in both, the words of `other` count.
-
-        Raises:
-            BadInput: the samples were made with different embeddings.
-        """
-        if self.embeddings_version and other.embeddings_version and self.embeddings_version != other.embeddings_version:
-            raise BadInput(
-                f"a hubness sample of embeddings {self.embeddings_version} cannot be merged with one of "
-                f"{other.embeddings_version}; draw it again with `sinkrank ingest refresh`"
-            )
+        """The sample of both sets of documents, made with the same embeddings; for a document in both, the words of
+        `other` count."""
         languages = {
             language: _smallest({**self.languages.get(language, {}), **other.languages.get(language, {})})
             for language in sorted({*self.languages, *other.languages})
         }
-        return HubnessSample(other.embeddings_version or self.embeddings_version, languages)
+        return HubnessSample(self.embeddings_version, languages)
 
     def as_json(self) -> dict[str, Any]:
         languages = {
