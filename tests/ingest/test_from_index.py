@@ -15,12 +15,10 @@ from ingest.documents import Layout, read_records
 from ingest.files import Source
 from ingest.from_index import IndexSource, opened_index, read_index_source
 from ingest.pipeline import ingest
-from reranker.base import retries
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable, WrongParameter
-from reranker.base.retries import Backoff
 from reranker.embeddings import Embeddings
 from reranker.stores.base.protocol import WritableStore
-from reranker.stores.engine import scan
+from reranker.stores.engine import retries, scan
 from tests.ingest.faulty_proxy import faulty_proxy, is_read, is_search
 from tests.ingest.runs import dropped
 from tests.stores.samples import fill, make_document
@@ -61,7 +59,7 @@ def foreign(engine: Engine) -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def _small_pages_and_short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scan, "_PAGE_DOCUMENTS", 100)
-    monkeypatch.setattr(retries, "ENGINE", Backoff(8, 0.001))
+    monkeypatch.setattr(retries, "FIRST_WAIT_S", 0.001)
 
 
 LAYOUT = Layout(text_field="content.body, content.summary")

@@ -14,10 +14,9 @@ import pytest
 
 from ingest.files import open_sources
 from ingest.pipeline import Options, ingest
-from reranker.base import retries
-from reranker.base.retries import Backoff
 from reranker.stores.base.names import IndexVersion
 from reranker.stores.base.protocol import WritableStore
+from reranker.stores.engine import retries
 from tests.ingest.faulty_proxy import Fault
 from tests.ingest.runs import N_DOCUMENTS, N_REJECTS, Runs, Stopping, start, through_faults, written
 from tests.support.commands import write_rows
@@ -84,7 +83,7 @@ FAULTS: tuple[Fault, ...] = (429, "lost", "pass", "items", 503, "cut", "pass", 5
 def test_a_run_against_a_node_that_fails_now_and_then_ends_with_exactly_the_documents(
     first_engine: Engine, runs: Runs, new_index: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retries, "ENGINE", Backoff(8, 0.001))
+    monkeypatch.setattr(retries, "FIRST_WAIT_S", 0.001)
     index = new_index()
     with through_faults(first_engine.url, index, lambda number: FAULTS[number % 8]) as (store, faulty, proxy):
         for _ in range(20):

@@ -17,12 +17,11 @@ from typer.testing import CliRunner
 
 from ingest.claims import Claim
 from ingest.refresh import Refreshed
-from reranker.base import retries
 from reranker.base.errors import BadInput
-from reranker.base.retries import Backoff
 from reranker.embeddings import Embeddings
 from reranker.stores.base.protocol import WritableStore
 from reranker.stores.embedded.writable import WritableEmbeddedStore
+from reranker.stores.engine import retries
 from sinkrank.commands.app import app
 from tests.ingest.faulty_proxy import Fault, is_bulk, is_search
 from tests.ingest.runs import N_DOCUMENTS, Pages, Runs, Stopping, through_faults, write_documents
@@ -42,7 +41,9 @@ def test_a_node_that_is_away_for_a_while_and_then_not_ready_costs_no_document(
     engine: Engine, runs: Runs, new_index: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in a restart: a request is lost after the engine had it, then none gets through, then all are refused."""
-    monkeypatch.setattr(retries, "ENGINE", Backoff(150, first_wait_s=0.01, longest_wait_s=0.02))
+    monkeypatch.setattr(retries, "N_TRIES", 150)
+    monkeypatch.setattr(retries, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(retries, "LONGEST_WAIT_S", 0.02)
     name, away = new_index(), iter(["lost", *["cut"] * 30, *[503] * 30])
     n_bulks = 0
 
@@ -114,7 +115,7 @@ def test_a_refresh_counts_and_samples_every_document_although_shards_fail_now_an
     new_index: Callable[[], str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(retries, "ENGINE", Backoff(8, 0.001))
+    monkeypatch.setattr(retries, "FIRST_WAIT_S", 0.001)
     name = new_index()
     with through_faults(engine.url, name, lambda number: "pass" if number % 3 == 2 else "partial", is_search) as (
         direct,

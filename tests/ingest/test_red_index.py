@@ -14,13 +14,11 @@ from typer.testing import CliRunner
 from ingest.documents import Layout
 from ingest.from_index import opened_index, read_index_source
 from mappings import index_definition
-from reranker.base import retries
 from reranker.base.errors import StoreUnavailable
-from reranker.base.retries import Backoff
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
 from reranker.stores.base.description import IndexDescription
-from reranker.stores.engine import bulk
+from reranker.stores.engine import bulk, retries
 from sinkrank.commands.app import app
 from tests.ingest.runs import Runs, dropped
 from tests.support.engines.sources import Engine
@@ -31,7 +29,8 @@ _PER_NODE = "index.routing.allocation.total_shards_per_node"
 @pytest.fixture(autouse=True)
 def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bulk, "_SHARD_WAIT_S", 1)
-    monkeypatch.setattr(retries, "ENGINE", Backoff(2, 0.2))
+    monkeypatch.setattr(retries, "N_TRIES", 2)
+    monkeypatch.setattr(retries, "FIRST_WAIT_S", 0.2)
 
 
 @pytest.fixture

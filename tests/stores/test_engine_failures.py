@@ -14,12 +14,11 @@ from typing import Any
 
 import pytest
 
-from reranker.base import retries
 from reranker.base.errors import BadInput, NotAllowed, NotAnEngine, NotFound, SinkrankError, StoreUnavailable
-from reranker.base.retries import Backoff
 from reranker.embeddings.hubness import HubnessSample
 from reranker.stores import EngineAccess, open_store
 from reranker.stores.base.writing import WriteResult
+from reranker.stores.engine import retries
 from reranker.stores.engine.client import connect, detect_distribution, engine_errors
 from reranker.stores.engine.writable import WritableEngineStore
 from reranker.upstream.addresses import EngineAddress, read_address
@@ -64,7 +63,7 @@ def bulk_answer(ids: list[str], statuses: dict[str, int]) -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retries, "ENGINE", Backoff(8, 0))
+    monkeypatch.setattr(retries, "FIRST_WAIT_S", 0)
 
 
 @pytest.mark.parametrize(
@@ -238,7 +237,7 @@ def test_what_is_no_fault_of_a_document_never_rejects_it(given: Given, told: str
 
 
 def test_a_document_that_is_refused_for_long_gets_in_at_the_last_try() -> None:
-    n_tries = retries.ENGINE.n_tries
+    n_tries = retries.N_TRIES
     results, requests = written(["1", "2"], *[{"1": 429}] * (n_tries - 1), {})
     assert results == [WriteResult("1"), WriteResult("2")]
     assert requests == [["1", "2"], *[["1"]] * (n_tries - 1)]
@@ -310,7 +309,8 @@ def test_a_document_that_the_ingest_pipeline_drops_is_not_in_the_index() -> None
 
 def test_whoever_does_not_want_the_rest_waits_for_no_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     # Far longer than a test may take.
-    monkeypatch.setattr(retries, "ENGINE", Backoff(8, 7_200.0, 7_200.0))
+    monkeypatch.setattr(retries, "FIRST_WAIT_S", 7_200)
+    monkeypatch.setattr(retries, "LONGEST_WAIT_S", 7_200)
 
     def answer(ids: list[str]) -> tuple[int, Any]:
         return (200, bulk_answer(ids, {})) if "0" in ids else (503, error("unavailable", "red"))

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from reranker.base import retries
 from reranker.base.errors import Busy, StoreUnavailable
 from reranker.base.request_context import RequestContext, set_current_request
-from reranker.base.retries import Backoff
 from reranker.service.slots import Slots
 from reranker.stores import open_store
 from reranker.stores.base.protocol import IndexReader
+from reranker.stores.engine import retries
 from reranker.stores.engine.writable import WritableEngineStore
 from reranker.upstream.rights import SERVICE, Rights
 from tests.stores.fake_engine import FakeEngine, serve
@@ -27,7 +26,7 @@ NO_HITS = {"hits": {"hits": []}}
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retries, "ENGINE", Backoff(8, 0))
+    monkeypatch.setattr(retries, "FIRST_WAIT_S", 0)
 
 
 class Node:

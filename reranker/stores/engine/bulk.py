@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 import opensearchpy
 from opensearchpy import exceptions
 
-from reranker.base import retries
 from reranker.stores.base.names import writing_alias
+from reranker.stores.engine import retries
 from reranker.stores.engine.client import describe_failure, failure_reason
-from reranker.stores.engine.retries import is_worth_another_try
 
 # A bulk request takes longer than a search: the engine builds the graph of the vectors.
 _LEAST_TIMEOUT_S = 60.0
@@ -78,7 +77,7 @@ class BulkSender:
                     return [failure_reason(error)]
                 middle = len(actions) // 2
                 return self.send(actions[:middle]) + self.send(actions[middle:])
-            if not is_worth_another_try(error) or n_tries == retries.ENGINE.n_tries:
+            if not retries.is_worth_another_try(error) or n_tries == retries.N_TRIES:
                 raise
             refused = list(range(len(actions)))
         else:
@@ -87,11 +86,11 @@ class BulkSender:
                 place: answer for place, answer in enumerate(answers) if answer is not None and not answer.is_final
             }
             missing = [answer for answer in failed.values() if answer.status == _NOT_FOUND]
-            if missing or (failed and n_tries == retries.ENGINE.n_tries):
+            if missing or (failed and n_tries == retries.N_TRIES):
                 raise (missing or list(failed.values()))[0].as_exception()
             refused = list(failed)
         if refused:
-            self._sleep(retries.ENGINE.wait_s(n_tries))
+            self._sleep(retries.wait_s(n_tries))
             again = self.send([actions[place] for place in refused], n_tries + 1)
             for place, outcome in zip(refused, again, strict=True):
                 errors[place] = outcome
