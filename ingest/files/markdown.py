@@ -26,8 +26,6 @@ _LANGUAGE_KEYS = ("language", "lang")
 _BLOCK_TEXT = ("fence", "code_block")
 # More than any page needs. The time that TOML's dotted keys take grows with the square of their length.
 _MAX_FRONT_MATTER = 65_536
-# Nodes and characters that all aliases of a page stand for: a list of lists of aliases grows tenfold with each level.
-_MAX_ALIASED = 100_000
 
 _PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
@@ -86,27 +84,12 @@ def _front_matter(source: str) -> tuple[Mapping[str, Any], str]:
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]
-    """Reads YAML whose aliases stand for little."""
-
-    def __init__(self, stream: str) -> None:
-        super().__init__(stream)
-        self._n_composed = self._n_aliased = 0
-        self._sizes: dict[Any, int] = {}  # by node
+    """Reads YAML without aliases: lists of aliases of lists make a large page of a small one."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        is_alias, before = self.check_event(yaml.AliasEvent), self._n_composed
-        node = super().compose_node(parent, index)
-        if is_alias:
-            if node not in self._sizes:
-                raise ValueError("the alias of a value is in the value itself")
-            self._n_aliased += self._sizes[node]
-            if self._n_aliased > _MAX_ALIASED:
-                raise ValueError(f"the aliases stand for more than {_MAX_ALIASED:,} characters")
-            self._n_composed += self._sizes[node]
-        else:
-            self._n_composed += 1 + (len(node.value) if isinstance(node, yaml.ScalarNode) else 0)
-            self._sizes[node] = self._n_composed - before
-        return node
+        if self.check_event(yaml.AliasEvent):
+            raise ValueError("aliases are not read")
+        return super().compose_node(parent, index)
 
 
 def _plain(value: Any) -> Any:
