@@ -93,6 +93,7 @@ def sample_statistics(texts: Iterable[str], embeddings: Embeddings) -> SampleSta
 
 def _languages(texts: Sequence[str], embeddings: Embeddings) -> list[str]:
     """Of texts of one index: what fits several languages as well is in the most frequent of them."""
+    # Which is the most frequent is known only once all are guessed.
     first = Counter(guess_languages(texts, embeddings))
     return guess_languages(texts, embeddings, [language for language, _ in first.most_common()])
 
