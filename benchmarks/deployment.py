@@ -36,6 +36,7 @@ from benchmarks.timing import in_turn
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
 from tests.deploy import fronts
+from tests.support.processes import process_tree
 
 N_CLIENTS = 8
 # As docs/operations.md recommends it; the tests' own is shorter.
@@ -79,7 +80,7 @@ def under_load(
 
 def cpu_ms(pid: int) -> float:
     """CPU time (ms) of a process and those that it started so far; 0 without a process."""
-    return 1000 * resources.processes(resources.process_tree(pid))["cpu_s"]
+    return 1000 * resources.processes(process_tree(pid))["cpu_s"]
 
 
 def one_at_a_time(

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.scale import resources
+from tests.support.processes import process_tree
 
 _SAMPLE_S = 5.0
 # The lock of a killed run is kept for a minute.
@@ -99,7 +100,7 @@ def _run(
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
         while process.poll() is None:
             time.sleep(_SAMPLE_S if time.monotonic() - started > 60 else 1.0)
-            now = resources.processes(resources.process_tree(process.pid))
+            now = resources.processes(process_tree(process.pid))
             ours["cpu_s"] = max(ours["cpu_s"], now["cpu_s"])
             for key in ("rss_mb", "anonymous_mb"):
                 most[key] = max(most[key], now[key])

@@ -24,6 +24,7 @@ from benchmarks.proxy import JSON, serving
 from benchmarks.scale import resources
 from benchmarks.scale.kinds import Asked, Kind, Request, kinds, plain_name
 from benchmarks.scale.searching import outcome_of
+from tests.support.processes import process_tree
 
 # What the clients ask for, in turn.
 KINDS = ("ordinary, proxy", "own, proxy", "own, /v1/search, hybrid")
@@ -67,7 +68,7 @@ def load(
         with serving(store, embeddings, n_processes=0, settings={}) as server:
             address = f"{server.http.host}:{server.http.port}"
             ask_all(address, islice(requests, _N_NOT_TIMED))  # connections and compilers warm up
-            watched = _Watched(nodes, resources.process_tree(server.pid))
+            watched = _Watched(nodes, process_tree(server.pid))
             answers = _ask(address, requests, n_clients, seconds, watched, victim["pid"] if kill else None)
         rows.append({"clients": n_clients, "seconds": seconds, **_figures(answers, seconds, kill), **watched.figures()})
         print(json.dumps(rows[-1], indent=1), flush=True)

@@ -46,23 +46,6 @@ def bulk(url: str, index: str, rows: Iterable[object]) -> None:
         raise SystemExit(f"bulk: {answer.data[:300]!r}")
 
 
-def process_tree(pid: int) -> list[int]:
-    """A process and all its descendants."""
-    children: dict[int, list[int]] = {}
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            try:
-                parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-            except OSError:
-                continue
-            children.setdefault(parent, []).append(int(folder.name))
-    found, waiting = [], [pid]
-    while waiting:
-        found.append(waiting.pop())
-        waiting += children.get(found[-1], [])
-    return found
-
-
 def cpu_ms(pids: Iterable[int]) -> float:
     """CPU time (ms) of all threads so far, to the nanosecond (Linux: the clock of a process by its id)."""
     return 1e3 * sum(time.clock_gettime((~pid << 3) | 2) for pid in pids)

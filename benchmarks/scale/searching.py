@@ -25,6 +25,7 @@ from reranker.search.searcher import Searcher
 from reranker.stores import open_store
 from reranker.stores.base.filters import Filters
 from reranker.stores.engine.queries import knn_body
+from tests.support.processes import process_tree
 
 # Values of `ef`, the number of candidates that Lucene keeps while it searches the graph.
 EF = (100, 200, 400, 800, 1600)
@@ -87,7 +88,7 @@ def search(
         by_service.setdefault(kind.service, {})[name] = kind
     for some in by_service.values():
         with serving(url.replace("http://", "opensearch://"), embeddings_path, n_processes=0) as server:
-            service = resources.process_tree(server.pid)
+            service = process_tree(server.pid)
             for name, kind in some.items():
                 _both_sides(kind, first, pool(url), server.http, pids, service)
                 result["kinds"][name] = _both_sides(kind, queries, pool(url), server.http, pids, service)

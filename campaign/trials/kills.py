@@ -16,7 +16,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks.scale.resources import process_tree
 from campaign.tools.claims import claims_of
 from campaign.tools.contents import check_contents
 from campaign.tools.context import Context
@@ -25,6 +24,7 @@ from campaign.tools.nodes import Engine, one_node
 from campaign.tools.processes import left_in_shared_memory, shared_names, wait_until
 from campaign.tools.service import environment
 from reranker.stores import open_store
+from tests.support.processes import process_tree
 
 ASSERTS = (
     "`sinkrank ingest` is killed 200 times (SIGTERM, SIGINT, SIGKILL; the process alone or its group; embedded store "

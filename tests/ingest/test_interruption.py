@@ -7,7 +7,6 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from tests.ingest.faulty_proxy import Fault
 from tests.ingest.runs import N_DOCUMENTS, N_REJECTS, Runs, Stopping, start, through_faults, written
 from tests.support.commands import write_rows
 from tests.support.engines.sources import Engine
+from tests.support.processes import process_tree
 
 pytestmark = [pytest.mark.any_engine, pytest.mark.slow]
 
@@ -56,7 +56,7 @@ def test_a_killed_process_leaves_no_worker_behind(many_runs: Runs) -> None:
     children: set[int] = set()
     deadline = time.monotonic() + 3000
     while process.poll() is None and time.monotonic() < deadline and len(children) < 2:
-        children = descendants(process.pid)
+        children = {*process_tree(process.pid)} - {process.pid}
         time.sleep(0.01)
     assert children
     process.kill()
@@ -65,14 +65,6 @@ def test_a_killed_process_leaves_no_worker_behind(many_runs: Runs) -> None:
     while time.monotonic() < deadline and any(Path(f"/proc/{child}").exists() for child in children):
         time.sleep(0.05)
     assert [child for child in children if Path(f"/proc/{child}").exists()] == []
-
-
-def descendants(pid: int) -> set[int]:
-    """Linux lists the children of a process by the thread that started them."""
-    with suppress(OSError):
-        lists = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
-        return {int(child) for listed in lists for child in listed.split()}
-    return set()
 
 
 # A request is refused, lost after the engine had it, half refused, or cut before the engine has it.
