@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from campaign.tools.context import Context
 from campaign.tools.indexed import ingest
@@ -15,21 +14,9 @@ from campaign.tools.material import documents, write_embeddings
 from campaign.tools.processes import wait_until
 from campaign.tools.service import command, serving
 from reranker.base.errors import SinkrankError
-from reranker.embeddings import Embeddings
 from reranker.stores.embedded.file import FILE_NAME
 from reranker.stores.embedded.store import EmbeddedStore
-from tests.support.damage import (
-    Damage,
-    Outcome,
-    Wrong,
-    damages,
-    embeddings_answers,
-    make_embeddings,
-    make_store,
-    store_answers,
-    try_embeddings,
-    try_store,
-)
+from tests.support.damage import Outcome, Wrong, damages, embeddings_outcomes, store_outcomes
 
 ASSERTS = (
     "Bits, bytes, pages and ends of the files of the embedded store and of the embeddings are damaged. Each damage "
@@ -47,31 +34,20 @@ N_DOCUMENTS = 200
 N_WORDS, DIM = 12_000, 300
 NOT_READY_S = 60.0
 
-Try = Callable[[Path, Damage, Any], Outcome]
-
 
 def run(context: Context) -> None:
-    store, embeddings = context.folder / "small-store", context.folder / "small-embeddings"
-    make_store(store)
-    with closing(EmbeddedStore(store)) as opened:
-        right = store_answers(opened)
-    _try_all(context, store, [FILE_NAME], try_store, right, context.times(N_STORE, least=5))
-    make_embeddings(embeddings)
-    right = embeddings_answers(Embeddings.open(embeddings))
-    _try_all(context, embeddings, _names(embeddings), try_embeddings, right, context.times(N_EMBEDDINGS, least=5))
+    n_store, n_embeddings = (context.times(count, least=5) for count in (N_STORE, N_EMBEDDINGS))
+    _record(context, "store", store_outcomes(context.folder / "small-store", context.seed, n_store))
+    _record(context, "embeddings", embeddings_outcomes(context.folder / "small-embeddings", context.seed, n_embeddings))
     context.say("the damages without a service are over")
     _serve_damaged(context)
 
 
-def _try_all(context: Context, folder: Path, names: list[str], one: Try, right: Any, count: int) -> None:
-    for damage in damages(folder, names, context.seed, count):
-        try:
-            outcome = one(folder, damage, right)
-        except Wrong as wrong:
-            context.check(False, f"{folder.name}: {wrong}")
-            continue
-        context.check(True, "")
-        context.add(f"{folder.name}: {outcome}")
+def _record(context: Context, name: str, outcomes: Iterable[Outcome | Wrong]) -> None:
+    for outcome in outcomes:
+        context.check(not isinstance(outcome, Wrong), f"{name}: {outcome}")
+        if not isinstance(outcome, Wrong):
+            context.add(f"{name}: {outcome}")
 
 
 def _serve_damaged(context: Context) -> None:

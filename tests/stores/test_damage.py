@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
@@ -11,27 +12,45 @@ import pytest
 
 from reranker.base.errors import StoreDamaged
 from reranker.stores.embedded.store import EmbeddedStore
-from tests.support.damage import Damage, make_store, run_embeddings, run_store, store_answers, try_store
+from tests.support.damage import (
+    Damage,
+    Outcome,
+    Wrong,
+    embeddings_outcomes,
+    make_store,
+    store_answers,
+    store_outcomes,
+    try_store,
+)
 
 pytestmark = pytest.mark.slow
 
 _SEED = 3
 
 
+def counted(outcomes: Iterable[Outcome | Wrong]) -> Counter[Outcome]:
+    found: Counter[Outcome] = Counter()
+    for outcome in outcomes:
+        if isinstance(outcome, Wrong):
+            raise outcome
+        found[outcome] += 1
+    return found
+
+
 def test_a_damaged_store_gives_the_same_answers_or_an_error(tmp_path: Path) -> None:
-    outcomes = run_store(tmp_path / "store", _SEED, 60)
+    outcomes = counted(store_outcomes(tmp_path / "store", _SEED, 60))
     assert outcomes.total() == 60
     assert outcomes["error at once"] > 5  # rows, which are compared when they are read
     assert outcomes["error after the check"] > 5  # full-text tables and pages, which searches do not check
 
 
 def test_damaged_embeddings_give_the_same_answers_or_an_error(tmp_path: Path) -> None:
-    assert run_embeddings(tmp_path / "embeddings", _SEED, 60).total() == 60
+    assert counted(embeddings_outcomes(tmp_path / "embeddings", _SEED, 60)).total() == 60
 
 
 def test_large_embeddings_are_checked_by_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reranker.embeddings.manifest._CHECKED_AT_OPEN", 0)
-    outcomes: Counter[str] = Counter(run_embeddings(tmp_path / "embeddings", _SEED, 60))
+    outcomes = counted(embeddings_outcomes(tmp_path / "embeddings", _SEED, 60))
     assert outcomes["error after the check"] > 5
 
 

@@ -10,10 +10,10 @@ import json
 import random
 import shutil
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,6 +23,7 @@ from reranker.base.errors import SinkrankError
 from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.filters import Filters
+from reranker.stores.embedded.file import FILE_NAME
 from reranker.stores.embedded.store import EmbeddedStore
 from reranker.stores.embedded.writable import WritableEmbeddedStore
 from reranker.text.idf import DocumentFrequencies, IdfTable
@@ -210,20 +211,30 @@ def try_embeddings(folder: Path, damage: Damage, right: Any) -> Outcome:
     return "same answers"
 
 
-def run_store(folder: Path, seed: int, count: int) -> Counter[Outcome]:
-    """Damages of the store's file; `folder` is made."""
+def store_outcomes(folder: Path, seed: int, count: int) -> Iterator[Outcome | Wrong]:
+    """What came of each damage of the store's file; `folder` is made."""
     make_store(folder)
     with closing(EmbeddedStore(folder)) as store:
         right = store_answers(store)
-    return Counter(try_store(folder, damage, right) for damage in damages(folder, ["store.sqlite3"], seed, count))
+    return _outcomes(folder, [FILE_NAME], seed, count, partial(try_store, right=right))
 
 
-def run_embeddings(folder: Path, seed: int, count: int) -> Counter[Outcome]:
-    """Damages of each file of embeddings in turn; `folder` is made."""
+def embeddings_outcomes(folder: Path, seed: int, count: int) -> Iterator[Outcome | Wrong]:
+    """What came of damages of each file of embeddings in turn; `folder` is made."""
     make_embeddings(folder)
     right = embeddings_answers(Embeddings.open(folder))
     names = sorted(path.name for path in folder.iterdir())
-    return Counter(try_embeddings(folder, damage, right) for damage in damages(folder, names, seed, count))
+    return _outcomes(folder, names, seed, count, partial(try_embeddings, right=right))
+
+
+def _outcomes(
+    folder: Path, names: list[str], seed: int, count: int, one: Callable[[Path, Damage], Outcome]
+) -> Iterator[Outcome | Wrong]:
+    for damage in damages(folder, names, seed, count):
+        try:
+            yield one(folder, damage)
+        except Wrong as wrong:
+            yield wrong
 
 
 def _tried(ask: Callable[[], Any], damage: Damage) -> Any:
