@@ -122,7 +122,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--qrels", type=Path, required=True)
     parser.add_argument("--searches", type=int, nargs="+", default=[100, 300, 1000])
     given = parser.parse_args(arguments)
-    engine, ours, qrels = read_run(given.engine), read_run(given.ours), read_qrels(given.qrels)
+    engine, ours = read_run(given.engine), read_run(given.ours)
+    qrels = read_qrels(given.qrels, given.qrels.read_text(encoding="utf-8-sig"))
     judged = [query_id for query_id in engine if query_id in ours and query_id in qrels]
     measure = MEASURES["nDCG@10"]
     means = [np.mean([measure(run[query_id], qrels[query_id]) for query_id in judged]) for run in (engine, ours)]

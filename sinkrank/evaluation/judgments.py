@@ -54,7 +54,7 @@ def read_judged_queries(queries: Path | None, qrels: Path) -> list[JudgedQuery]:
     content = _text(qrels)
     try:
         is_csv = _is_csv(content)
-        judged = _read_csv(qrels, content) if is_csv else _read_qrels(qrels, content)
+        judged = _read_csv(qrels, content) if is_csv else read_qrels(qrels, content)
     except csv.Error as error:
         raise BadInput(f"{qrels} is no CSV: {error}") from error
     if queries is not None:
@@ -78,16 +78,6 @@ def read_judged_queries(queries: Path | None, qrels: Path) -> list[JudgedQuery]:
             "ids, and the last one 1 or more for a relevant document"
         )
     return answerable
-
-
-def read_qrels(path: Path) -> Judgments:
-    """Reads judgments in TREC's lines or BEIR's.
-
-    Raises:
-        BadInput: a line cannot be read.
-        NotFound: there is no such file.
-    """
-    return _read_qrels(path, _text(path))
 
 
 def _read_queries(path: Path, judged: Judgments) -> list[JudgedQuery]:
@@ -149,9 +139,13 @@ def _rating(value: str, place: str) -> int:
     return int(number)
 
 
-def _read_qrels(path: Path, content: str) -> Judgments:
+def read_qrels(path: Path, content: str) -> Judgments:
     """Reads TREC's lines of `query iteration document relevance`, where a document id may contain blanks, or BEIR's
-    `query-id`, `corpus-id` and `score`, separated by tabs, with or without a header."""
+    `query-id`, `corpus-id` and `score`, separated by tabs, with or without a header.
+
+    Raises:
+        BadInput: a line cannot be read; `path` is named.
+    """
     judged: Judgments = {}
     for number, (place, line) in enumerate(_lines(path, content)):
         query, document, grade = _judgment(line)
