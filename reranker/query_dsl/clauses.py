@@ -37,13 +37,13 @@ def objects_within(value: Any) -> Iterator[Mapping[str, Any]]:
 
 
 # Queries that are given as text.
-_WRITTEN = ("query_string", "simple_query_string", "wrapper")
+_WRITTEN = frozenset(["query_string", "simple_query_string", "wrapper"])
 
 
 def is_too_long(query: Any) -> bool:
     """Whether the query strings anywhere in a query, with what it wraps, have over `MAX_SYNTAX_CHARS` together: a body
     may hold many of them."""
-    contents = (one.get(kind) for one in objects_within(query) for kind in _WRITTEN)
+    contents = (one[kind] for one in objects_within(query) for kind in _WRITTEN.intersection(one))
     texts = (content.get("query") for content in contents if isinstance(content, Mapping))
     return sum(len(text) for text in texts if isinstance(text, str)) > MAX_SYNTAX_CHARS
 
