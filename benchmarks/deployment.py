@@ -93,7 +93,7 @@ def one_at_a_time(
         requests[position[side] % len(requests)].send(sides[side], side != ENGINE)
         position[side] += 1
 
-    runs = {side: (lambda side=side: send(side)) for side in sides}  # type: ignore[misc]
+    runs = {side: (lambda side=side: send(side)) for side in sides}
     in_turn(runs, min(30, rounds))  # connections, caches and the engine's own compiler
     return [
         {"side": side, "median_ms": round(median(times.wall_ms), 2), "rounds": rounds}

@@ -35,7 +35,7 @@ from ingest.pipeline import ingest
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
 from reranker.stores.base.description import IndexDescription
-from reranker.stores.base.protocol import Store
+from reranker.stores.base.protocol import WritableStore
 from reranker.upstream.addresses import EngineAddress, read_address
 
 # The processes that ingest starts import this module again. So packages that they do not need are imported where they
@@ -83,7 +83,7 @@ class Rates(NamedTuple):
     alone: float
 
 
-def processor_rates(documents: Path, store: Store, embeddings: Embeddings, rounds: int) -> list[Rates]:
+def processor_rates(documents: Path, store: WritableStore, embeddings: Embeddings, rounds: int) -> list[Rates]:
     """The rates of each round. The first round is left out, because it looks up every word for the first time."""
     with open_sources([str(documents)]) as sources:
         rows = (row for source in sources for row in read_rows(source))
@@ -109,7 +109,7 @@ def processor_rates(documents: Path, store: Store, embeddings: Embeddings, round
     return rates[1:]
 
 
-def ours(documents: Path, store: Store, embeddings: Embeddings) -> float:
+def ours(documents: Path, store: WritableStore, embeddings: Embeddings) -> float:
     """Seconds of one ingest into a new index."""
     with open_sources([str(documents)]) as sources:
         started = time.perf_counter()
@@ -120,7 +120,7 @@ def ours(documents: Path, store: Store, embeddings: Embeddings) -> float:
     return seconds
 
 
-def finished(store: Store, client: opensearchpy.OpenSearch) -> list[dict[str, object]]:
+def finished(store: WritableStore, client: opensearchpy.OpenSearch) -> list[dict[str, object]]:
     """The documents that our ingest wrote, in the form that `parallel_bulk` takes."""
     from opensearchpy import helpers
 
@@ -130,7 +130,7 @@ def finished(store: Store, client: opensearchpy.OpenSearch) -> list[dict[str, ob
 
 
 def theirs(
-    actions: Sequence[dict[str, object]], store: Store, client: opensearchpy.OpenSearch, embeddings: Embeddings
+    actions: Sequence[dict[str, object]], store: WritableStore, client: opensearchpy.OpenSearch, embeddings: Embeddings
 ) -> float:
     """Seconds of one `parallel_bulk` into a new index."""
     from opensearchpy import helpers

@@ -96,10 +96,10 @@ def _measured(work: Workload, sides: list[Side], options: argparse.Namespace) ->
         trials = {n: _trial(side, work, n) for n in sorted({1, options.threads})}
         threads[side.name] = min(trials, key=lambda n: trials[n])
         if side.work in (FIFTY, CONVERGED):
-            found = side.solve(work, 1)
+            distances = side.solve(work, 1)
             differences[side.name] = {
-                "from_50": _largest_and_mean(found, of_fifty),
-                "from_limit": _largest_and_mean(found, of_limit),
+                "from_50": _largest_and_mean(distances, of_fifty),
+                "from_limit": _largest_and_mean(distances, of_limit),
             }
         runs[side.name] = partial(side.solve, work, threads[side.name])
     times = in_turn(runs, options.rounds)

@@ -121,7 +121,7 @@ def _api(specification: dict[str, Any]) -> Api:
     return Api(name, paths, (content.get("body") or {}).get("serialize") == "bulk")
 
 
-class _Loader(yaml.CSafeLoader):
+class _Loader(yaml.CSafeLoader):  # type: ignore[misc]
     """Leaves dates as they are written."""
 
 

@@ -69,8 +69,8 @@ def find_binary(name: str) -> Binary:
     Raises:
         FetchFailed: it is neither here nor to be had.
     """
-    for folder in (None, "/usr/sbin:/usr/local/sbin"):
-        if found := shutil.which(name, path=folder):
+    for path in (None, "/usr/sbin:/usr/local/sbin"):
+        if found := shutil.which(name, path=path):
             return Binary(Path(found))
     folder = cache_folder() / "fronts"
     folder.mkdir(parents=True, exist_ok=True)

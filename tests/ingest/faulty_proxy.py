@@ -75,7 +75,7 @@ def faulty_proxy(
             passed_on = lines
         kind = "application/x-ndjson" if path.partition("?")[0].endswith("/_bulk") else "application/json"
         given = pool.request(method, node + path, body=b"".join(passed_on), headers={"content-type": kind})
-        content = json.loads(given.data) if given.data else b""
+        content: Any = json.loads(given.data) if given.data else b""
         if chosen == "items":
             content = _with_every_other_refused(content, len(lines) // 2)
         if chosen == "partial":

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import urllib3
 
@@ -131,7 +132,7 @@ def get(url: str, host: str | None = None) -> urllib3.BaseHTTPResponse:
     Args:
         host: the address that the request comes from.
     """
-    options = {} if host is None else {"source_address": (host, 0)}
+    options: dict[str, Any] = {} if host is None else {"source_address": (host, 0)}
     with urllib3.PoolManager(retries=False, **options) as http:
         return http.request("GET", url, timeout=PATIENCE_S)
 
