@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
@@ -306,17 +306,20 @@ class Proxy:
         self._service.metrics.searches.labels(status, reason).inc()
         # An engine would refuse a parameter that it does not know; all else stays byte for byte.
         query_string = without_parameters(incoming.query_string, ("rerank",))
-        headers = incoming.headers
-        if new_body is not None:
-            headers = end_to_end(headers, "content-encoding")
         target = f"{incoming.path}?{query_string}" if query_string or incoming.has_query else incoming.path
-        body = incoming.body if new_body is None else new_body
-        if rest is None:
-            answer = self.upstream.send(incoming.method, target, headers, body or None, len(body) or None, is_safe=True)
+        send = partial(self.upstream.send, incoming.method, target)
+        headers, body = incoming.headers, incoming.body
+        if rest is not None:
+            return _marked(streamed(send(headers, chain([body], rest), incoming.n_body_bytes)), status, reason)
+        if new_body is None:
+            answer = send(headers, body or None, len(body) or None, is_safe=True)
         else:
-            answer = self.upstream.send(incoming.method, target, headers, chain([body], rest), incoming.n_body_bytes)
-        reply = streamed(answer)
-        return _marked(reply, status, reason)
+            answer = send(end_to_end(headers, "content-encoding"), new_body, len(new_body), is_safe=True)
+            if answer.status == 500:
+                # So fails the `rerank` processor of an index's own pipeline, which reads the same section as we.
+                as_it_came = send(headers, body, len(body), is_safe=True)
+                answer = as_it_came if as_it_came.status == 200 else answer
+        return _marked(streamed(answer), status, reason)
 
 
 def _teams_of(lines: Sequence[Page | AsItCame]) -> Headers:

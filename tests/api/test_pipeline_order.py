@@ -142,24 +142,55 @@ def test_our_own_index_takes_no_other_fields(service_url: str, opensearch_2_ml_u
         pipelines.install(PipelineRequest(index=OURS, service_url=service_url, fields=("title",)))
 
 
-@pytest.mark.parametrize("text", ["cat", "le chien et le pain", "dog water bread cat"])
-def test_an_index_of_others_has_one_order_in_proxy_and_pipeline(
-    http: urllib3.PoolManager, service_url: str, opensearch_2_ml_url: str, text: str
-) -> None:
-    mappings = {"properties": {"text": {"type": "text"}}}
-    http.request("PUT", f"{opensearch_2_ml_url}/{FOREIGN}", json={"mappings": mappings})
+@pytest.fixture(scope="module")
+def foreign(http: urllib3.PoolManager, service_url: str, opensearch_2_ml_url: str) -> Iterator[str]:
+    """The address of an index of others with a pipeline, in the engine."""
+    url = f"{opensearch_2_ml_url}/{FOREIGN}"
+    http.request("PUT", url, json={"mappings": {"properties": {"text": {"type": "text"}}}})
     for document in DOCUMENTS:
-        path = f"{opensearch_2_ml_url}/{FOREIGN}/_doc/{document.doc_id}?refresh=true"
-        http.request("PUT", path, json={"text": document.text})
+        http.request("PUT", f"{url}/_doc/{document.doc_id}?refresh=true", json={"text": document.text})
     address = read_address(opensearch_2_ml_url)
     assert isinstance(address, EngineAddress)
     with closing(EnginePipelines(address)) as pipelines:
         pipelines.install(PipelineRequest(index=FOREIGN, service_url=service_url))
-        through_proxy = scores(post(http, f"{service_url}/{FOREIGN}/_search", body_for(text)))
-        path = f"{opensearch_2_ml_url}/{FOREIGN}/_search?search_pipeline=sinkrank-{FOREIGN}"
-        in_pipeline = scores(post(http, path, body_for(text)))
+        yield url
         pipelines.remove(FOREIGN)
-    http.request("DELETE", f"{opensearch_2_ml_url}/{FOREIGN}")
+    http.request("DELETE", url)
+
+
+@pytest.mark.parametrize("text", ["cat", "le chien et le pain", "dog water bread cat"])
+def test_an_index_of_others_has_one_order_in_proxy_and_pipeline(
+    http: urllib3.PoolManager, service_url: str, foreign: str, text: str
+) -> None:
+    through_proxy = scores(post(http, f"{service_url}/{FOREIGN}/_search", body_for(text)))
+    in_pipeline = scores(post(http, f"{foreign}/_search?search_pipeline=sinkrank-{FOREIGN}", body_for(text)))
     assert len(in_pipeline) == len(DOCUMENTS)
     # The scores differ: the proxy adds the engine's, which is 1.0 for every hit here.
     assert list(in_pipeline) == list(through_proxy)
+
+
+@pytest.fixture
+def strict_pipeline(http: urllib3.PoolManager, foreign: str, opensearch_2_ml_url: str) -> Iterator[str]:
+    """The name of a pipeline of neural-search whose `rerank` processor fails without its section, as by default."""
+    path, name = f"{opensearch_2_ml_url}/_search/pipeline", f"strict-{FOREIGN}"
+    pipeline = http.request("GET", f"{path}/sinkrank-{FOREIGN}").json()[f"sinkrank-{FOREIGN}"]
+    del pipeline["response_processors"][0]["rerank"]["ignore_failure"]
+    assert http.request("PUT", f"{path}/{name}", json=pipeline).status == 200
+    yield name
+    http.request("PUT", f"{foreign}/_settings", json={"index.search.default_pipeline": None})
+    http.request("DELETE", f"{path}/{name}")
+
+
+@pytest.mark.parametrize("more", ["", "&rerank=false"])
+@pytest.mark.parametrize("named_in", ["url", "body", "index"])
+def test_a_search_by_the_engines_own_rerank_processor_is_answered_as_the_engine_does(
+    http: urllib3.PoolManager, service_url: str, foreign: str, strict_pipeline: str, named_in: str, more: str
+) -> None:
+    """It reads the same `ext.rerank.query_context` as we do."""
+    body = body_for("dog water") | ({"search_pipeline": strict_pipeline} if named_in == "body" else {})
+    path = f"_search?search_pipeline={strict_pipeline}" if named_in == "url" else "_search?from=0"
+    if named_in == "index":
+        http.request("PUT", f"{foreign}/_settings", json={"index.search.default_pipeline": strict_pipeline})
+    direct = scores(post(http, f"{foreign}/{path}", body))
+    assert list(direct) != [document.doc_id for document in DOCUMENTS]
+    assert scores(post(http, f"{service_url}/{FOREIGN}/{path}{more}", body)) == direct

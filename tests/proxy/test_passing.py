@@ -82,6 +82,7 @@ PADDED = SEARCH + b" " * 200_000
 ODD = (
     b"query: cat",  # YAML
     b'{"ext": {"rerank": {"query_context": {"query_text_path": "query.match.body"}}}}',  # neural-search's
+    b'{"search_pipeline": "p", "ext": {"rerank": {"query_context": {"query_text": "cat"}}}}',
 )
 
 
@@ -120,6 +121,23 @@ def test_an_engine_is_not_sent_the_section_of_a_search_that_is_not_re_ranked(
     (received,) = fake.received
     assert received.body == sent
     assert received.header("Content-Encoding") is None
+
+
+@pytest.mark.parametrize(("status", "shown"), [(200, 200), (400, 500)])
+def test_an_engine_that_fails_without_the_section_is_sent_it_and_its_failure_stays_if_it_refuses_it(
+    fake: FakeEngine, url: str, status: int, shown: int
+) -> None:
+    """The processor `rerank` of an index's default pipeline fails without it; other engines refuse it."""
+    sent = gzip.compress(SEARCH, mtime=0)
+
+    def answer(received: Received) -> bytes:
+        return ok(b"{}").replace(b"200 OK", b"%d X" % (status if received.body == sent else 500))
+
+    fake.answer = answer
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    found = urllib3.request("POST", f"{url}/pages/_search?rerank=false", body=sent, headers=headers, retries=False)
+    assert found.status == shown
+    assert [received.body for received in fake.received] == [PLAIN_SEARCH, sent]
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"])
