@@ -28,10 +28,12 @@ class Problem(Answer):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CohereError(Answer):
-    """An error as Cohere's clients expect it."""
+    """An error as Cohere's and Jina's clients expect it."""
 
     id: str
     message: str
+    detail: str
+    """The same as `message`; Jina's clients show this."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,7 +1,7 @@
 """Turns every error into JSON in the form of the route. Unexpected errors do not show their details.
 
 ours      {"type": "urn:sinkrank:problem:bad_input", "title": "…", "status": 400, "detail": "…", "code": "bad_input"}
-cohere    {"id": "…", "message": "…"}
+cohere    {"id": "…", "message": "…", "detail": "…"}
 tei       {"error": "…", "error_type": "validation"}
 engine    {"error": {"type": "…", "reason": "…", "root_cause": […]}, "status": 400}
 """
@@ -94,7 +94,7 @@ def _unexpected(error: Exception) -> Response:
 def _render(status: int, code: str, message: str, is_empty: bool = False) -> Response:
     shape: Shape = g.get("error_shape") or _SHAPES_BY_PATH.get(request.path.removesuffix("/"), "ours")
     if shape == "cohere":
-        return json_response(CohereError(str(uuid.uuid4()), message), status)
+        return json_response(CohereError(str(uuid.uuid4()), message, message), status)
     if shape == "tei":
         # TEI answers a body of the wrong form with 422 and an empty one with 400. Its error types are a closed set.
         status = 422 if code in ("bad_body", "bad_input", "unknown_language") else status

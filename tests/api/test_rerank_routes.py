@@ -278,15 +278,16 @@ def test_errors_have_coheres_shape(
 ) -> None:
     response = client.post(path, json=body)
     assert response.status_code == status
-    assert set(response.get_json()) == {"id", "message"}
+    assert set(response.get_json()) == {"id", "message", "detail"}
     assert words in response.get_json()["message"]
+    assert response.get_json()["detail"] == response.get_json()["message"]  # for Jina's clients
 
 
 @pytest.mark.parametrize(
     ("path", "keys"),
     [
-        ("/v1/rerank/", {"id", "message"}),
-        ("/v2/rerank/", {"id", "message"}),
+        ("/v1/rerank/", {"id", "message", "detail"}),
+        ("/v2/rerank/", {"id", "message", "detail"}),
         ("/rerank/", {"error", "error_type"}),
         ("/v1/search/", {"type", "title", "status", "detail", "code"}),
     ],
