@@ -31,7 +31,7 @@ def install(
     fields: Annotated[
         list[str] | None,
         typer.Option(
-            "--field", metavar="NAME", help="Top-level field to rank by; may be repeated; default: all text fields."
+            "--field", metavar="NAME", help="Top-level field to rank by; may be repeated; default: the only text field."
         ),
     ] = None,
     api_key_file: Annotated[

@@ -39,18 +39,19 @@ def store(opensearch_2_ml_url: str) -> Iterator[str]:
 
 def test_a_pipeline_comes_and_goes(empty_home: Path, run: Run, store: str, service_url: str) -> None:
     where = ("--store", store, "--index", INDEX)
-    refused = run("pipeline", "install", *where, "--service-url", service_url, exits=1)
+    install = ("pipeline", "install", *where, "--service-url", service_url, "--field", "text", "--field", "title")
+    refused = run(*install, exits=1)
     assert "trusted_connector_endpoints_regex" in refused.stderr
 
     settings = {"trusted_connector_endpoints_regex": [".*"], "connector.private_ip_enabled": True}
     body = {"persistent": {f"plugins.ml_commons.{name}": value for name, value in settings.items()}}
     engine = store.replace("opensearch://", "http://")
     assert urllib3.request("PUT", f"{engine}/_cluster/settings", json=body).status == 200
-    result = run("pipeline", "install", *where, "--service-url", service_url, "--json")
+    result = run(*install, "--json")
     installed = json.loads(result.stdout)
     assert (installed["name"], installed["fields"]) == (f"sinkrank-{INDEX}", ["text", "title"])
 
-    again = run("pipeline", "install", *where, "--service-url", service_url)
+    again = run(*install)
     assert f"sinkrank-{INDEX}" in again.stdout
 
     removed = json.loads(run("pipeline", "remove", *where, "--json").stdout)

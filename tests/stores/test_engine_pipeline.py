@@ -68,20 +68,20 @@ def pipelines(opensearch_2_ml_url: str) -> Iterator[EnginePipelines]:
 
 @pytest.fixture
 def service() -> Iterator[FakeEngine]:
-    """Ranks the last document first, in Cohere's shape; keeps what it was `asked`, and fails once it `is_down`."""
+    """Ranks the last document first, in Cohere's shape; keeps what it was `asked`, and fails with its `status`."""
     asked: list[dict[str, Any]] = []
 
     def answer(method: str, path: str, body: str) -> tuple[int, Any]:
         assert (method, path) == ("POST", "/v1/rerank")
         asked.append(json.loads(body))
-        if fake.is_down:  # type: ignore[attr-defined]
-            return 503, {"message": "down"}
+        if fake.status != 200:  # type: ignore[attr-defined]
+            return fake.status, {"message": "not now"}  # type: ignore[attr-defined]
         n = len(asked[-1]["documents"])
         # More than 6 decimals are no Double to the engine.
         return 200, {"results": [{"index": i, "relevance_score": round((i + 0.5) / n, 6)} for i in reversed(range(n))]}
 
     with serve_fake(answer) as fake:
-        fake.asked, fake.is_down = asked, False  # type: ignore[attr-defined]
+        fake.asked, fake.status = asked, 200  # type: ignore[attr-defined]
         yield fake
 
 
@@ -117,7 +117,7 @@ def test_a_search_through_it_comes_back_in_the_services_order_and_in_the_engines
     assert search(client, request_.index, 'big "cat"', search_pipeline=installed.name) == before[::-1]
     assert service.asked[-1] == {"query": 'big "cat"', "documents": [TEXTS[doc_id] for doc_id in before]}
     assert search(client, request_.index) == before  # a search that names no pipeline has none
-    service.is_down = True
+    service.status = 503
     assert search(client, request_.index, search_pipeline=installed.name) == before
 
 
@@ -263,6 +263,30 @@ def test_a_service_that_does_not_answer_is_found_out_before_searches_meet_it(
         pipelines.install(nobody)
     with pytest.raises(opensearchpy.NotFoundError):
         client.transport.perform_request("GET", f"/_search/pipeline/sinkrank-{request_.index}")
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_service_that_wants_a_key_is_not_taken_for_the_cluster(
+    pipelines: EnginePipelines, request_: PipelineRequest, service: Any, status: int
+) -> None:
+    service.status = status
+    with pytest.raises(StoreUnavailable, match=rf"{service.address}/v1/rerank .*{status}.*--api-key-file"):
+        pipelines.install(request_)
+
+
+def test_the_one_text_field_is_ranked_by_whatever_its_type_and_of_several_none_is_guessed(
+    client: opensearchpy.OpenSearch, pipelines: EnginePipelines, request_: PipelineRequest
+) -> None:
+    """OpenSearch joins several without a space."""
+    other = f"{request_.index}-news"
+    properties = {"body": {"type": "match_only_text"}, "day": {"type": "date"}}
+    client.indices.create(index=other, body={"mappings": {"properties": properties}})
+    assert pipelines.install(replace(request_, index=other)).fields == ("body",)
+    client.indices.put_mapping(index=other, body={"properties": {"title": {"type": "text"}}})
+    with pytest.raises(BadInput, match=r"several text fields .body, title.*without a space.*--field"):
+        pipelines.install(replace(request_, index=other))
+    pipelines.remove(other)
+    client.indices.delete(index=other)
 
 
 def test_a_field_that_the_index_has_not_is_named_and_an_index_without_text_asks_for_fields(

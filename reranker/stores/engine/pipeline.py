@@ -20,6 +20,7 @@ from reranker.base.errors import BadInput, NotOurIndex, StoreUnavailable, WrongP
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.names import check_index_name
 from reranker.stores.engine.client import connect, engine_errors, failure_reason
+from reranker.stores.engine.fields import TEXT_TYPES
 from reranker.upstream.access import EngineAccess
 from reranker.upstream.addresses import EngineAddress
 from reranker.upstream.nodes import Upstream
@@ -45,7 +46,7 @@ class PipelineRequest:
 
     Attributes:
         service_url: URL at which the cluster reaches the service.
-        fields: fields to rank by; empty for the stored bags of an index that Sinkrank made, or all text fields.
+        fields: fields to rank by; empty for the stored bags of an index that Sinkrank made, or the only text field.
         api_key: API key of the service, if it needs one. The cluster stores it encrypted and never returns it.
     """
 
@@ -87,22 +88,25 @@ class EnginePipelines:
         Raises:
             WrongParameter: the name of the index or the URL is not valid.
             NotFound: there is no such index.
-            BadInput: it has no such field.
+            BadInput: it has no such field, or none or several to choose from.
             StoreUnavailable: the service does not answer the cluster, or the cluster may not call it.
         """
         name, endpoint = pipeline_name(request.index), rerank_endpoint(request.service_url)
         with engine_errors(self._address, request.index):
             models, connectors = self._named("models", name), self._named("connectors", name)
             is_ours, fields = self._read_index(request)
+            model = ""
             try:
                 connector = self._call("POST", f"{_ML}/connectors/_create", _connector(name, request, is_ours))
                 body = {"name": name, "function_name": "remote", "connector_id": connector["connector_id"]}
                 model = self._call("POST", f"{_ML}/models/_register?deploy=true", body)["model_id"]
                 trial = {"query_text": "sinkrank", "text_docs": ["sinkrank"]}
                 self._call("POST", f"{_ML}/_predict/text_similarity/{model}", trial)
-            except (exceptions.ConnectionError, exceptions.AuthenticationException, exceptions.AuthorizationException):
-                raise  # the cluster does not answer us, or refuses us
+            except exceptions.ConnectionError:
+                raise  # the cluster does not answer us
             except exceptions.TransportError as error:
+                if error.status_code in (401, 403) and not model:
+                    raise  # it refuses us; the trial has the status of the service
                 raise _cannot_rank(error, endpoint) from error
             self._call("PUT", f"/_search/pipeline/{name}", _pipeline(model, fields))
             self._delete(models, connectors)
@@ -132,7 +136,7 @@ class EnginePipelines:
 
     def _read_index(self, request: PipelineRequest) -> tuple[bool, tuple[str, ...]]:
         """Whether Sinkrank made the index, and the fields to rank by: its stored bags, which need no tokenising;
-        otherwise the fields of the request, or all text fields."""
+        otherwise the fields of the request, or the only text field."""
         found = self._call("GET", f"/{request.index}")
         if len(found) != 1:
             raise BadInput(
@@ -222,11 +226,16 @@ def _fields(index: str, types: Mapping[str, str | None], wanted: tuple[str, ...]
     for name in wanted:
         if name not in types:
             raise BadInput(f"index {index!r} has no field {name!r} at the top level (it has {known})")
-    texts = tuple(name for name, kind in types.items() if kind == "text")
+    texts = tuple(name for name, kind in types.items() if kind in TEXT_TYPES)
     if not wanted and not texts:
         raise BadInput(
             f"index {index!r} has no text field at the top level (it has {known}); name the fields to rank by with "
             f"--field"
+        )
+    if not wanted and len(texts) > 1:
+        raise BadInput(
+            f"index {index!r} has several text fields ({', '.join(texts)}), and OpenSearch joins fields without a "
+            "space, so that two words become one where they meet; name one with --field, or several, each with --field"
         )
     return wanted or texts
 
@@ -272,6 +281,11 @@ def _pipeline(model: str, fields: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _cannot_rank(error: exceptions.TransportError, endpoint: str) -> Exception:
+    if error.status_code in (401, 403):
+        return StoreUnavailable(
+            f"the cluster cannot rank by {endpoint} ({error.status_code}: {failure_reason(error)}); if the service "
+            "needs an API key, give one of its keys with --api-key-file"
+        )
     return StoreUnavailable(
         f"the cluster cannot rank by {endpoint} ({failure_reason(error)}); start the service with `sinkrank serve`, on "
         "an address that the cluster reaches, and let the cluster call it: plugins.ml_commons."
