@@ -10,6 +10,7 @@ No documents is no error: a search without a hit may well be re-ranked.
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -106,14 +107,23 @@ def _check_count(n_documents: int) -> None:
 
 
 def _text(document: Any, place: int, rank_fields: list[str] | None) -> str:
-    """What is ranked of a document: the text, or the named fields of an object, one a line."""
+    """What is ranked of a document: the text, or the values in the named fields of an object, one a line."""
     if isinstance(document, str):
         return document
     if not isinstance(document, dict):
         raise BadBody(f'document {place} is neither a text nor an object; give a string or {{"text": "…"}}')
     if rank_fields:
-        return "\n".join(str(document[name]) for name in dict.fromkeys(rank_fields) if document.get(name) is not None)
+        return "\n".join(text for name in dict.fromkeys(rank_fields) for text in _values(document.get(name)))
     text = document.get("text")
     if not isinstance(text, str):
         raise BadBody(f"document {place} has no text in its key 'text'; give it one, or name others in rank_fields")
     return text
+
+
+def _values(value: Any) -> Iterator[str]:
+    """The texts and numbers in a value, and in the lists and objects of it."""
+    if isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _values(one)
+    elif value is not None:
+        yield str(value)

@@ -166,7 +166,7 @@ class RerankBody(RerankOptions):
     top_n: int | None = Field(None, ge=1)
     """Number of best results to return; default: all."""
     rank_fields: list[str] | None = Field(None, max_length=MAX_RANK_FIELDS)
-    """Keys of the documents whose texts are ranked, each once, joined by newlines."""
+    """Keys of the documents to rank by, each once: the texts and numbers in their values, joined by newlines."""
     return_documents: bool | None = None
     """Whether to return the document of each result."""
 

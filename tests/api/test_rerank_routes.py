@@ -164,6 +164,19 @@ def test_a_rank_field_that_is_named_again_is_read_once(client: FlaskClient) -> N
     assert answer["usage"]["total_tokens"] == 2
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(["cat", None, ["car"]], "cat\ncar"), ({"en": "cat", "n": [4.5, 2]}, "cat\n4.5\n2"), ([None], "")],
+)
+def test_a_rank_field_with_a_list_or_an_object_is_read_as_the_texts_and_numbers_in_it(
+    client: FlaskClient, value: Any, text: str
+) -> None:
+    body = {"query": "cat none", "language": "en", "document_languages": "en"}
+    read = rerank(client, documents=[{"tags": value}, "car"], rank_fields=["tags"], **body)
+    expected = rerank(client, documents=[text, "car"], **body)
+    assert (read["results"], read["usage"]) == (expected["results"], expected["usage"])
+
+
 def test_keys_of_other_clients_are_accepted(client: FlaskClient) -> None:
     extras = {
         "max_chunks_per_doc": 10,
