@@ -235,8 +235,17 @@ def parse(model: type[Body], body: dict[str, Any]) -> Body:
     try:
         return model.model_validate(body)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        raise BadBody(_message(model, first)) from None
+        raise BadBody(_message(model, _first_error(error))) from None
+
+
+def _first_error(error: ValidationError) -> Any:
+    """The first error. A key that takes a text or a list has one for either: the deeper one says what is wrong with the
+    list. Their places have the names of these types, too, which are left out."""
+    found = error.errors(include_url=False, include_context=False)
+    key = found[0]["loc"][:1]
+    first = max((one for one in found if one["loc"][:1] == key), key=lambda one: len(one["loc"]))
+    rest = tuple(part for part in first["loc"][1:] if "constrained-str" not in str(part))
+    return {**first, "loc": key + rest}
 
 
 def _message(model: type[BaseModel], error: Any) -> str:

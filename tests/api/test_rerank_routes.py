@@ -279,6 +279,8 @@ def test_no_documents_are_no_error(client: FlaskClient) -> None:
         ({"query": "cat", "documents": [{"title": "x"}], "rank_fields": ["title"] * 101}, 400, "'rank_fields'"),
         ({"query": "cat", "documents": TEXTS, "top_n": 0}, 400, "'top_n'"),
         ({"query": "cat", "documents": TEXTS, "languages": ["fr"]}, 400, "1 document languages came for 5"),
+        ({"query": "cat", "documents": TEXTS, "languages": ["fr", None]}, 400, "'languages.1': input should be a"),
+        ({"query": "cat", "documents": TEXTS, "languages": 7}, 400, "'languages': input should be a"),
         ({"query": "cat", "documents": TEXTS, "language": "xx"}, 400, "'xx'"),
         ({"query": "cat", "documents": TEXTS, "method": "magic"}, 400, "magic"),
         ({"query": "zzz", "documents": TEXTS, "method": "magic"}, 400, "magic"),
