@@ -68,9 +68,9 @@ def _http(error: HTTPException) -> Response:
     if status < 400:
         return Response(status=status, headers=error.get_headers())
     messages = {
-        404: f"there is no {request.path} here; the documentation lists the routes, the page is at /-/ui. Paths of a "
-        "search engine are passed on where the setting store is the address of one: `sinkrank serve --store "
-        "opensearch://HOST:9200`",
+        404: f"there is no {request.path} here; the documentation lists the routes, the page is at /-/ui. Paths "
+        "outside /-, /rerank, /v1 and /v2 are passed on to a search engine if the setting store is the address of one: "
+        "`sinkrank serve --store opensearch://HOST:9200`",
         405: f"{request.path} does not take {request.method}; use {', '.join(_allowed(error))}",
         413: f"the body is larger than {request.max_content_length} bytes; send less at a time",
     }

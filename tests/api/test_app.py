@@ -137,7 +137,7 @@ def test_a_wrong_method_names_the_right_one(client: FlaskClient) -> None:
     assert response.status_code == 405
     assert "POST" in response.headers["Allow"]
     assert "POST" in response.get_json()["detail"]
-    assert client.get("/v1/rerank").get_json().keys() == {"id", "message"}
+    assert client.get("/v1/rerank").get_json().keys() == {"id", "message", "detail"}
 
 
 def test_the_root_leads_to_the_page(client: FlaskClient) -> None:

@@ -40,6 +40,16 @@ def test_what_is_not_for_the_engine_does_not_reach_it(
     assert fake.received == []
 
 
+@pytest.mark.parametrize("index", ["v1", "v2", "rerank"])
+def test_an_index_with_a_name_of_ours_is_told_why_it_is_not_reached(
+    fake: FakeEngine, make_proxy: MakeProxy, index: str
+) -> None:
+    answer = make_proxy().test_client().post(f"/{index}/_search", json={})
+    assert answer.status_code == 404
+    assert "Paths outside /-, /rerank, /v1 and /v2 are passed on" in answer.get_json()["detail"]
+    assert fake.received == []
+
+
 @pytest.mark.parametrize("path", ["/v1/rerank", "/v1/traffic", "/-/static/page.js"])
 def test_a_route_of_ours_names_its_own_methods_alone(fake: FakeEngine, make_proxy: MakeProxy, path: str) -> None:
     client = make_proxy().test_client()
