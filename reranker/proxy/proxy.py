@@ -316,7 +316,7 @@ class Proxy:
         else:
             answer = send(end_to_end(headers, "content-encoding"), new_body, len(new_body), is_safe=True)
             if answer.status == 500:
-                # So fails the `rerank` processor of an index's own pipeline, which reads the same section as we.
+                # So fails the engine's own `rerank` processor, which reads the same section as we.
                 as_it_came = send(headers, body, len(body), is_safe=True)
                 answer = as_it_came if as_it_came.status == 200 else answer
         return _marked(streamed(answer), status, reason)

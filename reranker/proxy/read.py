@@ -49,8 +49,6 @@ from reranker.upstream.incoming import Incoming
 
 # Of our section in `ext`.
 _NAME = b"rerank"
-# Of the URL or the body.
-_PIPELINE = "search_pipeline"
 # Of a multi-search: each is read, and has a window of its own.
 _MAX_SEARCHES = 200
 
@@ -167,7 +165,7 @@ def check_not_off(service: Service, incoming: Incoming, is_multi: bool) -> None:
     if may_have_section(incoming):
         with suppress(Skip):  # what cannot be read is passed on as it came
             data = _json_body(service, incoming)
-            skip.body = _lines_without_ours(_pairs(data)) if is_multi else _without_ours(data, incoming.parameters)
+            skip.body = _lines_without_ours(_pairs(data)) if is_multi else _without_ours(data)
     raise skip
 
 
@@ -262,18 +260,18 @@ def _read_lines(
 
 def _lines_without_ours(pairs: Sequence[tuple[bytes, bytes]]) -> bytes | None:
     """A multi-search without our sections; None where it has none."""
-    bodies = [_without_ours(body, {}) for _, body in pairs]
+    bodies = [_without_ours(body) for _, body in pairs]
     if not any(bodies):
         return None
     return written_lines((header, own or body) for (header, body), own in zip(pairs, bodies, strict=True))
 
 
-def _without_ours(body: bytes, parameters: Mapping[str, str]) -> bytes | None:
+def _without_ours(body: bytes) -> bytes | None:
     """A search without our section; None where it has none, or cannot be read."""
     if _NAME not in body:
         return None
     try:
-        return _read_body(body, parameters)[0].without_ours
+        return _read_body(body)[0].without_ours
     except Skip:
         return None
 
@@ -320,7 +318,7 @@ def read_search(
         Skip: it is the engine's alone.
         BadInput: `ext.rerank` holds what we cannot use.
     """
-    body, written = _read_body(data, parameters)
+    body, written = _read_body(data)
     section = None if written is None else _read_section(written)
     try:
         return _read(service, parameters, body, section, types, indices, header)
@@ -329,12 +327,10 @@ def read_search(
         raise
 
 
-def _read_body(data: bytes, parameters: Mapping[str, str]) -> tuple[RawBody, Any]:
+def _read_body(data: bytes) -> tuple[RawBody, Any]:
     """The body of a search, and our section of it as it was parsed.
 
-    OpenSearch's plugin neural-search reads `ext.rerank.query_context`, too. Its processor fails without a section, and
-    an engine without the plugin refuses one. So who writes `query_text_path`, or names a pipeline and no key of ours
-    alone, means that plugin, and keeps the section.
+    `query_text_path` is neural-search's alone: who writes it means that plugin, and keeps the section.
 
     Raises:
         Skip: the section is that plugin's, or the body cannot be read.
@@ -355,8 +351,6 @@ def _read_body(data: bytes, parameters: Mapping[str, str]) -> tuple[RawBody, Any
     context = section.get("query_context") if isinstance(section, dict) else None
     if isinstance(context, dict) and "query_text_path" in context:
         raise Skip("query_text_path")
-    if context is not None and len(section) == 1 and (_PIPELINE in parameters or _PIPELINE in raw.parsed):
-        raise Skip(_PIPELINE)
     if others := {name: value for name, value in ext.items() if name != "rerank"}:
         written = write_object(text, raw, replace={"ext": write_value(others)})
         return RawBody(text, raw, others, json_bytes(written)), section

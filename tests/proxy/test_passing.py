@@ -82,7 +82,6 @@ PADDED = SEARCH + b" " * 200_000
 ODD = (
     b"query: cat",  # YAML
     b'{"ext": {"rerank": {"query_context": {"query_text_path": "query.match.body"}}}}',  # neural-search's
-    b'{"search_pipeline": "p", "ext": {"rerank": {"query_context": {"query_text": "cat"}}}}',
 )
 
 

@@ -35,8 +35,6 @@ def read(service: Service, body: Any, query_string: str = "") -> Search:
 
 
 WINDOW = {"from": 0, "size": 20, "seq_no_primary_term": True}
-# Neural-search reads this as well.
-CONTEXT = {"rerank": {"query_context": {"query_text": "cat"}}}
 
 
 def test_a_page_is_asked_for_as_the_whole_window(service: Service) -> None:
@@ -183,9 +181,6 @@ def test_a_source_filter_stays_as_it_is_and_our_section_is_out_in_both_bodies(se
         ({"query": {"match": {"text": "zzz"}}}, "", "unknown_words"),
         ({"query": {"match": {"text": "42"}}}, "", "unknown_words"),
         ({"query": QUERY, "ext": {"rerank": {"query_context": {"query_text_path": "a"}}}}, "", "query_text_path"),
-        ({"query": QUERY, "search_pipeline": "p", "ext": CONTEXT}, "", "search_pipeline"),
-        ({"query": QUERY, "search_pipeline": {"response_processors": []}, "ext": CONTEXT}, "", "search_pipeline"),
-        ({"query": QUERY, "ext": CONTEXT}, "search_pipeline=p", "search_pipeline"),
     ],
 )
 def test_some_searches_are_the_engines_alone(service: Service, body: Any, query_string: str, reason: str) -> None:
@@ -200,13 +195,6 @@ def test_a_page_behind_the_window_is_asked_for_as_it_is(service: Service, body: 
     assert search.page.is_behind
     asked = json.loads(search.window_body(None, None))
     assert (asked["from"], asked["size"]) == (20, 10)
-
-
-@pytest.mark.parametrize("more", [{"window_size": 20}, {"method": "nbow"}])
-def test_a_key_of_ours_alone_makes_the_section_ours_beside_a_pipeline_too(service: Service, more: Any) -> None:
-    search = read(service, {"query": QUERY, "ext": {"rerank": {**CONTEXT["rerank"], **more}}}, "search_pipeline=p")
-    assert json.loads(search.window_body(None, None)) == {"query": QUERY, **WINDOW}
-    assert read(service, {"query": QUERY, "ext": {"rerank": {}}}, "search_pipeline=p").body.without_ours is not None
 
 
 def test_our_section_is_taken_out_of_what_is_skipped_too(service: Service) -> None:
