@@ -23,10 +23,15 @@ _MAX_INFLECTED_TOKENS = 8
 def guess_language(text: str, embeddings: Embeddings, preferred: Sequence[str] = ()) -> str:
     """The language with the most stop words and known words among the first 100 of the text's first 2,000 letters.
 
-    Ties go to the language that splits most of the first eight words into known parts (`paperitukos` is Finnish), then
-    to the first of `preferred`, then to the language in which these words are more common (`print page` is English,
-    though German texts contain both words), then to the first language of the store. If no language knows any word (a
-    Finnish query may have only inflected words), those of the first eight words count that another word stands for.
+    Ties go, in this order, to
+
+    - the language that splits most of the first eight words into known parts (`paperitukos` is Finnish);
+    - the first of `preferred`;
+    - the language in which these words are more common (`print page` is English, though German texts have both words);
+    - the first language of the store.
+
+    If no language knows a word, as in a query of inflected Finnish words, the words among the first eight count that
+    another word stands for.
 
     Args:
         preferred: languages, the likeliest first (`preferred_languages`). They only break ties, so a Finnish query

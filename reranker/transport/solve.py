@@ -40,9 +40,10 @@ _Found = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]
 
 
 class _SingleCall(NamedTuple):
-    """What `solve_whole` takes of methods that share one kernel, and of `nbow` where that is the first of them.
+    """The arguments of `solve_whole` (C), which solves methods with one kernel in one call.
 
     Attributes:
+        has_nbow: whether the first method is `nbow`, which needs no kernel.
         solves: (n_solves, 3) power, most iterations, and whether the solve starts with equal scalings.
     """
 
@@ -167,7 +168,8 @@ def _arithmetic(precision: str, method: str, parameters: Parameters) -> str:
 
 
 def _solved_together(components: Sequence[Component], precision: str) -> list[slice]:
-    """Runs of methods that are solved from one kernel, exp(-cost / epsilon); every other method by itself."""
+    """The methods in runs, each of which is solved together: neighbours that share the kernel exp(-cost / epsilon) are
+    one run, and every other method is a run by itself."""
     runs: list[slice] = []
     for row, (method, parameters) in enumerate(components):
         if runs and _shares_kernel(components[row - 1], (method, parameters), precision):
@@ -178,6 +180,7 @@ def _solved_together(components: Sequence[Component], precision: str) -> list[sl
 
 
 def _shares_kernel(one: Component, other: Component, precision: str) -> bool:
+    """Whether both scale a kernel (none solves in the log domain), and by the same epsilon and stopping rule."""
     if not all(method in _SCALED and _arithmetic(precision, method, found) != "log" for method, found in (one, other)):
         return False
     first, second = ((each.epsilon, each.over_relaxed, each.stop_below(precision)) for _, each in (one, other))
@@ -215,6 +218,7 @@ def _nearest_words(costs: CandidateCosts, places: Places) -> _Found:
 
 
 def _solve_scaled(costs: CandidateCosts, places: Places, components: Sequence[Component]) -> _Found:
+    """Sinkhorn's scaling of one kernel, for methods that share it (`_shares_kernel`)."""
     values, errors, iterations = _nothing_found(len(components), len(places))
     query, bags, parameters, cost = costs.problem.query, costs.problem.candidates, components[0][1], costs.table
     starts = np.empty((len(components), len(query)), costs.dtype)
