@@ -124,7 +124,7 @@ def _start_encoding(searches: Sequence[Search]) -> None:
 def _fetch_translated(
     request: ProxyRequest, found: FetchedWindows, translator: SearchTranslator, slot: Slot
 ) -> FetchedWindows:
-    """The windows, of which the empty ones were asked for again in translation.
+    """The windows, of which the empty ones were asked for again in translation; one that is refused then stays empty.
 
     Raises:
         Fallback: that fails.
@@ -142,15 +142,14 @@ def _fetch_translated(
     bodies = [(window.search.header, window.search.window_body(one, window.kind)) for window, one in asked]
     window, translation = asked[0]
     fetched = ask(request, bodies, request.calls.search_again, _query_string(request, window.kind, translation))
-    if any(answer.hits is None for answer in fetched.answers):
-        raise Fallback("engine_refused", "the engine refused the translated search")
     again = {
-        window: replace(window, translation=translation, answer=answer)
+        window: translated
         for (window, translation), answer in zip(asked, fetched.answers, strict=True)
+        if not (translated := replace(window, translation=translation, answer=answer)).is_refused
     }
     lines = [again.get(line, line) if isinstance(line, Window) else line for line in found.lines]
     # Of a multi-search the first answer stays, with other pieces.
-    base = found.base if request.is_multi else fetched
+    base = fetched if again and not request.is_multi else found.base
     return FetchedWindows(base, lines, found.engine_s + fetched.took_s)
 
 

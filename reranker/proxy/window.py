@@ -47,10 +47,13 @@ class Window:
         """Why it is refused, for the log; empty where it is not.
 
         If a single hit of a window cannot be highlighted, for example, the engine leaves out all hits of its shard, but
-        counts them. It counts no hits of a lost shard, which its own page lacks as well: such a window will do.
+        counts them. It counts no hits of a lost shard, which its own page lacks as well: such a window will do, unless
+        it is in translation, which may have more clauses than the engine takes of some indices.
         """
         if self.answer.hits is None:
             return "the engine refused the search for the window"
+        if self.translation is not None and self.answer.is_partial:
+            return "shards failed, or the time was up, and the search in translation may be why"
         page, total = self.search.page, self.answer.exact_total
         if page.is_behind:
             return ""

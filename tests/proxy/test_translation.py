@@ -217,19 +217,34 @@ def test_a_translated_search_that_the_engine_refuses_leaves_the_first_answer(
     assert found.get_json()["hits"] == page([])["hits"]
 
 
-def test_a_translated_window_that_lacks_hits_since_a_shard_failed_leaves_the_first_answer(
+def partial(n_lacking: int = 0) -> dict[str, Any]:
+    """What is found in some of the shards, of which the answer may count more than it holds."""
+    found = page(ENGLISH)
+    found["hits"]["total"] = {"value": len(ENGLISH) + n_lacking, "relation": "eq"}
+    return found | {"_shards": {"total": 5, "successful": 2, "failed": 3}}
+
+
+@pytest.mark.parametrize("n_lacking", [0, 4])
+def test_a_translated_search_that_fails_on_some_shards_leaves_the_first_answer(
+    client: FlaskClient, fake: FakeEngine, n_lacking: int
+) -> None:
+    """It may have more clauses than the engine takes of an index with many fields."""
+
+    fake.answer = lambda received: ok(json.dumps(partial(n_lacking) if b"cat" in received.body else page([])).encode())
+    found = search(client)
+    assert outcome(found) == ("skipped", "no_hits")
+    assert {**found.get_json(), "took": 1} == page([])
+    assert len(fake.received) == 2
+
+
+def test_a_search_in_translation_at_once_that_fails_on_some_shards_is_the_engines(
     client: FlaskClient, fake: FakeEngine
 ) -> None:
-    def respond(received: Received) -> bytes:
-        failed = {"_shards": {"total": 2, "successful": 1, "failed": 1}} if b"cat" in received.body else {}
-        found = answer(received) | failed
-        found["hits"]["total"] = {"value": 7 if failed else 0}
-        return ok(json.dumps(found).encode())
-
-    fake.answer = respond
-    found = search(client)
+    fake.answer = lambda received: ok(json.dumps(partial() if b"cat" in received.body else page(ENGLISH)).encode())
+    found = search(client, languages=["en"])
     assert outcome(found) == ("fallback", "engine_refused")
-    assert found.get_json()["hits"]["hits"] == []
+    assert found.get_json() == page(ENGLISH)
+    assert ["cat" in words(query) for query in queries(fake)] == [True, False]
 
 
 def test_nothing_is_asked_again_once_the_time_is_over(fake: FakeEngine, opened: Callable[..., FlaskClient]) -> None:
@@ -303,6 +318,23 @@ def test_lines_of_a_multi_search_are_asked_again_together(client: FlaskClient, f
     assert [len(one["hits"]["hits"]) for one in responses] == [3, 3, 0, 1]
     assert responses[3]["hits"]["hits"][0]["_source"]["body"] == "cat"
     assert [len(received.body.split(b"\n")) // 2 for received in fake.received] == [4, 2]
+
+
+def test_a_line_of_a_multi_search_that_is_refused_in_translation_leaves_the_others_translated(
+    client: FlaskClient, fake: FakeEngine
+) -> None:
+    refused = [partial(), {"error": {"type": "too_many_nested_clauses"}, "status": 400}]
+
+    def respond(received: Received) -> bytes:
+        is_first = b"cat" not in received.body
+        found = [page([])] * 3 if is_first else [page(ENGLISH), *refused]
+        return ok(json.dumps({"took": 1, "responses": [{"status": 200, **one} for one in found]}).encode())
+
+    fake.answer = respond
+    found = client.post("/pages/_msearch", data=lines(*[FRENCH_QUERY] * 3), content_type="application/x-ndjson")
+    assert outcome(found) == ("applied", "no_hits=2, translated=1")
+    assert [len(one["hits"]["hits"]) for one in found.get_json()["responses"]] == [3, 0, 0]
+    assert len(fake.received) == 2
 
 
 def test_translated_searches_are_counted_by_themselves(client: FlaskClient) -> None:
