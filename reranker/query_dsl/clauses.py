@@ -25,24 +25,23 @@ REASONS = (CALLER_SCORING, AUTOCOMPLETE, UNKNOWN_QUERY, KNN_WITHOUT_K)
 
 
 def objects_within(value: Any) -> Iterator[Mapping[str, Any]]:
-    """All JSON objects in a value, itself and those of any depth."""
+    """All JSON objects in a value, itself and those of any depth, also in the query of a `wrapper`."""
     waiting = [value]
     while waiting:
         one = waiting.pop()
         if isinstance(one, Mapping):
             yield one
-            waiting.extend(one.values())
+            waiting += [*one.values(), _unwrapped(one.get("wrapper"))]
         elif isinstance(one, list):
             waiting.extend(one)
 
 
 # Queries that are given as text.
-_WRITTEN = frozenset(["query_string", "simple_query_string", "wrapper"])
+_WRITTEN = frozenset(["query_string", "simple_query_string"])
 
 
 def is_too_long(query: Any) -> bool:
-    """Whether the query strings anywhere in a query, with what it wraps, have over `MAX_SYNTAX_CHARS` together: a body
-    may hold many of them."""
+    """Whether the query strings anywhere in a query have over `MAX_SYNTAX_CHARS` together: a body may hold many."""
     contents = (one[kind] for one in objects_within(query) for kind in _WRITTEN.intersection(one))
     texts = (content.get("query") for content in contents if isinstance(content, Mapping))
     return sum(len(text) for text in texts if isinstance(text, str)) > MAX_SYNTAX_CHARS
@@ -309,12 +308,16 @@ def _rule(rule: Content, field: str) -> Node:
 
 
 def _wrapper(content: Content, boost: float) -> Node:
-    """A query as JSON in base64."""
+    inner = _unwrapped(content)
+    return Leaf(Kind.FILTER, reason=UNKNOWN_QUERY) if inner is None else Group(must=[read_clause(inner)], boost=boost)
+
+
+def _unwrapped(content: Any) -> Any:
+    """The query of a `wrapper`, which holds it as JSON in base64; None where it cannot be read."""
     try:
-        inner = json.loads(base64.b64decode(content["query"], validate=True))
-    except (KeyError, TypeError, ValueError):
-        return Leaf(Kind.FILTER, reason=UNKNOWN_QUERY)
-    return Group(must=[read_clause(inner)], boost=boost)
+        return json.loads(base64.b64decode(content["query"]))
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return None
 
 
 _READERS: Mapping[str, Callable[[Content, float], Node]] = {

@@ -54,12 +54,12 @@ def read_scoring(body: Mapping[str, Any], parameters: Mapping[str, str]) -> Node
 
 
 def _has_knn_without_k(body: Mapping[str, Any]) -> bool:
-    """Whether a query or a filter holds Elasticsearch's `knn` without `k`: how many hits it finds then depends on the
-    page's size, by a rule that versions differ in."""
+    """Whether a query, a filter or an aggregation holds Elasticsearch's `knn` without `k`: how many hits it finds then
+    depends on the page's size, by a rule that versions differ in."""
     retriever = body.get("retriever")
-    # A fusion asks its parts for its own depth.
+    # A fusion asks its parts for its own depth. What stands beside the query gets its `k` (`knn_with_k`).
     inner = retriever.get("standard") if isinstance(retriever, dict) else None
-    searches = [one.get("knn") for one in objects_within([body.get("query"), body.get("post_filter"), inner])]
+    searches = [one.get("knn") for one in objects_within([*{**body, "retriever": inner}.values()])]
     return any(isinstance(one, Mapping) and isinstance(one.get("field"), str) and "k" not in one for one in searches)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import weakref
 from typing import Any
 
@@ -19,6 +21,12 @@ from reranker.proxy.window_kinds import (
 CALLER, NAMES, TEXT = b"caller", ("pages",), "black cat"
 PLAN = WindowPlan((SEQUENCE_NUMBERS, STORED_BAGS))
 MATCH = {"match": {"t": "cat"}}
+NESTED = {"nested": {"path": "p", "query": MATCH, "inner_hits": {}}}
+NAMED = {"bool": {"must": MATCH, "_name": "n"}}
+
+
+def wrapped(query: Any) -> dict[str, Any]:
+    return {"wrapper": {"query": base64.b64encode(json.dumps(query).encode()).decode()}}
 
 
 def hit(n: int, **stored: Any) -> dict[str, Any]:
@@ -62,7 +70,8 @@ def test_stored_bags_need_a_bag_and_the_right_id_on_each_hit() -> None:
     [
         ({"query": MATCH}, {}, b"", PLAN),
         ({"query": MATCH, "highlight": {"fields": {"t": {}}}}, {}, b"", WindowPlan(PLAN.kinds, needs_query=True)),
-        ({"query": {"bool": {"must": MATCH, "_name": "n"}}}, {}, b"", WindowPlan(PLAN.kinds, needs_query=True)),
+        ({"query": NAMED}, {}, b"", WindowPlan(PLAN.kinds, needs_query=True)),
+        ({"query": wrapped(NAMED)}, {}, b"", WindowPlan(PLAN.kinds, needs_query=True)),
         ({"query": MATCH}, {"routing": "1"}, b"", WindowPlan((STORED_BAGS,))),
         ({"query": MATCH}, {}, b'{"preference": "_shards:1"}', WindowPlan((STORED_BAGS,))),
         ({"query": MATCH}, {}, b'{"index": "i", "unheard": 1}', WindowPlan()),
@@ -71,7 +80,8 @@ def test_stored_bags_need_a_bag_and_the_right_id_on_each_hit() -> None:
         ({"query": MATCH, "collapse": {"field": "f"}}, {}, b"", WindowPlan()),
         ({"query": MATCH, "rescore": {}}, {}, b"", WindowPlan()),
         ({"query": {"hybrid": {"queries": [MATCH]}}}, {}, b"", WindowPlan()),
-        ({"query": {"nested": {"path": "p", "query": MATCH, "inner_hits": {}}}}, {}, b"", WindowPlan()),
+        ({"query": NESTED}, {}, b"", WindowPlan()),
+        ({"query": {"bool": {"filter": [wrapped(NESTED)]}}}, {}, b"", WindowPlan()),
         ({"highlight": {"fields": {}}}, {"q": "cat"}, b"", WindowPlan()),
     ],
 )
