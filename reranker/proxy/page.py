@@ -85,7 +85,8 @@ def fetch_pages(
         status, reason, message = as_it_came[0].outcome
         raise Fallback(reason, message) if status == "fallback" else Skip(reason, request.without_ours)
     places = {one: places_of(one) for one in ranked if not one.is_for_engine}
-    to_fetch = [(one, own) for one, own in places.items() if one.window.kind is not None and own]
+    ids_only = [(one, own) for one, own in places.items() if one.window.kind is not None]
+    to_fetch = [(one, own) for one, own in ids_only if own or one.window.search.window_plan.needs_page]
     fetched = _fetch_hits(request, to_fetch) if to_fetch else None
     hits = _hits_of_pages(to_fetch, [] if fetched is None else fetched.answers, texts)
     answers = iter(fetch_as_it_came(request, [one.window.search for one in as_it_came]))
@@ -156,7 +157,8 @@ def _page_body(ranked: RankedWindow, places: Sequence[Place], with_whole_source:
     query = named  # by itself: within a `bool` it takes the engine a little longer
     if window.search.window_plan.needs_query and clause is not None:
         query = {"bool": {"filter": [named], "must": [clause]}}
-    changed = {"query": query, "size": n_most, "seq_no_primary_term": True, "track_total_hits": False}
+    size = max(n_most, 1)  # without hits the engine would not read all of the body
+    changed = {"query": query, "size": size, "seq_no_primary_term": True, "track_total_hits": False}
     if with_whole_source:
         changed["_source"] = True
     return window.search.changed_body(changed, ("from", *WINDOW_ONLY))
@@ -168,7 +170,7 @@ def _hits_of_pages(
     """The fetched hits of each page, in their order.
 
     Raises:
-        Misfit: one is not there as the window found it.
+        Misfit: one is not there as the window found it, or the engine refuses the page.
     """
     found: dict[RankedWindow, list[tuple[Place, str, RawObject]]] = {}
     misfits: list[Search] = []
@@ -176,10 +178,10 @@ def _hits_of_pages(
         elements = [element.parsed for element in ([] if answer.hits is None else answer.hits.elements)]
         documents = {(place_of(one.parsed), name): one for one in elements for name in (one.parsed.get("_id"), None)}
         found_by = [(place_of(ranked.window.answer.found[one.index]), _doc_id(ranked, one)) for one in places]
-        if documents.keys() >= set(found_by):
+        if answer.hits is not None and documents.keys() >= set(found_by):
             own = zip(places, map(documents.__getitem__, found_by), strict=True)
             found[ranked] = [(place, answer.text, document) for place, document in own]
-        if ranked not in found or _has_changed(ranked, texts, *random.choice(found[ranked])):  # noqa: S311
+        if ranked not in found or (places and _has_changed(ranked, texts, *random.choice(found[ranked]))):  # noqa: S311
             misfits.append(ranked.window.search)
     if misfits:
         raise Misfit(misfits)

@@ -97,10 +97,12 @@ class WindowPlan(NamedTuple):
     Attributes:
         kinds: those that are possible.
         needs_query: whether the page's hits show what is made of the query, such as highlights.
+        needs_page: whether the page is asked for something that the window is not, and that the engine may refuse.
     """
 
     kinds: tuple[str, ...] = ()
     needs_query: bool = False
+    needs_page: bool = False
 
 
 def read_window_plan(
@@ -126,7 +128,8 @@ def read_window_plan(
     if needs_query and "q" in parameters:
         return WindowPlan()
     chooses = any(name in parameters or name in named for name in _CHOOSE_SHARDS)
-    return WindowPlan((STORED_BAGS,) if chooses else IDS_ONLY, needs_query)
+    needs_page = bool(body.keys() & PAGE_ONLY or parameters.keys() & PAGE_ONLY_PARAMETERS)
+    return WindowPlan((STORED_BAGS,) if chooses else IDS_ONLY, needs_query, needs_page)
 
 
 # What the body for an ids-only window of each kind says besides the caller's.

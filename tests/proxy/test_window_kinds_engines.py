@@ -219,6 +219,7 @@ MEMBERS: list[tuple[dict[str, Any], bool]] = [
     ({}, True),
     ({"from": 3}, True),
     ({"from": 45, "size": 10}, True),
+    ({"from": 45, "ext": {"rerank": {"min_relevance": 0.99}}, "_source": ["title", "n"], "version": True}, True),
     ({"_source": False}, True),
     ({"_source": ["title", "n"]}, True),
     ({"_source": {"excludes": ["t", "text", "nbow"]}}, True),
@@ -350,6 +351,38 @@ def test_lines_of_a_multi_search_share_their_requests(both: BothWays, indices: I
         both.compare("/_msearch", ndjson(*lines))
     assert both.kinds.asked[:3] == [SEQUENCE_NUMBERS, SEQUENCE_NUMBERS, None]
     assert both.kinds.asked[3:5] == [STORED_BAGS, None]
+
+
+# The engines refuse them for a page without hits as well.
+REFUSED: list[dict[str, Any]] = [
+    {"highlight": {"fields": {"FIELD": {"unheard": 1}}}},
+    {"docvalue_fields": [{"field": "n", "unheard": 1}]},
+    {"_source": {"includes": {"t": 1}}},
+    {"script_fields": {"two": {"script": "1 +"}}},
+]
+
+
+@pytest.mark.parametrize("members", REFUSED, ids=json.dumps)
+def test_a_page_without_hits_is_refused_as_the_engine_refuses_it(
+    both: BothWays, indices: Indices, members: dict[str, Any]
+) -> None:
+    for name, text_field, kind in ((indices.ours_3, "text.en", STORED_BAGS), (indices.theirs, "t", SEQUENCE_NUMBERS)):
+        first = search(text_field, "cat", **{"from": 45})
+        body = {**first, **json.loads(json.dumps(members).replace("FIELD", text_field))}
+        lines = ndjson({"index": name}, first, {"index": name}, body)
+        for path, sent in ((f"/{name}/_search", json.dumps(body).encode()), ("/_msearch", lines)):
+            both.forget()
+            assert both.compare(f"/{name}/_search", first) == kind
+            headers = {"Content-Type": "application/json"}
+            direct = both.http.request("POST", f"{both.engine.url}{path}", body=sent, headers=headers)
+            answer = both.send(path, sent)
+            assert both.kinds.asked[-1] == kind
+            assert errors(answer.get_json()) == errors(direct.json()) != [None]
+
+
+def errors(answer: Any) -> list[Any]:
+    """The kinds of errors of an answer, or of all answers of a multi-search."""
+    return [one["error"]["type"] if "error" in one else None for one in answer.get("responses", [answer])]
 
 
 def test_hits_of_several_indices_and_of_aliases(both: BothWays, indices: Indices) -> None:
