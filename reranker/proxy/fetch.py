@@ -131,11 +131,9 @@ def _fetch_translated(
     """
     empty = [window for window in found.windows if window.is_empty]
     deadline = request.calls.deadline
-    try:
-        translations = slot.run(lambda: [translator.when_nothing_is_found(one, deadline) for one in empty], deadline)
-    except Fallback:
-        slot.succeeded = None  # re-ranking itself did not fail
-        raise
+    translations = slot.run(
+        lambda: [translator.when_nothing_is_found(one, deadline) for one in empty], deadline, counts=False
+    )
     asked = [(window, one) for window, one in zip(empty, translations, strict=True) if one is not None]
     if not asked:
         return found

@@ -136,15 +136,18 @@ class Slot:
     Attributes:
         threads: that do the work.
         unfinished: one object for each work of all searches that waits or goes on.
-        succeeded: how it went; None where it says nothing about re-ranking.
+        succeeded: how the last work that counts went; None where it says nothing about re-ranking.
     """
 
     threads: ThreadPoolExecutor
     unfinished: set[object]
     succeeded: bool | None = None
 
-    def run(self, work: Callable[[], Result], deadline: Deadline) -> Result:
+    def run(self, work: Callable[[], Result], deadline: Deadline, counts: bool = True) -> Result:
         """The work's result, if it comes in time; what the work raises is raised.
+
+        Args:
+            counts: whether it is re-ranking itself, which pauses if it fails time after time.
 
         Raises:
             Fallback: there is no time left. A kernel under way cannot be stopped: it ends in its own time.
@@ -163,19 +166,22 @@ class Slot:
                 self.unfinished.discard(counted)
 
         running = self.threads.submit(contextvars.copy_context().run, count_and_work)
-        self.succeeded = False
+        succeeded: bool | None = False
         try:
             result = running.result(left_s)
+            succeeded = True
         except Fallback:
-            self.succeeded = None  # the engine's doing
+            succeeded = None  # the engine's doing
             raise
         except TimeoutError:
             if running.done():
                 raise  # the work's own error
             if running.cancel():
                 self.unfinished.discard(counted)
-                self.succeeded = None  # it has not begun
+                succeeded = None  # it has not begun
                 raise Fallback("busy", "other re-rankings took all the time; see the setting workers") from None
             raise out_of_time() from None
-        self.succeeded = True
+        finally:
+            if counts:
+                self.succeeded = succeeded
         return result

@@ -125,10 +125,10 @@ def with_highlights(request: ProxyRequest, pages: Sequence[Page | AsItCame], slo
         return hits, lacking, {} if lacking else mark(hits)
 
     try:
-        hits, lacking, written = slot.run(read, deadline)
+        hits, lacking, written = slot.run(read, deadline, counts=False)
         if lacking:
             with_texts = _with_sources(request, hits, lacking)  # it waits for the engine, without a slot
-            written = slot.run(lambda: mark(with_texts), deadline)
+            written = slot.run(lambda: mark(with_texts), deadline, counts=False)
     except Fallback as failed:
         _log.warning("hits are marked by the engine alone (%s): %s", failed.reason, failed)
         return pages
@@ -136,8 +136,6 @@ def with_highlights(request: ProxyRequest, pages: Sequence[Page | AsItCame], slo
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         _log.warning("hits are marked by the engine alone (highlights_failed): %s", reason)
         return pages
-    finally:
-        slot.succeeded = True  # the ranking has
     return [
         replace(page, highlights=written[page]) if isinstance(page, Page) and page in written else page
         for page in pages

@@ -1,6 +1,8 @@
 import logging
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -156,6 +158,22 @@ def test_what_has_not_begun_in_time_is_no_failure(breaker: CircuitBreaker) -> No
         assert (raised.value.reason, second.succeeded) == ("busy", None)
         assert running.result(PATIENCE_S) == "done"
     assert breaker.state == "closed"
+
+
+def failing() -> None:
+    raise ValueError("it fails")
+
+
+@pytest.mark.parametrize(("work", "other"), [(lambda: None, failing), (failing, lambda: None)])
+def test_work_that_does_not_count_leaves_what_is_known_of_re_ranking(
+    breaker: CircuitBreaker, work: Callable[[], None], other: Callable[[], None]
+) -> None:
+    with Guard(1, breaker).slot() as slot:
+        with suppress(ValueError):
+            slot.run(work, within(PATIENCE_S))
+        with suppress(ValueError):
+            slot.run(other, within(PATIENCE_S), counts=False)
+        assert slot.succeeded == (work is not failing)
 
 
 def test_without_time_left_nothing_begins(breaker: CircuitBreaker) -> None:
