@@ -19,6 +19,14 @@ DISTRIBUTIONS = ("opensearch", "elasticsearch")
 # The fields of a language: title and text of a document.
 TEXT_FIELDS = ("title", "text")
 
+# Of any document: the packed bag of words, the language that it is in, the id, the keys of title and short text.
+BAG_FIELD = "bag"
+LANGUAGE_FIELD = "lang"
+ID_FIELD = "doc_id"
+KEY_FIELDS = {"title": "title_key", "text": "text_key"}
+# All that a hit is ranked by.
+RANKING_FIELDS = (BAG_FIELD, LANGUAGE_FIELD, ID_FIELD, *KEY_FIELDS.values())
+
 OTHER_LANGUAGE = "other"
 
 # Each engine's name for the length of a vector.

@@ -17,8 +17,8 @@ from reranker.proxy.hit_texts import identity, look_up_body
 from reranker.proxy.page import Page, read_source
 from reranker.proxy.search import ProxyRequest, Search
 from reranker.proxy.window import AsItCame
-from reranker.query_dsl.answer_filters import is_match
 from reranker.query_dsl.highlight import Highlight, HighlightField
+from reranker.query_dsl.name_patterns import is_match
 from reranker.query_dsl.source_texts import field_texts, named_strings
 from reranker.ranking.matches import Mark, find_marks
 from reranker.text.fragments import Span, best_fragments, merged, read_marked, write_marked

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from mappings import BAG_FIELD, ID_FIELD, KEY_FIELDS, LANGUAGE_FIELD
 from reranker.base.aged_cache import AgedCache
 from reranker.embeddings import Embeddings
 from reranker.proxy.document_keys import DocumentKey, document_keys
@@ -25,7 +26,7 @@ from reranker.proxy.window_kinds import (
     is_of_one_shard,
     place_of,
 )
-from reranker.query_dsl.answer_filters import BAG_FIELD, ID_FIELD, KEY_FIELDS, LANGUAGE_FIELD, is_match
+from reranker.query_dsl.name_patterns import is_match
 from reranker.query_dsl.source_texts import source_names, source_text, texts_and_keys
 from reranker.service.text_bags import MAX_AGE_S, Bag, TextBags, checked_bag
 from reranker.text.bags import BagOfWords

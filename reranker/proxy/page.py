@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from mappings import ID_FIELD
 from reranker.base.raw_json import RawObject, read_value
 from reranker.proxy.fetch import REPLACED_FOR_PAGE, ask, fetch_as_it_came
 from reranker.proxy.hit_texts import HitTexts
@@ -17,7 +18,7 @@ from reranker.proxy.read import Skip
 from reranker.proxy.search import Outcome, ProxyRequest, Search
 from reranker.proxy.window import AsItCame, Misfit
 from reranker.proxy.window_kinds import SEQUENCE_NUMBERS, STORED_BAGS, WINDOW_ONLY, place_of, stored_value
-from reranker.query_dsl.answer_filters import ID_FIELD, URL_PARAMETERS
+from reranker.query_dsl.source_filter import URL_PARAMETERS
 from reranker.ranking.ranked import RankedDocument
 from reranker.ranking.scores import scores_behind
 from reranker.traffic.interleaving import BOTH

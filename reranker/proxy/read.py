@@ -30,12 +30,13 @@ from reranker.proxy.search import (
     written_lines,
 )
 from reranker.proxy.window_kinds import WindowPlan, read_window_plan
-from reranker.query_dsl.answer_filters import read_source_filter, reads_filter_path
 from reranker.query_dsl.clauses import UNKNOWN_QUERY
 from reranker.query_dsl.field_types import CallerMappings, FieldTypeCache
+from reranker.query_dsl.filter_path import reads_filter_path
 from reranker.query_dsl.highlight import Highlight, read_highlight
 from reranker.query_dsl.scoring import FieldTypes, no_field_types, query_of, read_query
 from reranker.query_dsl.sort import further_keys, url_sort
+from reranker.query_dsl.source_filter import read_source_filter
 from reranker.ranking.evidence import check_first_stage_share
 from reranker.ranking.relevance import check_min_relevance
 from reranker.service.json_text import json_bytes

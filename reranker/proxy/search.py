@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from reranker.base.raw_json import RawObject, write_object, write_value
 from reranker.proxy.window_kinds import IDS_ONLY_MEMBERS, PAGE_ONLY, WindowPlan
-from reranker.query_dsl.answer_filters import SourceFilter
 from reranker.query_dsl.highlight import Highlight
 from reranker.query_dsl.nodes import Field
 from reranker.query_dsl.scoring import ALL_FIELDS, FieldTypes
+from reranker.query_dsl.source_filter import SourceFilter
 from reranker.ranking.query import Query
 from reranker.service.json_text import json_bytes
 from reranker.translation import WordGroup

@@ -27,8 +27,9 @@ from typing import Any, NamedTuple
 
 from cachetools import TTLCache
 
-from reranker.query_dsl.answer_filters import BAG_FIELD, FIELDS, ID_FIELD, URL_PARAMETERS
+from mappings import BAG_FIELD, ID_FIELD, RANKING_FIELDS
 from reranker.query_dsl.clauses import objects_within
+from reranker.query_dsl.source_filter import URL_PARAMETERS
 
 SEQUENCE_NUMBERS, STORED_BAGS = "sequence_numbers", "stored_bags"
 # The one that costs less first.
@@ -134,7 +135,7 @@ def read_window_plan(
 
 # What the body for an ids-only window of each kind says besides the caller's.
 IDS_ONLY_MEMBERS: Mapping[str, Mapping[str, Any]] = {
-    STORED_BAGS: {"stored_fields": "_none_", "docvalue_fields": list(FIELDS)},
+    STORED_BAGS: {"stored_fields": "_none_", "docvalue_fields": list(RANKING_FIELDS)},
     SEQUENCE_NUMBERS: {"stored_fields": "_none_"},
 }
 

@@ -20,7 +20,7 @@ from reranker.proxy.page import Page, Place
 from reranker.proxy.rank import RankedWindow
 from reranker.proxy.search import ProxyRequest, Translations
 from reranker.proxy.window import AsItCame
-from reranker.query_dsl.answer_filters import filtered_answer
+from reranker.query_dsl.filter_path import filtered_answer
 from reranker.ranking.ranked import Reranking
 from reranker.service.json_text import float_text, json_bytes
 from reranker.upstream.answers import EngineAnswer, Fetched

@@ -7,8 +7,9 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any
 
+from mappings import BAG_FIELD, ID_FIELD
 from reranker.base.errors import BadInput
-from reranker.query_dsl.answer_filters import BAG_FIELD, ID_FIELD, is_match
+from reranker.query_dsl.name_patterns import is_match
 from reranker.text.bags import unpack
 from reranker.text.exact_text import exact_keys
 

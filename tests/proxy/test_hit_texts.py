@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from reranker.query_dsl import answer_filters, source_texts
+from reranker.query_dsl import name_patterns, source_texts
 from reranker.query_dsl.source_texts import source_text, texts_and_keys
 from reranker.text.exact_text import exact_key
 
@@ -54,7 +54,7 @@ def test_all_stars_are_compared_with_each_path_once(monkeypatch: pytest.MonkeyPa
 
     def is_match(pattern: str, name: str) -> bool:
         asked.append((pattern, name))
-        return answer_filters.is_match(pattern, name)
+        return name_patterns.is_match(pattern, name)
 
     monkeypatch.setattr(source_texts, "is_match", is_match)
     source = {"ab": ["x", "y"], "b": "z"}

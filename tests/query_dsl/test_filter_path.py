@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reranker.query_dsl.answer_filters import filtered_answer, reads_filter_path
+from reranker.query_dsl.filter_path import filtered_answer, reads_filter_path
 
 
 def test_paths_that_take_out_and_many_paths_are_not_read() -> None:

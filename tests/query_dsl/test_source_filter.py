@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from reranker.query_dsl.answer_filters import SourceFilter, is_match, read_source_filter
+from reranker.query_dsl.name_patterns import is_match
+from reranker.query_dsl.source_filter import SourceFilter, read_source_filter
 
 
 @pytest.mark.parametrize("pattern", ["*", "**", "b*g", "*a*", "bag*", "*bag", "b*a*g", "bag"])

@@ -1,4 +1,4 @@
-"""The caller's filters of an answer: `_source`, and `filter_path`."""
+"""Reads the `_source` of a search: which fields of each document the caller is to get."""
 
 from __future__ import annotations
 
@@ -6,14 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reranker.base.raw_json import RawArray, RawObject, read_array, read_object, read_value
-
-# Names in mappings/: the packed bag of words, the language that it is in, the id, the keys of title and short text.
-BAG_FIELD = "bag"
-LANGUAGE_FIELD = "lang"
-ID_FIELD = "doc_id"
-KEY_FIELDS = {"title": "title_key", "text": "text_key"}
-FIELDS = (BAG_FIELD, LANGUAGE_FIELD, ID_FIELD, *KEY_FIELDS.values())
+from mappings import RANKING_FIELDS
 
 URL_PARAMETERS = ("_source", "_source_includes", "_source_excludes")
 # Of an object in a body.
@@ -53,7 +46,7 @@ class SourceFilter:
         if not self.is_partial or self.plain is None:
             return not self.is_partial
         includes, excludes = self.plain
-        return not {*excludes} & {*FIELDS} and (not includes or {*includes} >= {*FIELDS})
+        return not {*excludes} & {*RANKING_FIELDS} and (not includes or {*includes} >= {*RANKING_FIELDS})
 
 
 def read_source_filter(body: Mapping[str, Any], parameters: Mapping[str, str]) -> SourceFilter:
@@ -118,106 +111,3 @@ def _patterns(value: Any) -> list[str] | None:
     if isinstance(patterns, Sequence) and all(isinstance(one, str) for one in patterns):
         return list(patterns)
     return None
-
-
-def is_match(pattern: str, name: str) -> bool:
-    """Whether a pattern of the engine's, in which `*` stands for any characters, fits the whole name.
-
-    >>> is_match("ti*e", "title"), is_match("ti*", "subtitle")
-    (True, False)
-    """
-    # No regular expression: compiling those of a filter as large as a body may be takes a minute.
-    start, *parts = pattern.split("*")
-    if not parts:
-        return pattern == name
-    place = len(start) if name.startswith(start) else -1
-    for part in parts[:-1]:
-        if place >= 0 and (place := name.find(part, place)) >= 0:
-            place += len(part)
-    return place >= 0 and name.endswith(parts[-1], place)
-
-
-Path = tuple[str, ...]
-
-_MAX_PATHS = 20
-_MAX_DEPTH = 100
-_INDENT = "  "
-
-
-def reads_filter_path(value: str) -> bool:
-    """Whether all paths of a `filter_path` are included, and few enough: each name of an answer is compared with each
-    path, so that with more of them a request could choose how long that takes."""
-    paths = _paths(value)
-    return len(paths) <= _MAX_PATHS and not any(path[0].startswith("-") for path in paths)
-
-
-def filtered_answer(text: str, value: str, is_pretty: bool) -> str:
-    """An answer with only what is at the paths of a `filter_path`.
-
-    Args:
-        value: the parameter, unescaped.
-        is_pretty: whether the answer is written over several lines.
-
-    Raises:
-        ValueError, RecursionError: the text is no JSON.
-    """
-    paths = _paths(value)
-    if not paths:
-        return text
-    tail = "\n" if is_pretty and text.endswith("\n") else ""
-    return (_filtered(text.strip(), paths, 0, is_pretty) or _written([], "{}", 0, is_pretty)) + tail
-
-
-def _paths(value: str) -> list[Path]:
-    return [tuple(path.strip().split(".")) for path in value.split(",") if path.strip()]
-
-
-def _filtered(text: str, paths: Sequence[Path], depth: int, is_pretty: bool) -> str | None:
-    """A value with only what is at the paths; None where nothing is left."""
-    value = _read_any(text, depth)
-    pieces = []
-    if isinstance(value, RawArray):
-        for element in value.elements:
-            pieces.append(_filtered(text[element.start : element.end], paths, depth + 1, is_pretty))
-    elif isinstance(value, RawObject):
-        for member in value.members:
-            inner: str | None = text[member.value_start : member.end]
-            is_whole, below = _step(member.key, paths)
-            if not is_whole:
-                inner = _filtered(str(inner), below, depth + 1, is_pretty) if below else None
-            pieces.append(None if inner is None else text[member.start : member.value_start] + inner)
-    remaining = [piece for piece in pieces if piece is not None]
-    return _written(remaining, "[]" if isinstance(value, RawArray) else "{}", depth, is_pretty) if remaining else None
-
-
-def _written(pieces: Sequence[str], brackets: str, depth: int, is_pretty: bool) -> str:
-    if not is_pretty:
-        return brackets[0] + ",".join(pieces) + brackets[1]
-    if not pieces:
-        return " ".join(brackets)
-    inner, outer = "\n" + _INDENT * (depth + 1), "\n" + _INDENT * depth
-    return brackets[0] + ",".join(inner + piece for piece in pieces) + outer + brackets[1]
-
-
-def _step(name: str, paths: Sequence[Path]) -> tuple[bool, list[Path]]:
-    """Whether a path ends at a name, and what is left of those that lead through it."""
-    below: list[Path] = []
-    for path in paths:
-        if not is_match(path[0], name):
-            continue
-        if len(path) == 1:
-            return True, []
-        below.append(path[1:])
-        if path[0] == "**":
-            below.append(path)
-    return False, list(dict.fromkeys(below))
-
-
-def _read_any(text: str, depth: int) -> object:
-    if depth > _MAX_DEPTH:
-        raise ValueError(f"the answer is nested more than {_MAX_DEPTH} deep")
-    if text[:1] == "{":
-        return read_object(text, 0)[0]
-    if text[:1] == "[":
-        return read_array(text, 0)[0]
-    return read_value(text, 0)[0]
