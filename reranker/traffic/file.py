@@ -37,8 +37,9 @@ CREATE TABLE IF NOT EXISTS outcomes (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS queries (query TEXT PRIMARY KEY, n INTEGER NOT NULL, change REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS interleaved (
-    search_id TEXT PRIMARY KEY, at REAL NOT NULL, query_id TEXT, teams TEXT NOT NULL
+    search_id TEXT PRIMARY KEY, at REAL NOT NULL, teams TEXT NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS ubi_ids (query_id TEXT PRIMARY KEY, search_id TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS clicks (
     search_id TEXT, doc_id TEXT, team TEXT, PRIMARY KEY (search_id, doc_id)
 ) WITHOUT ROWID;
@@ -55,9 +56,11 @@ _ADD_QUERY = (
 )
 _DROP_QUERIES = "DELETE FROM queries WHERE query IN (SELECT query FROM queries ORDER BY change LIMIT ?)"
 _ADD_INTERLEAVED = """
-INSERT INTO interleaved VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET
-    teams = json_patch(teams, excluded.teams), query_id = COALESCE(excluded.query_id, query_id)
+INSERT INTO interleaved (search_id, at, teams) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET
+    teams = json_patch(teams, excluded.teams)
 """
+# Visitors of one application do the same search under ids of their own.
+_ADD_UBI_ID = "INSERT OR REPLACE INTO ubi_ids VALUES (?, ?)"
 _ADD_CLICK = "INSERT OR IGNORE INTO clicks VALUES (?, ?, ?)"
 # A search is won by the order with more clicks; a click on a hit of both orders is for neither.
 _COUNT_WINNERS = """
@@ -141,7 +144,9 @@ class TrafficFile:
             StoreUnavailable: the file cannot be written.
         """
         with self._writing() as connection:
-            connection.execute(_ADD_INTERLEAVED, [search_id, time.time(), query_id, json.dumps(dict(teams))])
+            connection.execute(_ADD_INTERLEAVED, [search_id, time.time(), json.dumps(dict(teams))])
+            if query_id is not None:
+                connection.execute(_ADD_UBI_ID, [query_id, search_id])
             if time.monotonic() > self._next_look_s:
                 self._forget_old(connection)
 
@@ -170,14 +175,13 @@ class TrafficFile:
         return len(known)
 
     def query_ids(self) -> dict[str, str]:
-        """The ids of searches by their `query_id` of User Behavior Insights, of those that have one.
+        """The ids of searches by each `query_id` of User Behavior Insights that they were done under.
 
         Raises:
             NotFound, StoreUnavailable: as `report`.
         """
         with self._reading() as connection:
-            rows = connection.execute("SELECT query_id, search_id FROM interleaved WHERE query_id IS NOT NULL")
-            return dict(rows.fetchall())
+            return dict(connection.execute("SELECT query_id, search_id FROM ubi_ids").fetchall())
 
     def report(self, with_queries: bool = False) -> TrafficAnswer:
         """What was added up.
@@ -218,6 +222,7 @@ class TrafficFile:
         self._next_look_s = time.monotonic() + _LOOK_S
         connection.execute("DELETE FROM interleaved WHERE at < ?", [time.time() - _RETENTION_S])
         connection.execute("DELETE FROM clicks WHERE search_id NOT IN (SELECT search_id FROM interleaved)")
+        connection.execute("DELETE FROM ubi_ids WHERE search_id NOT IN (SELECT search_id FROM interleaved)")
 
     def _check_is_there(self) -> None:
         if not self.path.is_file():

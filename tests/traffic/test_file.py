@@ -98,9 +98,15 @@ def test_pages_of_one_search_are_one_search(file: TrafficFile) -> None:
     assert file.query_ids() == {"q1": "one"}
 
 
+def test_a_search_is_known_by_the_ubi_ids_of_all_visitors_who_did_it(file: TrafficFile) -> None:
+    for query_id in ("ann", "bob", "cid"):
+        file.add_interleaved("one", query_id, TEAMS)
+    assert file.query_ids() == {"ann": "one", "bob": "one", "cid": "one"}
+
+
 def test_searches_are_forgotten_after_30_days(file: TrafficFile) -> None:
-    file.add_interleaved("old", None, TEAMS)
-    file.add_interleaved("new", None, TEAMS)
+    file.add_interleaved("old", "of old", TEAMS)
+    file.add_interleaved("new", "of new", TEAMS)
     file.add_clicks([("old", "b"), ("new", "b")])
     with closing(sqlite3.connect(file.path)) as connection, connection:
         connection.execute("UPDATE interleaved SET at = ? WHERE search_id = 'old'", [time.time() - 31 * 86_400])
@@ -108,6 +114,7 @@ def test_searches_are_forgotten_after_30_days(file: TrafficFile) -> None:
     votes = file.report().interleaved
     assert votes is not None
     assert (votes.n_searches, votes.wins) == (1, 1)
+    assert file.query_ids() == {"of new": "new"}
 
 
 def test_a_file_that_is_there_goes_on(file: TrafficFile) -> None:
