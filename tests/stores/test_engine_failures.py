@@ -344,6 +344,20 @@ def test_clicks_of_a_shard_that_failed_are_not_taken_for_none() -> None:
         store.ubi_clicks(["q"])
 
 
+def test_clicks_of_ids_that_nobody_asked_for_are_left_out() -> None:
+    """Where `query_id` has no mapping, the engine finds "abc" for "ABC", and "user7-42" for "42"."""
+    events = [
+        {"_source": {"query_id": query_id, "event_attributes": {"object": {"object_id": "a"}}}}
+        for query_id in ("ABC", "abc", "42", "user7-42")
+    ]
+
+    def answer(method: str, path: str, body: str) -> tuple[int, Any]:
+        return 200, {"_shards": {"total": 1, "failed": 0}, "hits": {"hits": events}}
+
+    with serve(answer) as node, closing(opened(node.address)) as store:
+        assert list(store.ubi_clicks(["ABC", "42"])) == [("ABC", "a"), ("42", "a")]
+
+
 def test_a_point_in_time_that_is_lost_is_not_taken_for_a_missing_index() -> None:
     def answer(method: str, path: str, body: str) -> tuple[int, Any]:
         if "point_in_time" in path:

@@ -34,5 +34,6 @@ def read_clicks(client: opensearchpy.OpenSearch, query_ids: Sequence[str]) -> It
             source: dict[str, Any] = hit["_source"]
             clicked = source.get("event_attributes", {}).get("object", {})
             doc_id = clicked.get("internal_id") or clicked.get("object_id")
-            if doc_id is not None:
-                yield str(source["query_id"]), str(doc_id)
+            # A text matches other ids too: "ABC" is "abc" to it, and "42" a word of "user7-42".
+            if doc_id is not None and (query_id := str(source["query_id"])) in some:
+                yield query_id, str(doc_id)
