@@ -49,7 +49,8 @@ def _add_clicks_of_ubi(settings: Settings, file: TrafficFile) -> None:
 
 def _lines(found: TrafficAnswer) -> list[str]:
     n = found.n_ranked
-    lines = [f"searches since {found.since}: {found.n_searches:,}"] if found.n_searches else []
+    is_said = found.n_searches or found.interleaved is None  # interleaved searches have a line of their own
+    lines = [f"searches since {found.since}: {found.n_searches:,}"] if is_said else []
     if n:
         lines += [
             f"re-ranked beside the engine: {n:,}, in {found.mean_ms} ms each, {found.mean_engine_ms} ms of it the "
@@ -72,6 +73,8 @@ def _verdict(votes: InterleavedVotes) -> list[str]:
         )
     if votes.winner is not None:
         lines.append(f"verdict:                     {'ours' if votes.winner == 'ours' else 'the engine'}")
+    elif not votes.wins + votes.losses + votes.ties:
+        lines.append("verdict:                     no clicks yet")
     elif votes.n_searches_needed is None:
         lines.append("verdict:                     none; there is no difference so far")
     else:

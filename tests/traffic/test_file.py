@@ -158,3 +158,25 @@ def test_the_command_shows_the_queries_that_change_most(empty_home: Path, run: R
     file.create()
     file.add_shadowed([Shadowed("applied", "", True, True, 0.8, 0.040, 0.010, "cat")], {})
     assert json.loads(run("traffic", "--json").stdout)["queries"] == [{"query": "cat", "n": 1, "change": 0.8}]
+
+
+def test_the_command_says_that_there_was_no_search_yet(empty_home: Path, run: Run) -> None:
+    TrafficFile(empty_home / ".sinkrank").create()
+    said = run("traffic").stdout
+    assert said.startswith("searches since ")
+    assert said.endswith(": 0\n")
+
+
+@pytest.mark.parametrize(
+    ("clicks", "verdict"),
+    [([], "no clicks yet"), ([("one", "b"), ("two", "c")], "none; there is no difference so far")],
+)
+def test_the_command_tells_no_clicks_from_no_difference(
+    empty_home: Path, run: Run, clicks: list[tuple[str, str]], verdict: str
+) -> None:
+    file = TrafficFile(empty_home / ".sinkrank")
+    file.create()
+    for search in ("one", "two"):
+        file.add_interleaved(search, None, TEAMS)
+    file.add_clicks(clicks)
+    assert run("traffic").stdout.splitlines()[-1].split(maxsplit=1) == ["verdict:", verdict]
