@@ -76,7 +76,7 @@ def delete(
 
     name = settings.index or options.DEFAULT_INDEX
     with resources.opened_store(settings) as opened:
-        results = list(opened.delete(name, ids))
+        results = list(opened.delete(name, dict.fromkeys(ids)))
         opened.refresh(name)
     missing = [result.doc_id for result in results if result.error is not None]
     if json_:

@@ -155,6 +155,11 @@ def test_documents_are_deleted_by_id(indexed: Path, run: Run) -> None:
     run("ingest", "delete", exits=2)
 
 
+def test_an_id_that_is_given_twice_is_deleted_once(indexed: Path, run: Run) -> None:
+    deleted = run("ingest", "delete", "fr/chat", "fr/chat", "en/car")
+    assert (deleted.stdout, deleted.stderr) == ("2 documents deleted from index 'documents'\n", "")
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_run_that_is_told_to_end_leaves_no_temporary_file(
     home: Path, run: Run, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
