@@ -41,12 +41,12 @@ MEASURE = "nDCG@10"
 
 
 def after_first_stage(methods: Sequence[str]) -> list[str]:
-    """Checks the methods to compare, and puts `none`, the first stage's order, before them.
+    """Checks the methods to compare, each once, and puts `none`, the first stage's order, before them.
 
     Raises:
         WrongParameter: a method is unknown.
     """
-    return ["none", *(check_method(name) for name in methods if name != "none")]
+    return ["none", *map(check_method, dict.fromkeys(name for name in methods if name != "none"))]
 
 
 @contextmanager

@@ -37,8 +37,10 @@ def evaluate(
     """
     if qrels is None and queries is not None:
         raise typer.BadParameter("give the judgments of these queries", param_hint="--qrels")
+    if not (names := parse_names(methods)):
+        raise typer.BadParameter("name a method", param_hint="--methods")
     from sinkrank.actions import judged
 
     if output_folder is not None:
         output_folder.mkdir(parents=True, exist_ok=True)  # before the long work
-    judged.compare(settings, template, queries, qrels, parse_names(methods), output_folder, json_)
+    judged.compare(settings, template, queries, qrels, names, output_folder, json_)

@@ -54,6 +54,16 @@ def test_ratings_in_csv_need_no_file_of_queries(run: RunCommand, tmp_path: Path)
     assert report["methods"]["auto"]["means"]["MRR"] == 1.0  # chat alone before chat with chien
 
 
+def test_a_method_that_is_named_twice_is_compared_once(run: RunCommand, files: list[str]) -> None:
+    """Twice it would also be two tests for Holm's correction."""
+    once, twice = (run("evaluate", *files, "--methods", names).stdout for names in ("auto", "auto,none,auto"))
+    assert twice == once
+
+
+def test_an_empty_list_of_methods_is_refused(run: RunCommand, files: list[str]) -> None:
+    assert "name a method" in run("evaluate", *files, "--methods", ",", exits=2).stderr
+
+
 @pytest.fixture
 def titled(run: RunCommand, tmp_path: Path) -> str:
     """An index of 25 documents, each of which alone has a word of its title."""
