@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.answers.explanation import ExplainAnswer
 from reranker.answers.search import Hit, ScoreParts, SearchAnswer
-from reranker.base.errors import WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.embeddings.detection import guess_language
 from reranker.query_dsl.source_texts import source_text
@@ -37,15 +36,12 @@ def opened(loaded: LoadedSettings, searcher: Searcher, template: Path | None) ->
     index.
 
     Raises:
-        StoreUnavailable, WrongParameter, BadInput, NotFound: as `in_process_proxy.is_foreign` and `opened_index`; or an
-            option is for an index that Sinkrank made.
+        StoreUnavailable, WrongParameter, BadInput, NotFound: as `in_process_proxy.is_proxied` and `opened_index`.
     """
     settings = loaded.settings
-    if template is None and not in_process_proxy.is_foreign(searcher.store, settings.index):
+    if not in_process_proxy.is_proxied(loaded, searcher.store, template):
         yield None
         return
-    if loaded.option("first_stage") is not None:
-        raise WrongParameter("--first-stage is for an index that Sinkrank made; here it is the engine's own query")
     # A service keeps no method `none`: single searches do.
     patient = settings.model_copy(update={"proxy_budget_ms": in_process_proxy.PATIENT_MS, "method": "auto"})
     index = in_process_proxy.opened_index(patient, searcher.store, searcher.embeddings, template)

@@ -13,6 +13,7 @@ from reranker.base.errors import BadInput, NotFound, NotOurIndex, WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.service.engine import engine_access, engine_address
 from reranker.service.settings import Settings
+from reranker.service.settings_sources import LoadedSettings
 from reranker.stores.base.protocol import Store
 from reranker.stores.engine.fields import text_fields
 from reranker.stores.engine.store import EngineStore
@@ -50,6 +51,20 @@ def is_foreign(store: Store, index: str | None) -> bool:
     except (BadInput, NotFound):
         return False
     return False
+
+
+def is_proxied(loaded: LoadedSettings, store: Store, template: Path | None) -> bool:
+    """Whether the index of the settings is searched through the proxy: a template is given, or Sinkrank did not make
+    the index.
+
+    Raises:
+        StoreUnavailable, WrongParameter: as `is_foreign`; or an option is for a search that is not.
+    """
+    if template is None and not is_foreign(store, loaded.settings.index):
+        return False
+    if loaded.option("first_stage") is not None:
+        raise WrongParameter("--first-stage is for an index that Sinkrank made; here it is the engine's own query")
+    return True
 
 
 def opened_index(settings: Settings, store: Store, embeddings: Embeddings, template: Path | None) -> ProxyIndex:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group
 
 from reranker.base.whole_files import write_whole
-from reranker.service.settings import Settings
+from reranker.service.settings_sources import LoadedSettings
 from reranker.text.documents import Document
 from reranker.transport import check_method
 from sinkrank.actions import in_process_proxy
@@ -51,16 +51,17 @@ def after_first_stage(methods: Sequence[str]) -> list[str]:
 
 @contextmanager
 def opened(
-    settings: Settings, template: Path | None
+    loaded: LoadedSettings, template: Path | None
 ) -> Iterator[tuple[IndexSearches | ProxySearches, Callable[[int], Iterable[Document]]]]:
     """What searches the index of the settings, and what draws up to so many of its documents. It searches through the
     proxy if a template is given or Sinkrank did not make the index.
 
     Raises:
-        StoreUnavailable, WrongParameter, BadInput, NotFound: as `in_process_proxy.is_foreign` and `opened_index`.
+        StoreUnavailable, WrongParameter, BadInput, NotFound: as `in_process_proxy.is_proxied` and `opened_index`.
     """
+    settings = loaded.settings
     with resources.opened_searcher(settings) as searcher:
-        if template is None and not in_process_proxy.is_foreign(searcher.store, settings.index):
+        if not in_process_proxy.is_proxied(loaded, searcher.store, template):
             own = searcher.choose_index(settings.index)
             yield IndexSearches(searcher, own), searcher.open(own).reader.random_documents
             return
@@ -72,7 +73,7 @@ def opened(
 
 
 def compare(
-    settings: Settings,
+    loaded: LoadedSettings,
     template: Path | None,
     queries: Path | None,
     qrels: Path | None,
@@ -87,10 +88,10 @@ def compare(
     """
     names = after_first_stage(methods)
     judged = None if qrels is None else read_judged_queries(queries, qrels)
-    with opened(settings, template) as (searches, documents), output.progress_bars() as progress:
+    with opened(loaded, template) as (searches, documents), output.progress_bars() as progress:
         if judged is None:
             judged = known_queries(documents(N_DOCUMENTS))
-        runs = [searches.run(Way.of(settings, name, searches.first_stage), judged, progress) for name in names]
+        runs = [searches.run(Way.of(loaded.settings, name, searches.first_stage), judged, progress) for name in names]
     outcomes = {name: outcome for name, outcome in searches.outcomes.items() if name != "none"}
     summed = present(searches.index, runs, judged, folder, as_json, {"searches": outcomes} if outcomes else {})
     if not as_json:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from reranker.service.settings import Settings
+from reranker.service.settings_sources import LoadedSettings
 from sinkrank.actions import judged
 from sinkrank.console import output
 from sinkrank.evaluation.comparison import Difference, Way, compared_runs
@@ -17,12 +17,12 @@ from sinkrank.evaluation.tuning import tune as choose
 _SIGNIFICANT = 0.05
 
 
-def tune(settings: Settings, template: Path | None, queries: Path | None, qrels: Path, as_json: bool) -> None:
+def tune(loaded: LoadedSettings, template: Path | None, queries: Path | None, qrels: Path, as_json: bool) -> None:
     """Chooses parameters, beginning with those of the settings, and prints them as lines of sinkrank.toml if they are
     better."""
     found = read_judged_queries(queries, qrels)
-    with judged.opened(settings, template) as (searches, _), output.progress_bars() as progress:
-        start = Way.of(settings, settings.method, searches.first_stage)
+    with judged.opened(loaded, template) as (searches, _), output.progress_bars() as progress:
+        start = Way.of(loaded.settings, loaded.settings.method, searches.first_stage)
         tuning = choose(start, lambda way, some: searches.run(way, some, progress), found, judged.MEASURE)
     present(tuning, as_json)
 

@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from reranker.service.settings import Settings
+from reranker.service.settings_sources import LoadedSettings
 from sinkrank.console import options
 from sinkrank.console.parsing import parse_names
 
 
 @options.takes_settings("first_stage", "depth", *options.SEARCHABLE)
 def evaluate(
-    settings: Settings,
+    loaded: LoadedSettings,
     qrels: options.Qrels = None,
     queries: options.Queries = None,
     methods: Annotated[
@@ -43,4 +43,4 @@ def evaluate(
 
     if output_folder is not None:
         output_folder.mkdir(parents=True, exist_ok=True)  # before the long work
-    judged.compare(settings, template, queries, qrels, names, output_folder, json_)
+    judged.compare(loaded, template, queries, qrels, names, output_folder, json_)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import typer
 
-from reranker.service.settings import Settings
+from reranker.service.settings_sources import LoadedSettings
 from sinkrank.console import options
 
 
 @options.takes_settings("first_stage", "method", *options.SEARCHABLE)
 def tune(
-    settings: Settings,
+    loaded: LoadedSettings,
     qrels: options.Qrels = None,
     queries: options.Queries = None,
     template: options.Template = None,
@@ -27,4 +27,4 @@ def tune(
         raise typer.BadParameter("give the judgments of your index", param_hint="--qrels")
     from sinkrank.actions import tuned
 
-    tuned.tune(settings, template, queries, qrels, json_)
+    tuned.tune(loaded, template, queries, qrels, json_)

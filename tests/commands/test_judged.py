@@ -92,6 +92,15 @@ def test_queries_without_judgments_and_too_few_titles_are_refused(run: RunComman
     assert "1 documents have a title" in run("evaluate", "--index", "documents", exits=1).stderr
 
 
+@pytest.mark.parametrize("command", [["search", "cat"], ["explain", "cat", "fr/chat"], ["evaluate"], ["tune"]])
+def test_a_first_stage_of_ours_is_refused_for_a_search_through_the_proxy(
+    run: RunCommand, files: list[str], command: list[str]
+) -> None:
+    judgments = files if command[0] in ("evaluate", "tune") else []
+    result = run(*command, *judgments, "--template", "template.json", "--first-stage", "bm25", exits=2)
+    assert "--first-stage is for an index that Sinkrank made" in result.stderr
+
+
 def test_tune_needs_judgments(run: RunCommand) -> None:
     assert "give the judgments of your index" in run("tune", exits=2).stderr
 
