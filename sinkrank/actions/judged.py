@@ -87,7 +87,7 @@ def compare(
         qrels: None takes titles of the index as queries, whose document is known.
     """
     names = after_first_stage(methods)
-    judged = None if qrels is None else read_judged_queries(queries, qrels)
+    judged = None if qrels is None else read_judged_queries(queries, qrels, output.talk().print)
     with opened(loaded, template) as (searches, documents), output.progress_bars() as progress:
         if judged is None:
             judged = known_queries(documents(N_DOCUMENTS))

@@ -20,7 +20,7 @@ _SIGNIFICANT = 0.05
 def tune(loaded: LoadedSettings, template: Path | None, queries: Path | None, qrels: Path, as_json: bool) -> None:
     """Chooses parameters, beginning with those of the settings, and prints them as lines of sinkrank.toml if they are
     better."""
-    found = read_judged_queries(queries, qrels)
+    found = read_judged_queries(queries, qrels, output.talk().print)
     with judged.opened(loaded, template) as (searches, _), output.progress_bars() as progress:
         start = Way.of(loaded.settings, loaded.settings.method, searches.first_stage)
         tuning = choose(start, lambda way, some: searches.run(way, some, progress), found, judged.MEASURE)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,14 +40,18 @@ class JudgedQuery:
     relevance: Mapping[str, int]
 
 
-def read_judged_queries(queries: Path | None, qrels: Path) -> list[JudgedQuery]:
+def read_judged_queries(
+    queries: Path | None, qrels: Path, tell: Callable[[str], None] = lambda _: None
+) -> list[JudgedQuery]:
     """Reads the queries that have a relevant document, in the order of their file.
 
     Args:
         queries: None if the judgments are CSV with the texts of the queries. They are then numbered from 1.
+        tell: told how many queries have no relevant document, if any.
 
     Raises:
-        BadInput: a line cannot be read, a query id is repeated, or no query has a relevant document.
+        BadInput: a line cannot be read, a query id is repeated, a document is judged twice with different grades, or no
+            query has a relevant document.
         NotFound: a file does not exist.
         WrongParameter: the judgments need a file of the queries.
     """
@@ -77,6 +81,8 @@ def read_judged_queries(queries: Path | None, qrels: Path) -> list[JudgedQuery]:
             f"no query of {queries or qrels} has a relevant document in {qrels}; its first column must be the queries' "
             "ids, and the last one 1 or more for a relevant document"
         )
+    if n_without := len(found) - len(answerable):
+        tell(f"{n_without} of {len(found)} queries left out: no relevant document in {qrels}")
     return answerable
 
 
@@ -123,7 +129,7 @@ def _read_csv(path: Path, content: str) -> Judgments:
         if not query or not document:
             raise BadInput(f"{place}: no query or no docid; give both")
         if rating:
-            judged.setdefault(query, {})[document] = _rating(rating, place)
+            _add(judged, place, query, document, _rating(rating, place))
     if row is not None and not judged:
         raise BadInput(f"no row of {path} has a rating; give 1 or more to relevant documents, and 0 to others")
     return judged
@@ -150,7 +156,7 @@ def read_qrels(path: Path, content: str) -> Judgments:
     for number, (place, line) in enumerate(_lines(path, content)):
         query, document, grade = _judgment(line)
         try:
-            judged.setdefault(query, {})[document] = int(grade)
+            relevance = int(grade)
         except ValueError as error:
             if number == 0 and grade.lower() == "score":
                 continue  # BEIR's header
@@ -158,7 +164,13 @@ def read_qrels(path: Path, content: str) -> Judgments:
                 f"{place}: {line[:80]!r} is no judgment; a line is QUERY 0 DOCUMENT RELEVANCE, or QUERY, DOCUMENT and "
                 "RELEVANCE with tabs between, or the file is CSV with the header query,docid,rating"
             ) from error
+        _add(judged, place, query, document, relevance)
     return judged
+
+
+def _add(judged: Judgments, place: str, query: str, document: str, grade: int) -> None:
+    if (before := judged.setdefault(query, {}).setdefault(document, grade)) != grade:
+        raise BadInput(f"{place}: {document!r} is judged twice for query {query!r}, {before} and {grade}; keep one")
 
 
 def _judgment(line: str) -> tuple[str, str, str]:

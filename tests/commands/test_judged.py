@@ -54,6 +54,20 @@ def test_ratings_in_csv_need_no_file_of_queries(run: RunCommand, tmp_path: Path)
     assert report["methods"]["auto"]["means"]["MRR"] == 1.0  # chat alone before chat with chien
 
 
+@pytest.mark.parametrize("command", [["evaluate", "--methods", "auto"], ["tune"]])
+def test_queries_without_a_relevant_document_are_counted(
+    run: RunCommand, files: list[str], tmp_path: Path, command: list[str]
+) -> None:
+    assert "left out" not in run(*command, *files).stderr
+    with (tmp_path / "qrels.txt").open("r+", encoding="utf-8") as qrels:
+        lines = qrels.read().splitlines()
+        qrels.seek(0)
+        qrels.write("\n".join(["q0 0 fr/animaux 0", *lines[2:]]) + "\n")  # nobody judged q1
+        qrels.truncate()
+    told = f"2 of 25 queries left out: no relevant document in {tmp_path / 'qrels.txt'}\n"
+    assert told in run(*command, *files).stderr
+
+
 def test_a_method_that_is_named_twice_is_compared_once(run: RunCommand, files: list[str]) -> None:
     """Twice it would also be two tests for Holm's correction."""
     once, twice = (run("evaluate", *files, "--methods", names).stdout for names in ("auto", "auto,none,auto"))

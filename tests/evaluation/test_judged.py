@@ -104,6 +104,7 @@ def test_beside_a_file_of_queries_csv_names_their_ids(tmp_path: Path) -> None:
         ("query,docid,rating\ncat,d1,\ncat,d2,\n", r"no row of .*ratings\.csv has a rating; give 1 or more"),
         ("query,docid,rating\ncat,d1,0\n", "no query .* has a relevant document"),
         ("q 0 d 1\n", "name the file of the queries with --queries"),
+        ("query,docid,rating\ncat,d1,2\ncat,d1,0\n", "line 3: 'd1' is judged twice for query 'cat', 2 and 0"),
     ],
 )
 def test_ratings_that_cannot_be_read_are_named_with_their_line(tmp_path: Path, ratings: str, said: str) -> None:
@@ -122,6 +123,7 @@ def test_ratings_that_cannot_be_read_are_named_with_their_line(tmp_path: Path, r
         ('{"query_id": "q"}\n', "q 0 d 1\n", "no query id or no text"),
         ("q\tchat\nq\tchien\n", "q 0 d 1\n", "'q' stands there twice"),
         ("q\tchat\n", "other 0 d 1\n", "no query of"),
+        ("q\tchat\n", "q 0 d 1\nq 0 e 1\nq 0 d 0\n", "line 3: 'd' is judged twice for query 'q', 1 and 0"),
         ('{"query_id": "q", "query": "chat", "languages": "en"}\n', "q 0 d 1\n", "give a list of codes"),
         ("{broken\n", "q 0 d 1\n", "not JSON"),
     ],
@@ -129,6 +131,11 @@ def test_ratings_that_cannot_be_read_are_named_with_their_line(tmp_path: Path, r
 def test_what_cannot_be_read_is_named_with_its_line(tmp_path: Path, queries: str, qrels: str, said: str) -> None:
     with pytest.raises(BadInput, match=said):
         read_judged_queries(write(tmp_path / "queries", queries), write(tmp_path / "qrels", qrels))
+
+
+def test_a_judgment_that_stands_there_twice_is_read_once(tmp_path: Path) -> None:
+    (read,) = read_judged_queries(write(tmp_path / "q", "q\tchat\n"), write(tmp_path / "qrels", "q 0 d 1\nq 0 d 1\n"))
+    assert read.relevance == {"d": 1}
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
