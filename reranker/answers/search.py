@@ -91,6 +91,8 @@ class SearchAnswer(Answer):
     index: str
     n_candidates: Count
     """Documents that the first stage found."""
+    n_reranked: Count
+    """Those of them that were re-ranked."""
     language: str
     """Of the query: as given, or as guessed."""
     first_stage: FoundBy

@@ -41,6 +41,7 @@ def search_answer(
         hits=hits,
         index=request.index,
         n_candidates=n_candidates,
+        n_reranked=reranking.n_candidates if reranking else 0,
         language=query.language,
         first_stage=cast(FoundBy, request.first_stage),  # `auto` is resolved
         method=reranking.method if reranking else "none",

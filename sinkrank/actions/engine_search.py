@@ -80,6 +80,7 @@ class EngineSearch:
             hits=hits,
             index=self._index.name,
             n_candidates=total["value"] if isinstance(total, dict) else total,
+            n_reranked=answer.get("ext", {}).get("rerank", {}).get("n_reranked", 0),
             language=query.language,
             first_stage="engine",
             method=reranking.get("method", "none"),

@@ -80,11 +80,10 @@ def search_footer(answer: SearchAnswer) -> str:
     else:
         how = "in the first stage's order"
         if answer.method != "none":
-            feedback = " with feedback" if answer.has_feedback else ""
-            how = f"re-ranked by {answer.method}{feedback} ({answer.precision}) in {took['rerank']:.1f} ms"
-        found = output.counted(answer.n_candidates, "candidate")
+            way = f"{answer.method}{' with feedback' if answer.has_feedback else ''} ({answer.precision})"
+            how = f"{answer.n_reranked:,} re-ranked by {way} in {took['rerank']:.1f} ms"
         lines = [
-            f"{found} by {answer.first_stage} in {took['first_stage']:.1f} ms, "
+            f"{answer.n_candidates:,} found by {answer.first_stage} in {took['first_stage']:.1f} ms, "
             f"{how}; the query was read as {answer.language!r}"
         ]
     if answer.unknown_words:

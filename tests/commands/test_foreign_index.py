@@ -269,7 +269,8 @@ def test_search_and_explain_show_what_callers_of_the_proxy_get(
         document = DOCUMENTS[int(hit["id"])]
         assert (hit["title"], hit["metadata"], hit["language"]) == (document["title"], document, "en")
     found = urllib3.request("POST", f"{engine.url}/{index}/_count", json={"query": query}, timeout=60).json()["count"]
-    assert (answer["n_candidates"], answer["first_stage"], answer["method"]) == (found, "engine", "auto")
+    assert (answer["n_candidates"], answer["n_reranked"]) == (found, 30)
+    assert (answer["first_stage"], answer["method"]) == ("engine", "auto")
     assert (answer["language"], answer["unknown_words"], answer["has_feedback"]) == ("en", [], True)
 
     first = expected[0]
@@ -289,8 +290,8 @@ def test_a_person_reads_the_hits_and_why_the_first_is_there(run: Run, make: Make
     (first,) = [line.split() for line in shown.splitlines() if line.split()[:1] == ["1"]]
     assert first[-1] == str(DOCUMENTS.index({"title": "bread", "text": "bread bread", "sku": "zzz"}))
     assert first[4:6] == ["en", "bread"]
-    assert "61 candidates by engine in" in shown  # of 125, (4/5)³ = 64 have no bread
-    assert "re-ranked by emd (float64) in" in shown
+    assert "61 found by engine in" in shown  # of 125, (4/5)³ = 64 have no bread
+    assert " ms, 61 re-ranked by emd (float64) in" in shown
     # Eight documents have no other words than these two: the others of the twenty best bring theirs.
     why = run("explain", "bread cat qqq www", first[-1], *options).stdout
     assert "auto distance" in why

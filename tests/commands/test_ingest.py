@@ -148,7 +148,7 @@ def test_documents_are_deleted_by_id(indexed: Path, run: Run) -> None:
     deleted = run("ingest", "delete", "fr/chat", "fr/pain")
     assert deleted.stdout == "2 documents deleted from index 'documents'\n"
     assert run("ingest", "delete", "en/car").stdout == "1 document deleted from index 'documents'\n"
-    assert "\n1 candidate by hybrid" in run("search", "cat").stdout
+    assert "\n1 found by hybrid" in run("search", "cat").stdout
     hits = json.loads(run("search", "cat", "--json").stdout)["hits"]
     assert {hit["id"] for hit in hits} == {"fr/animaux"}
     assert "not there: fr/chat" in run("ingest", "delete", "fr/chat", exits=1).stderr

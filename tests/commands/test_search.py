@@ -48,9 +48,19 @@ def test_search_prints_a_table_with_both_ranks(run: Run) -> None:
 
     first = next(line for line in result.stdout.splitlines() if "fr/chat" in line)
     assert first.split() == ["1", "0.9615", "1", "0.9600", "fr", "Chat", "fr/chat"]
-    assert "4 candidates by knn" in result.stdout
-    assert "re-ranked by auto" in result.stdout
+    assert "4 found by knn in " in result.stdout
+    assert " ms, 4 re-ranked by auto" in result.stdout
     assert result.stderr == ""
+
+
+def test_the_candidates_that_are_re_ranked_are_told_from_those_that_are_found(run: Run) -> None:
+    options = ["--lang", "en", "--first-stage", "knn", "--depth", "2", "--from", "1", "--size", "3"]
+    answer = json.loads(run("search", "cat", *options, "--json").stdout)
+    assert (answer["n_candidates"], answer["n_reranked"], len(answer["hits"])) == (4, 2, 3)
+    shown = run("search", "cat", *options).stdout
+    assert "4 found by knn in " in shown
+    assert " ms, 2 re-ranked by auto" in shown
+    assert json.loads(run("search", "cat", *options, "--method", "none", "--json").stdout)["n_reranked"] == 0
 
 
 def test_of_several_indices_one_is_to_be_named_by_the_option(run: Run, indexed: Path) -> None:

@@ -21,7 +21,7 @@ async function searchOurs(state, signal) {
   const isReranked = answer.method !== "none";
   const way = FIRST_STAGES[answer.first_stage];
   const found = `${answer.n_candidates} found${way ? ` by ${way}` : ""} (${answer.first_stage})`;
-  const says = [isReranked ? `${found}, re-ranked (${answer.method})` : `${found}, not re-ranked`];
+  const says = [isReranked ? `${found}, the first ${answer.n_reranked} re-ranked (${answer.method})` : `${found}, not re-ranked`];
   says.push(`query read as ${languageName(answer.language)}`, `${Math.round(answer.took_ms.total)} ms`);
   if (answer.unknown_words.length > 0) says.push(`unknown words: ${answer.unknown_words.map(isolated).join(", ")}`);
   if (answer.no_good_answer) says.push(NO_GOOD_ANSWER);
