@@ -34,7 +34,8 @@ class WordPair(Answer):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WordTransport(Answer):
-    """A query word, the document words that took most of its mass, and the sum of the others."""
+    """A query word, the document words that took most of its mass, with the one of the largest saving, and the sum of
+    the others."""
 
     word: str
     language: str
@@ -170,6 +171,8 @@ class ExplainAnswer(Answer):
     """Of the query's words, by which the first stage searched documents in this language."""
     words: list[WordTransport]
     """The query's words with an embedding, the heaviest first."""
+    telling_pairs: list[WordPair]
+    """The ten pairs of words that brought the document nearest, the largest saving first; fewer if fewer did."""
     document: ExplainedDocument | None
     document_words: list[DocumentWord]
     """The document words that mass came to, most mass first."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reranker.answers.explanation import DocumentWord, ExplainedPrecision, WordPair, WordTransport
 from reranker.base.errors import BadInput
@@ -20,6 +21,7 @@ from reranker.transport.shares import LONG_QUERY, SHORT_QUERY
 
 # How many document words are named for each query word; the rest is summed up, so that nothing is lost.
 PAIRS_PER_WORD = 5
+N_TELLING_PAIRS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,7 @@ class Explanation:
 
     Attributes:
         words: the heaviest first; their distances sum to `distance`.
+        telling_pairs: the pairs of words that brought the document nearest, the largest saving first.
         document_words: those that mass came to, most mass first; their distances sum to `distance` too.
         precision: the arithmetic used: float64 or log, whatever a search uses.
     """
@@ -36,6 +39,7 @@ class Explanation:
     precision: ExplainedPrecision
     distance: float
     words: list[WordTransport]
+    telling_pairs: list[WordPair]
     document_words: list[DocumentWord]
 
 
@@ -62,23 +66,27 @@ def explain(
     places = {} if document is None else word_places(document, embeddings)
     names = [_written(int(term_id), embeddings) for term_id in weighted.term_ids]
     typical_cost = solved.cost @ weighted.weights
+    savings = solved.plan * (typical_cost[:, np.newaxis] - solved.cost)
+    query_words = [_written(int(term_id), embeddings) for term_id in query.term_ids]
+
+    def pair(row: int, column: int) -> WordPair:
+        mass, cost = float(solved.plan[row, column]), float(solved.cost[row, column])
+        share, saving = _share(mass * cost, solved.distance), float(savings[row, column])
+        return WordPair(query_words[row], names[column], mass, cost, share, saving)
+
     words = []
     for row, term_id in enumerate(query.term_ids.tolist()):
-        word, language = _written(term_id, embeddings), embeddings.term(term_id)[0]
-        words.append(_word(word, language, row, solved, float(typical_cost[row]), names))
+        pairs = [pair(row, column) for column in _named(solved.plan[row], savings[row])]
+        words.append(_word(query_words[row], embeddings.term(term_id)[0], row, solved, pairs))
+    telling = np.argsort(-savings, axis=None, kind="stable")[:N_TELLING_PAIRS]
     return Explanation(
         method,
         cast(ExplainedPrecision, solved.precision),
         solved.distance,
         sorted(words, key=lambda word: -word.mass),
+        [pair(*divmod(int(place), len(names))) for place in telling if savings.flat[place] > 0],
         _document_words(solved, weighted, names, places),
     )
-
-
-def telling_pairs(words: Sequence[WordTransport], n: int) -> list[WordPair]:
-    """The pairs of words that brought the document nearest, by their saving."""
-    pairs = [pair for word in words for pair in word.pairs]
-    return sorted(pairs, key=lambda pair: -pair.saving)[:n]
 
 
 def cost_meaning(method: str) -> str:
@@ -94,34 +102,16 @@ def cost_meaning(method: str) -> str:
     return "the Euclidean distance of the two words' embeddings, 0 (the same) to 2 (opposite)"
 
 
-def _word(
-    word: str,
-    language: str,
-    row: int,
-    solved: Transport,
-    typical_cost: float,
-    document_words: Sequence[str],
-) -> WordTransport:
-    """Where the mass of the query word in this row of the plan went.
+def _named(masses: NDArray[np.float64], savings: NDArray[np.float64]) -> list[int]:
+    """The document words that took most of a query word's mass, most first, with the one of the largest saving."""
+    heaviest = [int(j) for j in np.argsort(-masses, kind="stable")[:PAIRS_PER_WORD] if masses[j] > 0]
+    best = int(savings.argmax())
+    return heaviest if savings[best] <= 0 or best in heaviest else [*heaviest[:-1], best]
 
-    Args:
-        typical_cost: of moving a unit of it, in the mean over the document's words.
-    """
-    plan, cost = solved.plan[row], solved.cost[row]
-    moved = plan * cost
-    largest = [int(j) for j in np.argsort(-plan, kind="stable")[:PAIRS_PER_WORD] if plan[j] > 0]
-    pairs = [
-        WordPair(
-            query_word=word,
-            document_word=document_words[j],
-            mass=float(plan[j]),
-            cost=float(cost[j]),
-            share=_share(moved[j], solved.distance),
-            saving=float(plan[j] * (typical_cost - cost[j])),
-        )
-        for j in largest
-    ]
-    mass, distance = float(plan.sum()), float(moved.sum())
+
+def _word(word: str, language: str, row: int, solved: Transport, pairs: list[WordPair]) -> WordTransport:
+    """Where the mass of the query word in this row of the plan went."""
+    mass, distance = float(solved.plan[row].sum()), float((solved.plan[row] * solved.cost[row]).sum())
     return WordTransport(
         word=word,
         language=language,
@@ -129,8 +119,8 @@ def _word(
         distance=distance,
         share=_share(distance, solved.distance),
         pairs=pairs,
-        rest_mass=max(0.0, mass - float(plan[largest].sum())),
-        rest_distance=distance - float(moved[largest].sum()),
+        rest_mass=max(0.0, mass - sum(pair.mass for pair in pairs)),
+        rest_distance=distance - sum(pair.mass * pair.cost for pair in pairs),
     )
 
 

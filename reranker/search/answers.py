@@ -133,6 +133,7 @@ def explain_answer(
         standing=stands,
         translations=[_translated(group) for group in groups],
         words=explained.words,
+        telling_pairs=explained.telling_pairs,
         document=ExplainedDocument(document.title, document.url, document.language, document.text),
         document_words=explained.document_words,
     )

@@ -12,7 +12,6 @@ from rich.text import Text
 from reranker.answers.page import Example
 from reranker.answers.search import Hit
 from reranker.base.errors import UnknownWords
-from reranker.ranking.explanation import telling_pairs
 from reranker.search.searcher import Searcher, SearchRequest
 from reranker.stores.base.filters import Filters
 from sinkrank.console import output, tables
@@ -131,11 +130,7 @@ def _print_title(console: Console, search: Example, note: str = "") -> None:
 def _print_words(searcher: Searcher, index: str, search: Example, hit: Hit, console: Console) -> None:
     """Other words of the hit first, since BM25 knows the query's own."""
     explained = searcher.explain(_request(index, search), hit.id)
-    near = [
-        pair
-        for pair in telling_pairs(explained.words, len(explained.words) * len(explained.document_words))
-        if pair.saving > 0 and pair.cost < _NEAR_COST
-    ]
+    near = [pair for pair in explained.telling_pairs if pair.cost < _NEAR_COST]
     near.sort(key=lambda pair: pair.query_word.casefold() == pair.document_word.casefold())
     pairs = ", ".join(f"{pair.query_word} → {pair.document_word}" for pair in near[:_N_PAIRS])
     if pairs:

@@ -11,7 +11,6 @@ from rich.text import Text
 from reranker.answers.explanation import ExplainAnswer, Standing
 from reranker.answers.search import Hit, ScoreParts, SearchAnswer
 from reranker.answers.sources import DocumentShare, EncoderSource, ScoreSources
-from reranker.ranking import explanation as transport
 from reranker.ranking.corrections import HUBNESS_WEIGHT
 from sinkrank.console import output
 
@@ -216,12 +215,12 @@ def _score_line(score: float, parts: ScoreParts) -> str:
 
 
 def telling_pairs(explanation: ExplainAnswer, n: int) -> list[str]:
-    """The pairs that contributed most, `chat → cat (mass 0.12, cost 0.40)`; fewer if fewer contributed."""
+    """The pairs that contributed most, `chat → cat (mass 0.120, cost 0.40)`; fewer if fewer contributed."""
     return [
         f"{plain(pair.query_word).plain} → {plain(pair.document_word).plain} "
-        f"(mass {pair.mass:.2f}, cost {pair.cost:z.2f})"
-        for pair in transport.telling_pairs(explanation.words, n)
-        if pair.saving > 0 and pair.mass >= 0.005
+        f"(mass {pair.mass:.3f}, cost {pair.cost:z.2f})"
+        for pair in explanation.telling_pairs[:n]
+        if pair.mass >= 0.0005
     ]
 
 

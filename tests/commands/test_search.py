@@ -159,7 +159,7 @@ def test_explain_prints_the_pairs_and_the_sum(run: Run) -> None:
     assert ["cat", "1.0000", "chien", "0.7067", "0.8944", "0.6321", "88.4", "%"] in lines
     assert ["chat", "0.2933", "0.2828", "0.0830", "11.6", "%"] in lines
     assert ["emd", "distance", "1.0000", "0.7150", "100.0", "%"] in lines
-    assert "What brought it nearest: cat → chat (mass 0.29, cost 0.28)" in shown
+    assert "What brought it nearest: cat → chat (mass 0.293, cost 0.28)" in shown
 
 
 def test_explain_shows_what_each_word_adds_to_the_encoders_part(run: Run, empty_home: Path) -> None:

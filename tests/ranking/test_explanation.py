@@ -1,12 +1,14 @@
 """Explanations with the hand-placed vocabulary (tests/support/tiny.py)."""
 
+from math import cos, pi, sin, sqrt
+
 import numpy as np
 import pytest
 
 from reranker import Parameters, Reranker
 from reranker.base.errors import BadInput
 from reranker.embeddings import EmbeddingsWriter
-from reranker.ranking.explanation import explain, telling_pairs
+from reranker.ranking.explanation import explain
 from reranker.text.bags import WeightedBag
 from tests.support.tiny import TRANSLATION_COST
 
@@ -53,9 +55,33 @@ def test_the_parts_sum_to_the_distance_that_ranks(reranker, method):
 
 def test_the_telling_pair_is_the_translation(reranker):
     found = explained(reranker, "chat eau", "cat bread car", method="relaxed")
-    assert telling_pairs(found.words, 1)[0].query_word == "chat"
-    assert telling_pairs(found.words, 1)[0].document_word == "cat"
-    assert telling_pairs(found.words, 1)[0].saving > 0
+    assert (found.telling_pairs[0].query_word, found.telling_pairs[0].document_word) == ("chat", "cat")
+    assert found.telling_pairs[0].saving > 0
+
+
+def test_the_telling_pairs_are_found_among_all_words_of_the_document(tmp_path):
+    """`wing` and `airfoil`, 30 degrees from it, get the least mass; all others are at right angles to `wing`."""
+    others = ["slipstream", "increment", "lift", "evaluation", "theory", "propeller"]
+    with EmbeddingsWriter(tmp_path / "embeddings", dim=2, source="test") as writer:
+        writer.append(
+            "en", ["wing", "airfoil", *others], np.array([[1.0, 0.0], [cos(pi / 6), sin(pi / 6)], *[[0.0, 1.0]] * 6])
+        )
+        writer.commit()
+    embeddings = Reranker.open(tmp_path / "embeddings").embeddings
+    query, document = (embeddings.bag(" ".join(words), "en") for words in (["wing"], ["wing", "airfoil", *others]))
+    weights = [0.05 if embeddings.term(int(term))[1] in ("wing", "airfoil") else 0.15 for term in document.term_ids]
+    weighted = WeightedBag(document.term_ids, np.array(weights))
+    found = explain(WeightedBag(query.term_ids, np.array([1.0])), weighted, embeddings, "rwmd")
+    to_airfoil = 2 * sin(pi / 12)
+    typical = 6 * 0.15 * sqrt(2) + 0.05 * to_airfoil
+    assert [(pair.document_word, pair.saving) for pair in found.telling_pairs] == [
+        ("wing", pytest.approx(0.05 * typical, abs=1e-6)),
+        ("airfoil", pytest.approx(0.05 * (typical - to_airfoil), abs=1e-6)),
+    ]
+    named = [pair.document_word for pair in found.words[0].pairs]
+    assert (len(named), named[-1], "airfoil" in named) == (5, "wing", False)
+    by_means = explain(WeightedBag(query.term_ids, np.array([1.0])), weighted, embeddings, "nbow")
+    assert [pair.document_word for pair in by_means.telling_pairs] == ["wing", "airfoil"]
 
 
 def test_a_document_without_a_known_word_cannot_be_explained(reranker):
