@@ -28,6 +28,10 @@ _NO_BODY_EXPECTED = frozenset(["GET", "HEAD", "DELETE", "TRACE", "OPTIONS"])
 # A larger body is not copied behind its head.
 _SMALL_BYTES = 65_536
 _TAKES_NO_MORE = (BrokenPipeError, ConnectionResetError)
+# A node that cannot read the head of a request (a header over its limit, a control character) answers 400, keeps the
+# connection open and never answers on it again. OpenSearch's security plugin may keep a refusal (401) that CORS covered
+# with its own (403), and answer the next request on the connection with it, whoever sends that.
+_ENDS_CONNECTION = frozenset([400, 401, 403])
 # A host that acknowledges nothing for so long is away: without power, or cut off. One that is up does, however long its
 # node works on an answer.
 _AWAY_S = 10
@@ -116,9 +120,7 @@ class EngineResponse:
         self._response.close()
         if connection is not None:
             waits_on(None)
-        # A node that cannot read the head of a request (a header over its limit, a control character) answers 400,
-        # keeps the connection open and never answers on it again.
-        if connection is not None and not self._response.will_close and self.status != 400:
+        if connection is not None and not self._response.will_close and self.status not in _ENDS_CONNECTION:
             connection.release()
         elif connection is not None:
             connection.close()

@@ -337,6 +337,37 @@ def test_a_connection_on_which_the_engine_answered_400_is_not_used_again() -> No
     assert one.n_connections == 2
 
 
+def test_a_refusal_that_a_node_keeps_on_a_connection_does_not_meet_the_next_caller() -> None:
+    """OpenSearch 2.19's security plugin, where CORS refuses a request without credentials: 403 now, and 401 for whoever
+    asks next on that connection."""
+    kept: list[int] = []
+
+    def answer(connection: socket.socket) -> None:
+        is_refused_next = False
+        with suppress(OSError), connection, connection.makefile("rb") as stream:
+            while line := stream.readline():
+                while stream.readline().strip():
+                    pass
+                status = 401 if is_refused_next else 403 if b"/evil" in line else 200
+                is_refused_next = status == 403
+                kept.append(status)
+                connection.sendall(f"HTTP/1.1 {status} X\r\nContent-Length: 0\r\n\r\n".encode())
+
+    with listening(answer) as url, closing(upstream(url)) as to:
+        for target in ("/evil", "/mine"):
+            to.send("GET", target, [], is_read=True)
+    assert kept == [403, 200]
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_connection_on_which_the_engine_refused_a_caller_is_not_used_again(status: int) -> None:
+    with node() as one, closing(upstream(one.url)) as to:
+        one.statuses = [status]
+        for _ in range(3):
+            to.send("GET", "/a", [], is_read=True)
+    assert one.n_connections == 2
+
+
 def test_a_client_that_leaves_does_not_break_the_next_request_on_its_connection() -> None:
     client = Client()
 
