@@ -24,6 +24,14 @@ class _WithRequest(logging.Filter):
         return True
 
 
+class _PlainFormatter(logging.Formatter):
+    """One line for each message, whatever an engine or a server before it put in: none can forge a line of the log. The
+    traceback of an error of ours follows in lines of its own."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return " ".join(super().formatMessage(record).splitlines())
+
+
 class _JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -47,7 +55,7 @@ def set_up_logs(settings: Settings, stream: TextIO | None = None) -> None:
         stream: None for standard error.
     """
     handler = logging.StreamHandler(sys.stderr if stream is None else stream)
-    handler.setFormatter(_JsonFormatter() if settings.log_format == "json" else logging.Formatter(_PLAIN))
+    handler.setFormatter(_JsonFormatter() if settings.log_format == "json" else _PlainFormatter(_PLAIN))
     handler.addFilter(_WithRequest())
     root = logging.getLogger()
     level = logging.getLevelNamesMapping()[settings.log_level.upper()]

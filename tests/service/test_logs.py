@@ -96,6 +96,22 @@ def test_lines_for_people_name_the_request(logged: Logged, capsys: pytest.Captur
     assert "INFO sinkrank.access [mine-7]: GET /-/live 200 in" in stream.getvalue()
 
 
+def test_a_message_of_several_lines_is_one_line_for_people_and_a_traceback_is_not(logged: Logged) -> None:
+    logged(log_format="plain")
+    stream = io.StringIO()
+    set_up_logs(Settings(), stream)
+    log = logging.getLogger("test")
+    log.warning("an engine says: %s", "<html>\r\n2026-01-01 ERROR forged\n</html>")
+    try:
+        raise RuntimeError("broken")
+    except RuntimeError:
+        log.exception("failed")
+    first, second, *traceback = stream.getvalue().splitlines()
+    assert first.endswith("WARNING test: an engine says: <html> 2026-01-01 ERROR forged </html>")
+    assert second.endswith("ERROR test: failed")
+    assert traceback[-1] == "RuntimeError: broken"
+
+
 def test_an_error_inside_keeps_its_traceback_in_one_line(logged: Logged) -> None:
     app, lines = logged()
 

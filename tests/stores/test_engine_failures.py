@@ -78,6 +78,7 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
         (413, b"too large", BadInput, "413"),
         (500, error("null_pointer_exception", "oops"), StoreUnavailable, "oops"),
         (502, b"<html>Bad Gateway</html>", StoreUnavailable, "502"),
+        (500, b"<html>\r\n  <h1>Error</h1>\n</html>", StoreUnavailable, "500: <html> <h1>Error</h1> </html>"),
         (503, error("cluster_block_exception", "no master"), StoreUnavailable, "no master"),
         (503, error("unavailable_shards_exception", "no shard"), StoreUnavailable, "allocation/explain"),
         (200, b"<html>Welcome</html>", StoreUnavailable, "no search engine"),

@@ -198,7 +198,7 @@ def failure_reason(error: exceptions.TransportError) -> str:
 
 
 def describe_failure(details: Any) -> str:
-    """Turns the `error` section of an answer into a short text."""
+    """Turns the `error` section of an answer, or a page in its place, into a short text in one line."""
     if isinstance(details, dict):
         inner = next(iter(details.get("root_cause") or ()), details)
         parts = [inner.get("type"), inner.get("reason")]
@@ -206,4 +206,4 @@ def describe_failure(details: Any) -> str:
         if isinstance(cause, dict):
             parts.append(cause.get("reason"))
         details = ": ".join(dict.fromkeys(str(part) for part in parts if part))
-    return str(details)[:_MAX_REASON_LENGTH]
+    return " ".join(str(details).split())[:_MAX_REASON_LENGTH]
