@@ -22,6 +22,7 @@ from reranker.base.errors import BadInput, FetchFailed, NotFound, StoreUnavailab
 from reranker.embeddings import Embeddings
 from reranker.search.searcher import Searcher
 from reranker.service.examples import write_examples
+from reranker.service.logs import set_up_logs
 from reranker.service.settings import Settings
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.protocol import Store, WritableStore
@@ -83,6 +84,7 @@ def run_demo(settings: Settings, console: Console, serve: bool) -> None:
         _search(corpus, searches, Searcher(store, embeddings, settings.n_threads), output.results())
         _say_what_next(settings.home, output.results(), serve)
     if serve:
+        set_up_logs(settings)
         # Another one: its processes must not share connections that were used here.
         with resources.opened_store(settings) as store:
             run_service(settings, store, searches[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -18,6 +19,8 @@ from sinkrank.console import options, output
 if TYPE_CHECKING:
     from reranker.answers.page import Example
     from reranker.stores.base.protocol import Store
+
+_log = logging.getLogger(__name__)
 
 
 @options.takes_settings(
@@ -53,6 +56,9 @@ def serve(
     if print_settings:
         _print_settings(loaded, json_)
         return
+    from reranker.service.logs import set_up_logs
+
+    set_up_logs(loaded.settings)
     with _opened_store(loaded.settings) as opened:
         run_service(loaded.settings, opened)
 
@@ -78,15 +84,12 @@ def run_service(settings: Settings, store: Store | None, first: Example | None =
 def _run(settings: Settings, store: Store | None, first: Example | None) -> None:
     from reranker.api.app import create_app
     from reranker.service.engine import engine_address
-    from reranker.service.logs import set_up_logs
     from reranker.service.service import EXTENSION, Service
     from sinkrank.actions.shadow_process import shadow_process
     from sinkrank.console.resources import embeddings_if_any
     from sinkrank.serving.processes import serve_with_processes
     from sinkrank.serving.server import address_of, bind, serve_until_stopped, spare_collector
 
-    set_up_logs(settings)
-    console = output.talk()
     in_shadow = shadow_process(settings) if settings.proxy_mode == "shadow" else nullcontext()
     with in_shadow as shadow, bind(settings.host, settings.port) as listener:
         app = create_app(settings, store, embeddings_if_any(settings), shadow)
@@ -94,13 +97,13 @@ def _run(settings: Settings, store: Store | None, first: Example | None) -> None
         address = address_of(listener)
 
         def ready() -> None:
-            console.print(f"sinkrank serves {address}")
+            _say(settings, f"sinkrank serves {address}")
             api = f"   the API: POST {address}/v1/search" if first is None else ""
-            console.print(f"the page: {address}{page_path(first)}{api}", soft_wrap=True)
+            _say(settings, f"the page: {address}{page_path(first)}{api}")
             if (engine := engine_address(settings)) is not None:
                 hits = "re-ranked hits" if shadow is None else "the engine's order, re-ranking in shadow,"
-                console.print(f"the proxy: {address}/INDEX/_search, {hits} of {engine.redacted}")
-            console.print("Ctrl-C stops it", style="dim")
+                _say(settings, f"the proxy: {address}/INDEX/_search, {hits} of {engine.redacted}")
+            _say(settings, "Ctrl-C stops it", style="dim")
 
         serve = serve_until_stopped if settings.processes == 1 else serve_with_processes
         spare_collector()
@@ -108,7 +111,16 @@ def _run(settings: Settings, store: Store | None, first: Example | None) -> None
             serve(app, settings, listener, service.start, ready, service.draining.set)
         finally:
             service.integrity.stop()
-    console.print("stopped")
+    _say(settings, "stopped")
+
+
+def _say(settings: Settings, message: str, level: int = logging.INFO, style: str | None = None) -> None:
+    """Prints a message to whoever started the service; a record of the log where that is JSON, whatever its level."""
+    if settings.log_format == "json":
+        _log.setLevel(logging.INFO)
+        _log.log(level, "%s", message)
+    else:
+        output.talk().print(message, style=style)
 
 
 def page_path(first: Example | None) -> str:
@@ -122,9 +134,7 @@ def _opened_store(settings: Settings) -> Iterator[Store | None]:
     from sinkrank.console import resources
 
     if settings.store is None and not Path(settings.store_address).is_dir():
-        output.talk().print(
-            f"no store is set and {settings.store_address} is not there: re-ranking texts only, no search"
-        )
+        _say(settings, f"no store is set and {settings.store_address} is not there: re-ranking texts only, no search")
         yield None
         return
     _say_if_down(settings)
@@ -141,11 +151,11 @@ def _say_if_down(settings: Settings) -> None:
     try:
         with resources.opened_store(settings) as store:
             for problem in store.problems():
-                output.talk().print(problem)
+                _say(settings, problem, logging.WARNING)
     except WrongParameter:
         raise
     except SinkrankError as error:
-        output.talk().print(f"{error} (/-/ready says 503 until it answers)")
+        _say(settings, f"{error} (/-/ready says 503 until it answers)", logging.WARNING)
 
 
 def _print_settings(loaded: LoadedSettings, as_json: bool) -> None:

@@ -23,6 +23,7 @@ from reranker.base.errors import BadInput
 from reranker.service.settings import Settings
 from sinkrank.serving.server import address_of, bind, serve_until_stopped
 from tests.support.commands import Run
+from tests.support.listening import closed_port
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -121,6 +122,37 @@ def test_an_engine_that_is_down_is_said_before_the_first_search(
     # Another address may have been given to a command (`ingest --from-index`).
     assert "of this address (the setting store, or what the command names)" in " ".join(result.stderr.split())
     assert "/-/ready says 503 until it answers" in result.stderr
+
+
+@pytest.mark.slow
+def test_each_line_of_a_log_in_json_is_an_object_from_the_first_to_the_last(
+    empty_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SINKRANK_LOG_FORMAT", "json")
+    monkeypatch.setenv("SINKRANK_STORE_VERIFY_CERTS", "false")
+    address = f"https://127.0.0.1:{closed_port()}"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sinkrank", "serve", "--port", "0", "--processes", "1", "--store", address],
+        cwd=empty_home,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    messages: list[tuple[str, str]] = []
+    try:
+        for line in process.stderr:
+            record = json.loads(line)
+            messages.append((record["level"], record["message"]))
+            if record["message"].startswith("sinkrank serves http://"):
+                process.terminate()
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == 0
+    assert messages[0] == ("warning", f"the certificate of {address} is not checked")
+    assert any(level == "warning" and f"nothing answers at {address}" in message for level, message in messages)
+    assert messages[-1] == ("info", "stopped")
 
 
 def stopped_meanwhile(handle: Callable[[], str], grace_s: float) -> list[bytes]:
