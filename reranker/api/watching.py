@@ -57,7 +57,7 @@ class Watched:
     """A request that is being answered.
 
     Attributes:
-        started: by `time.perf_counter`.
+        started: when it arrived, by `time.perf_counter`.
         route: the pattern of its path: `/v1/search`, `engine` for what is passed on, `none` for what is nothing.
     """
 
@@ -72,7 +72,8 @@ class Watch:
     service: Service
 
     def begin(self, environ: Mapping[str, Any], route: str) -> Watched:
-        started = time.perf_counter()
+        # Our server says when it arrived: it may have waited for a thread since.
+        started = environ.get("sinkrank.arrived_s") or time.perf_counter()
         set_current_request(_context(self.service, environ))
         set_client(environ.get("sinkrank.client"))
         self.service.metrics.requests_in_progress.inc()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import threading
+import time
 from contextlib import suppress
 from typing import Any
 from urllib.parse import quote_from_bytes
@@ -70,11 +71,13 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
 
     Attributes:
         refusal: why the request is answered 429; empty for most.
+        arrived_s: when it was here with its body, by `time.perf_counter`.
         underscored: the headers with an underscore in their name, which is in lower case; several of one name as one.
             waitress leaves them out, since WSGI has one name for `a_b` and `a-b`.
     """
 
     refusal = ""
+    arrived_s = 0.0
     completed: bool
     underscored: dict[str, str]
 
@@ -116,6 +119,7 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
     def received(self, data: bytes) -> int:
         n_bytes: int = super().received(data)
         if self.completed:
+            self.arrived_s = time.perf_counter()
             # waitress would ask for a body that is not to come, and wait for it.
             self.expect_continue = False
         elif self.chunked and len(self.body_rcv.control_line) + len(self.body_rcv.trailer) > _MAX_LINE_BYTES:

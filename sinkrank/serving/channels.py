@@ -48,6 +48,7 @@ class Task(WSGITask):  # type: ignore[misc]
         environ: dict[str, Any] = super().get_environment()
         if self.request.refusal:
             environ["sinkrank.refusal"] = self.request.refusal
+        environ["sinkrank.arrived_s"] = self.request.arrived_s
         environ["sinkrank.client"] = self.channel.client
         environ["sinkrank.underscored"] = self.request.underscored
         return environ

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,14 @@ def test_a_request_is_counted_by_its_route_and_status(client: FlaskClient) -> No
     assert number(client, "http_requests_total", route="/v1/search", method="POST", status="200") == 1
     assert number(client, "http_requests_total", route="/v1/search", method="POST", status="422") == 2
     assert number(client, "http_request_duration_seconds_count", route="/v1/search") == 3
+
+
+@pytest.mark.parametrize("path", ["/v1/search", "/pages/_doc/1"])
+def test_the_time_of_a_request_begins_with_its_arrival(make_proxy: MakeProxy, path: str) -> None:
+    client = make_proxy().test_client()
+    client.post(path, json={}, environ_overrides={"sinkrank.arrived_s": time.perf_counter() - 1_000})
+    route = path if path.startswith("/v1") else "engine"
+    assert number(client, "http_request_duration_seconds_sum", route=route) >= 1_000
 
 
 def test_paths_of_an_engine_are_of_no_route_where_there_is_none(client: FlaskClient) -> None:

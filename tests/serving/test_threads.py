@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import urllib3
 
+from reranker.service.settings import Settings
 from sinkrank.serving import dispatcher
 from sinkrank.serving.dispatcher import Dispatcher
+from sinkrank.serving.server import Server, bind
+from tests.support.service import running
 from tests.support.threads import no_more_threads
 from tests.support.waiting import PATIENCE_S, wait_until
 
@@ -49,6 +57,28 @@ def test_requests_that_get_no_thread_are_answered_once_there_are_some() -> None:
     threads.refuse_overdue()  # the server calls it every second
     wait_until(lambda: all(connection.answered == [""] for connection in connections), "all are answered")
     assert threads.shutdown(timeout=PATIENCE_S)
+
+
+def test_a_request_that_waits_for_a_thread_knows_when_it_arrived(tmp_path: Path) -> None:
+    arrived: dict[str, float] = {}
+    may_end = threading.Event()
+
+    def app(environ: dict[str, Any], start_response: Callable[[str, list[Any]], Any]) -> list[bytes]:
+        arrived[environ["PATH_INFO"]] = environ.get("sinkrank.arrived_s", 0.0)
+        assert may_end.wait(PATIENCE_S)
+        start_response("204 No Content", [])
+        return []
+
+    server = Server(app, Settings(home=tmp_path, max_client_requests=1), bind("127.0.0.1", 0))
+    with running(server) as url, ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(urllib3.request, "GET", f"{url}/first", timeout=PATIENCE_S)]
+        wait_until(lambda: "/first" in arrived, "the first is being answered")
+        asked.append(pool.submit(urllib3.request, "GET", f"{url}/second", timeout=PATIENCE_S))
+        wait_until(lambda: bool(server.task_dispatcher._waiting), "the second waits")
+        waited_s = time.perf_counter()
+        may_end.set()
+        assert [each.result().status for each in asked] == [204, 204]
+    assert arrived["/first"] < arrived["/second"] < waited_s
 
 
 def test_requests_that_get_no_thread_take_no_place_of_their_client_for_good() -> None:
