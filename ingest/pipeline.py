@@ -7,7 +7,6 @@ stopped, completes that version: it reads and encodes all rows, and writes the d
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -30,6 +29,7 @@ from ingest.summary import IngestSummary
 from ingest.versions import drop_versions_except, serving_version, unfinished_version
 from ingest.workers import Workers
 from ingest.writing import Writing
+from reranker.base.cores import n_cores
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import HubnessSample
@@ -265,7 +265,7 @@ class _Run:
 def _workers(reader: RowReader, options: Options) -> EncodingWorkers:
     if options.ray_address is not None:
         return RayWorkers(reader, options.n_workers, options.ray_address)
-    return Workers(reader, options.n_workers or os.cpu_count() or 1)
+    return Workers(reader, options.n_workers or n_cores())
 
 
 def _can_be_written(store: WritableStore, index: str, embeddings: Embeddings, rebuild: bool) -> bool:

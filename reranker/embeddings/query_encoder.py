@@ -24,6 +24,7 @@ import numpy as np
 from cachetools import LRUCache
 from numpy.typing import NDArray
 
+from reranker.base.cores import n_cores
 from reranker.base.errors import BadEmbeddings, SinkrankError
 from reranker.embeddings.onnx_session import OnnxSession
 
@@ -216,7 +217,7 @@ class QueryEncoder:
             if found is None:
                 if self._pool is None:
                     self._pool = ThreadPoolExecutor(
-                        min(_MAX_THREADS, os.cpu_count() or 1), thread_name_prefix="sinkrank-query-encoder"
+                        min(_MAX_THREADS, n_cores()), thread_name_prefix="sinkrank-query-encoder"
                     )
                 found = self._cached[key] = self._pool.submit(self._encoded, *key)
             return found

@@ -14,6 +14,7 @@ import regex
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 from pydantic.fields import FieldInfo
 
+from reranker.base.cores import n_cores
 from reranker.base.errors import UnknownLanguage
 
 # `*`, a name or IPv4 address, or an IPv6 address.
@@ -223,12 +224,12 @@ class Settings(BaseModel):
     @property
     def n_threads(self) -> int:
         """The setting `threads`; by default the cores divided by the processes, at most 4."""
-        return self.threads or min(4, max(1, (os.cpu_count() or 1) // (self.processes or 1)))
+        return self.threads or min(4, max(1, n_cores() // (self.processes or 1)))
 
     @property
     def n_processes(self) -> int:
         """The setting `processes`; by default one for each core, at most 4, and one if the system cannot fork."""
-        return self.processes or (min(4, os.cpu_count() or 1) if hasattr(os, "fork") else 1)
+        return self.processes or (min(4, n_cores()) if hasattr(os, "fork") else 1)
 
 
 def may_be_secret(name: str) -> bool:

@@ -78,20 +78,20 @@ def test_the_store_and_the_embeddings_lie_under_home_unless_said():
 
 
 def test_several_processes_share_the_cores(monkeypatch):
-    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    monkeypatch.setattr("reranker.service.settings.n_cores", lambda: 8)
     assert [Settings(processes=n).n_threads for n in (1, 2, 4, 16)] == [4, 4, 2, 1]
     assert Settings(processes=4, threads=3).n_threads == 3
 
 
-@pytest.mark.parametrize(("n_cores", "expected"), [(1, 1), (2, 2), (4, 4), (64, 4), (None, 1)])
+@pytest.mark.parametrize(("n_cores", "expected"), [(1, 1), (2, 2), (4, 4), (64, 4)])
 def test_a_service_has_a_process_for_each_core_up_to_four(monkeypatch, n_cores, expected):
-    monkeypatch.setattr("os.cpu_count", lambda: n_cores)
+    monkeypatch.setattr("reranker.service.settings.n_cores", lambda: n_cores)
     assert Settings().n_processes == expected
     assert Settings(processes=7).n_processes == 7
 
 
 def test_a_system_that_cannot_fork_has_one_process(monkeypatch):
-    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    monkeypatch.setattr("reranker.service.settings.n_cores", lambda: 8)
     monkeypatch.delattr("os.fork", raising=False)
     assert Settings().n_processes == 1
 
