@@ -155,11 +155,31 @@ def test_manifests_speak_of_the_same_pods() -> None:
 
 def test_where_the_root_is_read_only_temporary_files_can_be_written() -> None:
     assert COMPOSE["sinkrank"]["read_only"]
-    assert "/tmp" in COMPOSE["sinkrank"]["tmpfs"]
+    assert [one.partition(":")[0] for one in COMPOSE["sinkrank"]["tmpfs"]] == ["/tmp"]
     assert CONTAINER["securityContext"]["readOnlyRootFilesystem"]
     mounts = {one["mountPath"]: one for one in CONTAINER["volumeMounts"]}
     writable = {one["name"] for one in POD["volumes"] if "emptyDir" in one}
     assert mounts["/tmp"]["name"] in writable
+
+
+def n_bytes(size: str) -> int:
+    """Of a size as Docker (2g, 512m) or Kubernetes (10Gi) write it."""
+    number, unit = regex.fullmatch(r"(\d+)([mg])i?", size.lower()).groups()
+    return int(number) << {"m": 20, "g": 30}[unit]
+
+
+def test_temporary_files_of_all_processes_fit_into_what_their_container_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """docs/operations.md, Limits: at most four processes, each with room for two of the largest bodies or its share of
+    half of the free disk, and with 256 MB of answers."""
+    monkeypatch.chdir(tmp_path)
+    largest = settings_of("kubernetes").proxy_max_body_bytes
+    (scratch,) = [one["emptyDir"] for one in POD["volumes"] if "emptyDir" in one]
+    assert 4 * (2 * largest + (256 << 20)) <= n_bytes(scratch["sizeLimit"])
+    # A tmpfs counts as memory, and by itself is as large as half of the machine's.
+    (size,) = regex.findall(r"^/tmp:size=(\w+)$", COMPOSE["sinkrank"]["tmpfs"][0])
+    assert n_bytes(size) <= n_bytes(COMPOSE["sinkrank"]["mem_limit"]) // 4
 
 
 def test_nothing_runs_as_root() -> None:
