@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ from reranker.api.openapi import ROUTES
 from reranker.service.missing_embeddings import prepare_command
 from reranker.service.settings import Settings
 from reranker.service.settings_sources import load_settings
+from tests.support.listening import closed_port, listening
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
@@ -127,6 +129,34 @@ def test_probes_ask_routes_that_there_are() -> None:
     assert checked == {"/-/ready", "/-/live"}
     assert {path for found in balanced for path in found} == {"/-/ready"}
     assert asked | checked | {scraped} <= PATHS
+
+
+IMAGE_CHECK = json.loads(
+    regex.search(r"^HEALTHCHECK .*\\\n +CMD (\[.+?\])$", IMAGE, regex.M | regex.S)[1].replace("\\\n", "")
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("check", "path"), [(IMAGE_CHECK, b"/-/live"), (COMPOSE["sinkrank"]["healthcheck"]["test"][1:], b"/-/ready")]
+)
+def test_a_check_asks_the_service_at_its_own_port_and_no_http_proxy(check: list[str], path: bytes) -> None:
+    found, heads = [], []
+
+    def answer(connection: socket.socket) -> None:
+        with connection:
+            heads.append(connection.recv(65_536))
+            status = b"200 OK" if len(heads) == 1 else b"503 Busy"
+            connection.sendall(b"HTTP/1.1 " + status + b"\r\nContent-Length: 0\r\n\r\n")
+
+    with listening(answer) as url:
+        environment = {"SINKRANK_PORT": url.rpartition(":")[2], "http_proxy": f"http://127.0.0.1:{closed_port()}"}
+        for _ in range(2):
+            done = subprocess.run([sys.executable, *check[1:]], env={**os.environ, **environment}, check=False)
+            found.append(done.returncode)
+    assert check[0] == "python"
+    assert found == [0, 1]
+    assert all(head.startswith(b"GET " + path + b" HTTP/1.1") for head in heads)
 
 
 def test_a_process_that_waits_for_its_engine_is_not_killed_for_it() -> None:
