@@ -251,7 +251,7 @@ class _Node:
             if isinstance(error, ssl.SSLCertVerificationError):
                 raise NoTls(
                     f"the certificate of {self.redacted} is not trusted ({error.verify_message}); give the file of its "
-                    f"authority as store_ca_certs"
+                    f"authority as store_ca_certs, then restart the service: it reads the file at its start"
                 ) from error
             if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):  # of a node that went away
                 raise NoTls(
