@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import regex
 
@@ -97,6 +97,20 @@ def as_written(term: str, language: str) -> str:
     return f"{term[:-1]}ς" if language == "el" and term.endswith("σ") else term
 
 
+def spellings(term: str, language: str) -> tuple[str, ...]:
+    """A normalised term in the spellings that texts most often have, for an engine that may not normalise; first as of
+    `as_written`.
+
+    >>> spellings("heisse", "de"), spellings("комп\u02bcютер", "uk")[1:]
+    (('heisse', 'heiße'), ("комп'ютер", 'комп’ютер'))
+    """
+    found = [as_written(term, language)]
+    for pattern, letters in _SPELLED.get(language, ()):
+        places = [(one, match) for one in found for match in pattern.finditer(one)]
+        found += [f"{one[: at.start()]}{letter}{one[at.end() :]}" for one, at in places for letter in letters]
+    return tuple(found)
+
+
 def _without_dot(text: str) -> str:
     return text.replace("I\u0307", "i").replace("İ", "i").replace("I", "ı")
 
@@ -105,6 +119,14 @@ def _with_letter_apostrophe(text: str) -> str:
     return _APOSTROPHE.sub("\u02bc", text)
 
 
+# What stands in texts for letters of a normalised term, at one place of it.
+_SPELLED: Mapping[str, Sequence[tuple[re.Pattern[str], str]]] = {
+    "ar": ((re.compile("^ا(?!ل)|(?<=^ال)ا"), "أإ"), (re.compile("ه$"), "ة"), (re.compile("ي$"), "ى")),
+    "be": ((re.compile("\u02bc"), "'\u2019"),),
+    "de": ((re.compile("ss"), "ß"),),
+    "ru": ((re.compile("е"), "ё"),),
+    "uk": ((re.compile("\u02bc"), "'\u2019"),),
+}
 _BEFORE: dict[str, Callable[[str], str]] = {"tr": _without_dot, "az": _without_dot}
 _AFTER: dict[str, Callable[[str], str]] = {
     "be": _with_letter_apostrophe,

@@ -11,7 +11,7 @@ import numpy as np
 
 from reranker.embeddings import Embeddings
 from reranker.text.idf import DocumentFrequencies
-from reranker.translation.groups import WordGroup
+from reranker.translation.groups import Translation, WordGroup
 
 Clause = dict[str, Any]
 
@@ -46,8 +46,9 @@ def group_clauses(
 ) -> list[Clause]:
     """One clause for each group, for the `should` of a `bool` query.
 
-    A group scores as its best translation (`dis_max`), plus a tenth of the others. If there are more than `max_words`
-    translations, the groups with the highest idf times occurrences are kept, at least one.
+    A group scores as its best translation (`dis_max`), plus a tenth of the others; a translation scores as its best
+    spelling. If there are more than `max_words` translations, the groups with the highest idf times occurrences are
+    kept, at least one; if there are fewer, further spellings take the rest.
 
     Args:
         clause: makes the engine's clause for a word and its boost.
@@ -55,15 +56,22 @@ def group_clauses(
             word whose documents are not known, such as a name, counts as rarest.
     """
     weighed = [(group, *_boosts(group, n_documents)) for group in groups]
-    chosen: list[Clause] = []
-    n_words = 0
+    chosen: list[list[tuple[Translation, float]]] = []
+    left = max_words
     for group, _, boosts in sorted(weighed, key=lambda one: -one[1]):
-        n_words += len(boosts)
-        if chosen and n_words > max_words:
+        if chosen and len(boosts) > left:
             break
-        pairs = zip(group.translations, boosts, strict=True)
-        chosen.append(_any_of([clause(each.term, boost) for each, boost in pairs]))
-    return chosen
+        left -= len(boosts)
+        chosen.append(list(zip(group.translations, boosts, strict=True)))
+    clauses = []
+    for pairs in chosen:
+        words = []
+        for each, boost in pairs:
+            written = (each.spellings or (each.term,))[: 1 + max(0, left)]
+            left -= len(written) - 1
+            words.append(_any_of([clause(word, boost) for word in written], tie_breaker=0.0))
+        clauses.append(_any_of(words))
+    return clauses
 
 
 def _boosts(group: WordGroup, n_documents: int | None) -> tuple[float, list[float]]:
@@ -92,5 +100,5 @@ def _idf(n_documents: int | None, n_with: float) -> float:
     return max(_LEAST_IDF, math.log(1 + (n_documents - min(n_with, n_documents) + 0.5) / (n_with + 0.5)))
 
 
-def _any_of(clauses: list[Clause]) -> Clause:
-    return clauses[0] if len(clauses) == 1 else {"dis_max": {"queries": clauses, "tie_breaker": _TIE_BREAKER}}
+def _any_of(clauses: list[Clause], tie_breaker: float = _TIE_BREAKER) -> Clause:
+    return clauses[0] if len(clauses) == 1 else {"dis_max": {"queries": clauses, "tie_breaker": tie_breaker}}

@@ -17,11 +17,14 @@ class Translation:
         term: normalised, as the embeddings hold it.
         weight: how much one occurrence counts, above 0, at most 1.
         n_documents: documents of the index that contain it; None: not known.
+        spellings: in which an engine is asked for it, since it may not normalise: the query's own where that has the
+            word, else those of `reranker.text.normalization.spellings`. Empty: the term itself.
     """
 
     term: str
     weight: float
     n_documents: int | None = None
+    spellings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any, Protocol
 
@@ -15,8 +16,9 @@ from numpy.typing import NDArray
 from reranker.base.errors import UnknownLanguage
 from reranker.embeddings import Embeddings
 from reranker.text.idf import IdfTable
-from reranker.text.normalization import normalize_term
-from reranker.text.tokens import LONGEST_CACHED_TOKEN
+from reranker.text.normalization import normalize_term, spellings
+from reranker.text.token_places import token_places
+from reranker.text.tokens import LONGEST_CACHED_TOKEN, MAX_QUERY_TOKENS, parts_of
 from reranker.translation.groups import Translation, WordGroup
 from reranker.translation.nearest_terms import nearest_terms
 
@@ -32,6 +34,9 @@ _MAX_CACHED_WORDS = 10_000
 
 class TokenizedQuery(Protocol):
     """The part of a query that is translated (`reranker.ranking.reranker.Query`)."""
+
+    @property
+    def text(self) -> str: ...
 
     @property
     def language(self) -> str: ...
@@ -85,7 +90,10 @@ class Translator:
         read = list(map(self._words, queries))
         words = dict.fromkeys(word for counts, compounds in read for word in chain(counts, *compounds.values()))
         found = self._translations(list(words), queries[0].language, language)
-        return [_groups(counts, compounds, found) for counts, compounds in read]
+        return [
+            _groups(counts, compounds, found, _as_typed(query))
+            for query, (counts, compounds) in zip(queries, read, strict=True)
+        ]
 
     def _words(self, query: TokenizedQuery) -> tuple[Counter[str], dict[str, list[str]]]:
         """How often each word is to be translated, and the compounds that it is a part of."""
@@ -140,7 +148,8 @@ class Translator:
         others = term_ids[is_other]
         terms = [own, *(self._embeddings.term(term_id)[1] for term_id in others.tolist())]
         counts = self._n_documents(language, np.concatenate([[own_id], others]))
-        return tuple(map(Translation, terms, [1.0, *weights[is_other].tolist()], counts))
+        written = [spellings(term, language) for term in terms]
+        return tuple(map(Translation, terms, [1.0, *weights[is_other].tolist()], counts, written))
 
     def _n_documents(self, language: str, term_ids: NDArray[np.int32]) -> list[int | None]:
         """How many documents hold each term; None where that is not known, as for a term that is -1."""
@@ -161,14 +170,23 @@ class Translator:
         return self._term_ids[language]
 
 
+def _as_typed(query: TokenizedQuery) -> dict[str, str]:
+    """What the text has for its tokens."""
+    text = next(parts_of(query.text, MAX_QUERY_TOKENS))
+    return {token: text[start:end] for token, start, end in token_places(text, query.language)}
+
+
 def _groups(
-    counts: Mapping[str, int], compounds: Mapping[str, list[str]], found: Mapping[str, tuple[Translation, ...]]
+    counts: Mapping[str, int],
+    compounds: Mapping[str, list[str]],
+    found: Mapping[str, tuple[Translation, ...]],
+    typed: Mapping[str, str],
 ) -> tuple[WordGroup, ...]:
     groups = []
     for word, n_times in counts.items():
-        own, *others = found[word]
-        alike = [found[compound][0] for compound in compounds.get(word, ())]
-        groups.append(WordGroup(word, n_times, tuple(dict.fromkeys([own, *alike, *others]))))
+        same = [word, *compounds.get(word, ())]
+        own = [replace(found[one][0], spellings=(typed[one],)) if one in typed else found[one][0] for one in same]
+        groups.append(WordGroup(word, n_times, tuple(dict.fromkeys([*own, *found[word][1:]]))))
     return tuple(groups)
 
 

@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import urllib3
 from flask import Flask
 
 from reranker.api.app import create_app
-from reranker.embeddings import Embeddings
+from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.proxy import PROXY_EXTENSION, Proxy
 from reranker.service.settings import Settings
 from reranker.stores import open_store
+from reranker.text.normalization import normalize_term
 from sinkrank.demo import load_parallel_texts
 from sinkrank.demo.trained import train_on
 from tests.support.calls import hits, make_index, post
@@ -134,3 +136,40 @@ def test_a_long_query_in_many_fields_is_taken_by_the_engine(http: urllib3.PoolMa
     answer = post(http, f"{url}/{english}/_search", {"query": query, "ext": {"rerank": {"languages": ["en"]}}})
     assert answer.headers.get("X-Rerank-Reason") == "translated", (answer.data, answer.headers)
     assert ids(answer)[0] == "garden"
+
+
+@pytest.mark.parametrize(
+    ("query", "language", "word", "document"),
+    [
+        ("printer", "el", "εκτυπωτής", "Ο εκτυπωτής"),
+        ("hot", "de", "heiß", "Das Wasser ist heiß"),
+        ("printer", "ar", "الطابعة", "الطابعة"),
+        ("black", "ru", "чёрный", "чёрный чай"),
+        ("computer", "uk", "комп’ютер", "мій комп’ютер"),
+        ("Weiß", "de", "drucker", "Call Mr Weiß"),
+        ("Παπαδόπουλος", "el", "εκτυπωτής", "Call Mr Παπαδόπουλος"),
+        ("Горбачёв", "ru", "принтер", "Call Mr Горбачёв"),
+    ],
+)
+def test_a_word_is_searched_as_texts_spell_it_in_an_index_that_folds_no_letters(
+    http: urllib3.PoolManager, engine: Engine, tmp_path: Path, query: str, language: str, word: str, document: str
+) -> None:
+    with EmbeddingsWriter(tmp_path / "embeddings", dim=2, source="test") as writer:
+        writer.append("en", [query if query.isascii() else "printer"], np.array([(1.0, 0.0)]))
+        writer.append(language, [normalize_term(word, language)], np.array([(1.0, 0.0)]))
+        writer.commit()
+    spoken, asked = ("en", language) if query.isascii() else (language, "en")
+    section = {"language": spoken, "languages": [asked]}
+    text = query if query.isascii() else f"{query} {word}"
+    name = f"spelled-{os.getpid()}"
+    make_index(http, engine.url, name, {"text": {"type": "text"}}, [{"text": document}])
+    store = open_store(engine.url)
+    settings = Settings(home=tmp_path, threads=1, store=engine.url, proxy_budget_ms=60_000)
+    try:
+        client = create_app(settings, store, Embeddings.open(tmp_path / "embeddings")).test_client()
+        body = {"query": {"match": {"text": text}}, "ext": {"rerank": section}}
+        found = client.post(f"/{name}/_search", json=body)
+        assert [hit["_source"]["text"] for hit in found.get_json()["hits"]["hits"]] == [document], found.headers
+    finally:
+        http.request("DELETE", f"{engine.url}/{name}")
+        store.close()

@@ -11,6 +11,7 @@ import pytest
 
 from reranker.stores.base.filters import Filters
 from reranker.stores.base.protocol import WritableStore
+from reranker.text.normalization import normalize_term, spellings
 from reranker.translation import Translation, WordGroup
 from tests.stores.samples import ALL, fill, ids, make_document
 
@@ -83,6 +84,14 @@ def test_numbers_and_identifiers_are_found_whole(store: WritableStore, index: st
     fill(store, index, make_document("1", "error 404 by h264"), make_document("2", "error 403 by h265 and h"))
     assert ids(store.open(index).translated({"en": [group(("404", 1.0))]}, 10, ALL)) == ["1"]
     assert ids(store.open(index).translated({"en": [group(("h264", 1.0))]}, 10, ALL)) == ["1"]
+
+
+@pytest.mark.parametrize(("text", "language"), [("col·legi", "ca"), ("комп'ютер", "uk"), ("комп’ютер", "uk")])
+def test_a_term_is_found_as_texts_spell_it(store: WritableStore, index: str, text: str, language: str) -> None:
+    fill(store, index, make_document("1", text, language))
+    term = normalize_term(text, language)
+    groups = [WordGroup("word", 1, (Translation(term, 1.0, 1, spellings(term, language)),))]
+    assert ids(store.open(index).translated({language: groups}, 10, ALL)) == ["1"]
 
 
 def test_a_query_of_thousands_of_translations_finds_by_its_rarest_groups(store: WritableStore, index: str) -> None:

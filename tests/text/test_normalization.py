@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reranker.text.languages import known_languages
-from reranker.text.normalization import as_written, normalize_term
+from reranker.text.normalization import as_written, normalize_term, spellings
 
 # Letters of the scripts and languages that have rules, their marks, and what stands between letters.
 LETTERS = "aIİıßЁёЙΣςl·L'’ʼ字𠮷ไทยမ\u0301\u0307 ＡｚＺ９ｶﾞカー"
@@ -85,6 +85,35 @@ def test_these_languages_have_rules_of_their_own():
 def test_a_term_is_shown_as_people_write_it(term, language, written):
     assert as_written(term, language) == written
     assert normalize_term(written, language) == term
+
+
+@pytest.mark.parametrize(
+    ("word", "language"),
+    [
+        ("εκτυπωτής", "el"),
+        ("heiß", "de"),
+        ("heisse", "de"),
+        ("straße", "de"),
+        ("горячо", "ru"),
+        ("чёрный", "ru"),
+        ("зелёный", "ru"),
+        ("комп'ютер", "uk"),
+        ("комп’ютер", "uk"),
+        ("сям'я", "be"),
+        ("col·legi", "ca"),
+        ("طابعة", "ar"),
+        ("الإجابة", "ar"),
+        ("أحمد", "ar"),
+        ("مستشفى", "ar"),
+        ("أبي", "ar"),
+        ("printer", "en"),
+    ],
+)
+def test_the_spelling_of_a_text_is_among_those_of_its_term(word, language):
+    found = spellings(normalize_term(word, language), language)
+    assert word in found
+    assert len(set(found)) == len(found) <= 6
+    assert {normalize_term(one, language) for one in found} == {normalize_term(word, language)}
 
 
 @pytest.mark.parametrize("language", ["und", "tr", "de", "ru", "uk", "ca", "ar", "fa"])

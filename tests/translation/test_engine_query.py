@@ -59,6 +59,21 @@ def test_one_translation_needs_no_choice() -> None:
     assert found == [{"word": "7", "boost": 1.0}]
 
 
+def test_a_word_of_several_spellings_scores_as_the_best_of_them() -> None:
+    group = WordGroup("hot", 1, (Translation("hot", 1.0), Translation("heiss", 0.49, None, ("heiss", "heiß"))))
+    spelled = [{"word": "heiss", "boost": pytest.approx(0.7)}, {"word": "heiß", "boost": pytest.approx(0.7)}]
+    either = {"dis_max": {"queries": spelled, "tie_breaker": 0.0}}
+    (found,) = clauses([group], n_documents=None)
+    assert found == {"dis_max": {"queries": [{"word": "hot", "boost": 1.0}, either], "tie_breaker": 0.1}}
+
+
+def test_further_spellings_take_no_group_its_place() -> None:
+    heiss = WordGroup("hot", 1, (Translation("heiss", 1.0, None, ("heiß", "heiss")),))
+    cat = WordGroup("cat", 1, (word("cat"),))
+    assert clauses([heiss, cat], max_words=2) == [{"word": "heiß", "boost": 1.0}, {"word": "cat", "boost": 1.0}]
+    assert "dis_max" in clauses([heiss, cat], max_words=3)[0]
+
+
 def test_of_a_long_query_the_rarest_groups_are_taken() -> None:
     groups = [WordGroup(term, 1, (word(term),)) for term in ("cat", "bread", "car", "dog")]
     assert [one["word"] for one in clauses(groups, max_words=3)] == ["car", "dog", "bread"]

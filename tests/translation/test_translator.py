@@ -75,9 +75,40 @@ def test_the_words_of_several_queries_are_compared_in_one_pass_over_the_language
 
 def test_numbers_and_words_without_an_embedding_stay_as_they_are(translate):
     groups = translate("8601 Zyzzyva eau")
-    assert groups[0].translations == (Translation("8601", 1.0),)
-    assert groups[1].translations == (Translation("zyzzyva", 1.0),)
+    assert groups[0].translations == (Translation("8601", 1.0, None, ("8601",)),)
+    assert groups[1].translations == (Translation("zyzzyva", 1.0, None, ("Zyzzyva",)),)
     assert [translation.term for translation in groups[2].translations][:2] == ["eau", "water"]
+
+
+@pytest.fixture
+def of_two_languages(tmp_path):
+    """Embeddings of one English word, and of one word of another language that translates it."""
+
+    def write(english, language, term):
+        with EmbeddingsWriter(tmp_path / language, dim=2, source="test") as writer:
+            for code, word in (("en", english), (language, term)):
+                writer.append(code, [word], np.array([(1.0, 0.0)]))
+            writer.commit()
+        return Embeddings.open(tmp_path / language)
+
+    return write
+
+
+def test_a_translation_is_spelled_as_texts_have_it(of_two_languages):
+    embeddings = of_two_languages("printer", "el", "εκτυπωτήσ")
+    (group,) = Translator(embeddings).groups(Reranker(embeddings).query("printer", "en"), "el")
+    assert [each.spellings for each in group.translations] == [("printer",), ("εκτυπωτής",)]
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [("Weiß", "de"), ("Παπαδόπουλος", "el"), ("Горбачёв", "ru"), ("Isparta", "tr"), ("أحمد", "ar"), ("Gal·la", "ca")],
+)
+def test_a_name_is_spelled_as_the_query_has_it(of_two_languages, text, language):
+    embeddings = of_two_languages("printer", language, "x")
+    query = Reranker(embeddings).query_with_unknown_words(f"{text}, x", language)
+    groups = Translator(embeddings).groups(query, "en")
+    assert [group.translations[0].spellings for group in groups] == [(text,), ("x",)]
 
 
 def test_only_terms_that_the_index_holds_are_translations(translate):
