@@ -190,7 +190,7 @@ def _cut(tokens: list[str], max_tokens: int) -> tuple[list[str], bool]:
 
 def _found(text: str, language: str) -> list[str]:
     """The tokens of a text that is not normalised, with stop words."""
-    return [_with_ascii_digits(token) for token in split_words(_TOKEN.findall(normalize_term(text, language)))]
+    return [with_ascii_digits(token) for token in split_words(_TOKEN.findall(normalize_term(text, language)))]
 
 
 def found_with_starts(normalized: str) -> list[tuple[str, int, int]]:
@@ -202,12 +202,12 @@ def found_with_starts(normalized: str) -> list[tuple[str, int, int]]:
         start = match.start()
         while start < match.end():
             word = next(words)
-            found.append((_with_ascii_digits(word), start, len(word)))
+            found.append((with_ascii_digits(word), start, len(word)))
             start += len(word)
     return found
 
 
-def _with_ascii_digits(token: str) -> str:
+def with_ascii_digits(token: str) -> str:
     """A number in ASCII digits, whatever its script; a word as it is."""
     if token.isalpha() or token.isascii() or not has_digit(token):
         return token

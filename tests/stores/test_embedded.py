@@ -51,6 +51,16 @@ def test_a_folder_that_is_not_there_is_not_found_and_not_made(folder: Path) -> N
     assert not folder.exists()
 
 
+@pytest.mark.parametrize(
+    ("text", "language"), [("رقم ١٢٣٤", "ar"), ("番号１２３４", "ja"), ("๑๒๓๔", "th"), ("no. 1234", "en")]
+)
+def test_a_number_is_found_in_whatever_script_its_digits_are(folder: Path, text: str, language: str) -> None:
+    with closing(open_store(str(folder))) as store:
+        fill(store, "docs", make_document("1", text, language))
+        for wanted in ("1234", "١٢٣٤", "１２３４", "๑๒๓๔"):
+            assert ids(store.open("docs").bm25(wanted, 10, Filters.parse([language]))) == ["1"], wanted
+
+
 @pytest.mark.parametrize("n_bytes_kept", [None, 0, 4096])
 def test_a_folder_without_a_store_or_with_one_whose_making_was_broken_off_gets_one_with_its_first_index(
     folder: Path, n_bytes_kept: int | None

@@ -7,8 +7,8 @@ import sqlite3
 # "Snkr"; distinguishes our files from other SQLite files.
 APPLICATION_ID = 0x536E6B72
 
-# Raise it when the tables below change.
-LAYOUT_VERSION = 8
+# Raise it when the tables below change, or the terms in them (`terms.py`).
+LAYOUT_VERSION = 9
 
 # Row ids are unique among all indices and never reused, so they are in order of insertion. Each language of an index is
 # a partition with its own full-text table (`words_ID`), so that BM25's statistics are those of one language, like those

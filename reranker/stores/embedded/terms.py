@@ -6,7 +6,7 @@ import regex
 
 from reranker.text.segmentation import UNSPACED_LETTERS
 from reranker.text.stems import stem
-from reranker.text.tokens import has_digit, is_stop_word, tokenize
+from reranker.text.tokens import has_digit, is_stop_word, tokenize, with_ascii_digits
 
 # Within longer words too, and other numerals (½): a query may contain only a part, such as the start of a version.
 _NUMBER = regex.compile(r"\p{N}+")
@@ -27,7 +27,7 @@ def bm25_terms(text: str, language: str, max_terms: int | None = None) -> list[s
     tokens = tokenize(text, language, max_terms)
     terms_of = {token: _terms_of(token, language) for token in dict.fromkeys(tokens)}
     terms = [term for token in tokens for term in terms_of[token]]
-    terms += _NUMBER.findall(text)
+    terms += map(with_ascii_digits, _NUMBER.findall(text))
     return terms if max_terms is None else terms[:max_terms]
 
 
