@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -454,6 +455,20 @@ def test_on_a_narrow_screen_either_order_is_one_press_away_wherever_one_is(open_
     wide = open_page("?query=cat+water")
     expect(wide.locator("#before li").first).to_be_visible()
     expect(wide.locator("#orders")).to_be_hidden()
+
+
+@pytest.mark.parametrize("before", ["猫が水を飲む" * 50, "ที่" * 100], ids=["ja", "th"])
+def test_the_snippet_of_a_text_without_spaces_is_where_its_marks_are(open_page: OpenPage, before: str) -> None:
+    match = {"start": 300, "end": 301, "query_word": "パン", "likeness": 1}
+    made = """async ([text, match]) => {
+        const { snippet } = await import("/-/static/snippet.js");
+        return snippet("", text, [match]).map((part) => part.textContent ?? part);
+    }"""
+    first, lead, mark, rest, last = open_page().evaluate(made, [f"{before}麺{before}", match])
+    assert (first, mark, last) == ("… ", "麺", " …")
+    assert 30 <= len(lead) <= 32
+    assert len(lead + mark + rest) == 160
+    assert not unicodedata.combining(lead[0])
 
 
 @pytest.mark.parametrize("place", [".title", ".snippet"])

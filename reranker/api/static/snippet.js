@@ -3,6 +3,7 @@ import { element, isolated } from "./elements.js";
 
 const SNIPPET_CHARS = 160;
 const SAME = 0.999;
+const LONGEST_WORD = 30; // what is longer has no spaces between its words
 
 // `matches`: places in characters, as the service gives them; null as long as they are not known.
 export function snippet(title, text, matches) {
@@ -53,9 +54,13 @@ function worthOf(matches) {
   return [...nearest.values()].reduce((sum, likeness) => sum + likeness, 0) + 0.01 * matches.length;
 }
 
+// The start of the word that stands at `start`; in a text without spaces `start` itself, or the letter of its mark.
 function wordStart(characters, start, first) {
+  for (let at = start; at >= Math.max(first, start - LONGEST_WORD); at -= 1) {
+    if (at === first || /\s/u.test(characters[at - 1])) return at;
+  }
   let at = start;
-  while (at > first && !/\s/u.test(characters[at - 1])) at -= 1;
+  while (at > first && /\p{M}/u.test(characters[at])) at -= 1;
   return at;
 }
 
