@@ -4,6 +4,7 @@ it."""
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
@@ -14,8 +15,11 @@ from typing import NamedTuple
 # characters, which `re` looks for three times as fast as for alternatives. The signs are limited: a text of dots alone
 # would be read to its end from each of them, and `re` lets no other thread work meanwhile.
 _LONG_SENTENCE_END = 16  # signs
+# Those of Unicode's Sentence_Terminal that are in daily use, and the ellipsis. After the second ones no blank follows.
+_SIGNS, _UNSPACED_SIGNS = ".!?…։؟۔।॥።፧", "。！？｡។៕။"
 _SENTENCE_END = re.compile(
-    rf"[.!?…。！？\n][.!?…。！？\"'»”’)\]」』）]{{0,{_LONG_SENTENCE_END}}}\s*(?:(?<=\s)|(?<=[。！？」』）]))"
+    rf"[{_SIGNS}{_UNSPACED_SIGNS}\n][{_SIGNS}{_UNSPACED_SIGNS}\"'»”’)\]」』）]{{0,{_LONG_SENTENCE_END}}}"
+    rf"\s*(?:(?<=\s)|(?<=[{_UNSPACED_SIGNS}」』）]))"
 )
 # As Lucene's SimpleHTMLEncoder escapes.
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;", "/": "&#x2F;"}
@@ -104,17 +108,22 @@ def _sentences(text: str, first: int, last: int) -> list[int]:
 
 
 def _word_start(text: str, at: int, most: int) -> int:
-    """The first start of a word from a place on, at most another place."""
-    while 0 < at < most and not text[at - 1].isspace():
-        at += 1
-    return at
+    """The first start of a word from a place on, at most another place; in a text without spaces the place itself."""
+    words = (start for start in range(at, most + 1) if start == 0 or text[start - 1].isspace())
+    return next(words, next((start for start in range(at, most) if not _is_mark(text[start])), most))
 
 
 def _word_end(text: str, at: int, least: int) -> int:
-    """The last end of a word up to a place, at least another place."""
-    while least < at < len(text) and not text[at].isspace():
-        at -= 1
-    return max(least, min(at, len(text)))
+    """The last end of a word up to a place, at least another place; in a text without spaces the place itself."""
+    if at >= len(text):
+        return len(text)
+    words = (end for end in range(at, least - 1, -1) if text[end].isspace())
+    return next(words, next((end for end in range(at, least, -1) if not _is_mark(text[end])), least))
+
+
+def _is_mark(character: str) -> bool:
+    """Whether it belongs to the letter before it."""
+    return unicodedata.category(character).startswith("M")
 
 
 def write_marked(text: str, spans: Sequence[Span], start: int, end: int, is_html: bool) -> str:

@@ -36,6 +36,24 @@ def test_a_long_sentence_is_cut_between_words_around_the_mark() -> None:
     assert fragments(text, "cat", size=0) == [text.replace("cat", "[cat]")]
 
 
+def test_a_text_without_spaces_is_cut_at_the_wanted_places_around_the_mark() -> None:
+    text = "一二三四五六七八九猫十一二三四五六七八"
+    assert fragments(text, "猫", size=9) == ["六七八九[猫]十一二三"]
+    # The vowel sign (U+0E34) is not parted from its letter: 7 characters before ม would begin with it, and 14 from the
+    # third ก on would end before it.
+    text = f"{'กิ' * 12}ม{'กิ' * 12}"
+    assert fragments(text, "ม", size=15) == ["กิกิกิ[ม]กิกิกิกิ"]
+    assert fragments(text, "ม", size=14) == ["กิกิกิ[ม]กิกิกิ"]
+    # A blank between is still the place to cut.
+    assert fragments("零一二三四五 六七八九猫十一 二三四五六七八", "猫", size=11) == ["六七八九[猫]十一"]
+
+
+@pytest.mark.parametrize("end", ["। ", "॥ ", "؟ ", "۔ ", "። ", "፧ ", "։ ", "。", "｡", "។", "៕", "။"])
+def test_a_sentence_ends_at_the_sign_of_its_script(end: str) -> None:
+    text = f"Nothing here{end}A cat sits{end}On a mat{end}"
+    assert fragments(text, "cat", size=15) == [f"A [cat] sits{end.rstrip()}"]
+
+
 def test_a_text_of_many_signs_in_a_row_is_cut_at_once() -> None:
     """Quadratic reading of them would take half an hour."""
     signs = "." * 200_000 + "x"
