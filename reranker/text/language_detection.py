@@ -7,16 +7,13 @@ from collections import Counter
 from functools import cache
 from typing import Any
 
-from reranker.text.languages import known_languages
+from reranker.text.languages import OTHER_CODES, known_languages
 
 # ISO 639-2's code for an undetermined language.
 UNKNOWN_LANGUAGE = "und"
 
 # More letters change no result, and detection takes longer.
 _MAX_LETTERS = 2_000
-
-# Sinkrank has one code for Norwegian; py3langid has one for each of its two written forms.
-_RENAMED = {"nb": "no", "nn": "no"}
 
 
 def detect_language(text: str, min_confidence: float) -> str:
@@ -26,7 +23,7 @@ def detect_language(text: str, min_confidence: float) -> str:
     if not any(map(str.isalpha, beginning)):
         return UNKNOWN_LANGUAGE
     code, confidence = _identifier().classify(beginning)
-    code = _RENAMED.get(code, code)
+    code = OTHER_CODES.get(code, code)
     return code if confidence >= min_confidence and code in known_languages() else UNKNOWN_LANGUAGE
 
 

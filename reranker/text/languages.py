@@ -13,6 +13,9 @@ from reranker.text.stems import STEMMERS
 # Without stop words and stems: languages of published vectors, and those whose letters have rules of their own.
 _OTHERS = ("az", "be", "bs", "ka", "kk", "mk", "sq", "te")
 
+OTHER_CODES = {"nb": "no", "nn": "no", "iw": "he", "in": "id", "ji": "yi"}
+"""Codes that Sinkrank takes for another: of the two written forms of Norwegian, and those that ISO 639 replaced."""
+
 
 @cache
 def known_languages() -> frozenset[str]:
@@ -23,12 +26,13 @@ def known_languages() -> frozenset[str]:
 
 
 def language_code(name: str) -> str:
-    """The two-letter code of a language tag: `en-US` → `en`.
+    """The two-letter code of a language tag: `en-US` → `en`, `nb` → `no`.
 
     Raises:
         UnknownLanguage: the tag's first part is not a known code; the message names the nearest ones.
     """
     code = name.strip().replace("_", "-").split("-", 1)[0].lower() if isinstance(name, str) else ""
+    code = OTHER_CODES.get(code, code)
     if code in known_languages():
         return code
     nearest = [match for match, _, _ in process.extract(code or "en", sorted(known_languages()), limit=3)]
