@@ -9,8 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reranker.base.errors import BadInput, NotFound
+from reranker.base.errors import BadInput, NotFound, VersionMismatch
 from reranker.embeddings.hubness import HubnessSample
+from reranker.stores.base.description import check_same_versions
 from reranker.stores.base.names import IndexVersion
 from reranker.stores.base.protocol import WritableStore
 from reranker.text.idf import DocumentFrequencies, IdfTable
@@ -36,6 +37,18 @@ def test_a_staged_version_is_met_under_its_own_name_alone(store: WritableStore, 
     assert not {index, version} & set(store.indices())
     with pytest.raises(NotFound):
         store.open(index).count()
+
+
+def test_what_no_longer_fits_is_rebuilt_by_its_name_and_not_by_that_of_its_version(
+    store: WritableStore, index: str
+) -> None:
+    for name in (index, version := store.stage(index, DESCRIPTION)):
+        with pytest.raises(VersionMismatch, match=f"`sinkrank ingest FILE --index {index} --rebuild"):
+            check_same_versions(name, replace(DESCRIPTION, embeddings_version="older"), DESCRIPTION, "store")
+    for _ in range(2):
+        with pytest.raises(BadInput, match=f"'{version}' is a version of the index '{index}'; use --index {index}$"):
+            store.stage(version, DESCRIPTION)
+        store.promote(index, version)
 
 
 def test_a_version_says_which_run_makes_it_until_it_is_complete(store: WritableStore, index: str) -> None:

@@ -87,9 +87,7 @@ def free_version_name(connection: sqlite3.Connection, index: str) -> str:
     """
     parents = dict(connection.execute(f"SELECT name, {_VERSION_OF} FROM indices"))
     if index in parents:
-        raise BadInput(
-            f"{index!r} is a version of the index {parents[index]!r}, so that no index can have this name; take another"
-        )
+        raise BadInput(f"{index!r} is a version of the index {parents[index]!r}; use --index {parents[index]}")
     return version_name(index, {*parents, *parents.values()})
 
 

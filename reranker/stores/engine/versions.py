@@ -7,7 +7,7 @@ from typing import Any
 import opensearchpy
 
 from reranker.base.errors import BadInput, NotFound
-from reranker.stores.base.names import RUN, VERSION_OF, IndexVersion
+from reranker.stores.base.names import RUN, VERSION_OF, IndexVersion, index_of_version
 
 _META = "*.mappings._meta.sinkrank"
 
@@ -61,6 +61,9 @@ def check_name_is_free(client: opensearchpy.OpenSearch, index: str) -> None:
     Raises:
         BadInput: an index has the name itself, or the name is an alias of another index than a version of this one.
     """
+    parent = index_of_version(index)
+    if parent is not None and index in {version.name for version in versions_of(client, parent)}:
+        raise BadInput(f"{index!r} is a version of the index {parent!r}; use --index {parent}")
     ours = {version.name for version in versions_of(client, index)}
     others = sorted(
         name for name, aliases in _aliases(client).items() if name == index or (index in aliases and name not in ours)
