@@ -193,9 +193,11 @@ class QueryEncoder:
                 f"{dim} dimensions; make the embeddings again"
             )
 
+        # Mapped now: a process that is forked later loads the same files, though others stand at their paths by then.
+        onnx, tokenizer = (np.memmap(folder / model.file(end), np.uint8, "r") for end in (MODEL, TOKENIZER))
+
         def load() -> OnnxSession:
-            tokenizer = (folder / model.file(TOKENIZER)).read_bytes()
-            return OnnxSession(model.name, folder / model.file(MODEL), tokenizer, model.max_tokens)
+            return OnnxSession(model.name, onnx.tobytes(), tokenizer.tobytes(), model.max_tokens)
 
         return cls(model, means, load, map)
 

@@ -3,6 +3,7 @@
 import logging
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 
@@ -110,6 +111,17 @@ def test_a_forked_process_encodes_too(embeddings):
         same = np.allclose(vector(embeddings, "vessel"), before)
         os._exit(0 if same else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows replaces no open file")
+def test_a_store_that_was_replaced_since_it_was_opened_keeps_its_encoder(tmp_path):
+    """A process of the service that is forked after `--replace` has the vectors of before, and so the model too."""
+    opened = encoding_embeddings(tmp_path / "store")
+    broken = encoding_embeddings(tmp_path / "other", encoder_files(onnx=b"no model"))
+    (tmp_path / "store").rename(tmp_path / "before")
+    broken.path.rename(tmp_path / "store")
+    shutil.rmtree(tmp_path / "before")
+    assert vector(opened, "vessel") == pytest.approx(np.array([-0.6, 1.0]) / np.sqrt(1.36))
 
 
 def test_a_pickled_store_keeps_its_encoder(embeddings):
