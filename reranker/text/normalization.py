@@ -7,6 +7,7 @@ The rules for scripts apply in every language. They are those of Lucene's analyz
     Hebrew      points and accents are removed
     Indic       joiners (ZWJ, ZWNJ) within a word are removed
     full width  Ａ is a; half-width katakana become wide
+    ligatures   ﬁ is fi
 
     tr, az      I is ı, and İ is i
     de          ß is ss, as in capitals and in Switzerland
@@ -41,7 +42,7 @@ _JOINER = re.compile("(?<=[\u0900-\u0dff])[\u200c\u200d]+")
 # 30 in a row (UAX 15), as `letters.h` does. Three Tibetan vowels have no class (ccc), but consist of two such marks.
 _MARK = r"[\P{ccc=0}\u0f73\u0f75\u0f81]"
 _SURPLUS_MARKS = regex.compile(rf"(?V1)({_MARK}{{30}}){_MARK}++")
-_WIDE_OR_NARROW = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\uff66-\uff9f]+")
+_PRESENTED = re.compile("[\ufb00-\ufb06\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\uff66-\uff9f]+")
 
 _POINTS = [*range(0x591, 0x5BE), 0x5BF, 0x5C1, 0x5C2, 0x5C4, 0x5C5, 0x5C7]
 _HARAKAT = [*range(0x610, 0x61B), 0x640, *range(0x64B, 0x660), 0x670, *range(0x6D6, 0x6DD), *range(0x6DF, 0x6E5)]
@@ -71,8 +72,8 @@ def normalize_term(term: str, language: str = UNDETERMINED) -> str:
     """
     before, after = _BEFORE.get(language), _AFTER.get(language)
     term = term if before is None else before(term)
-    if _WIDE_OR_NARROW.search(term) is not None:
-        term = _WIDE_OR_NARROW.sub(lambda match: unicodedata.normalize("NFKC", match.group()), term)
+    if _PRESENTED.search(term) is not None:
+        term = _PRESENTED.sub(lambda match: unicodedata.normalize("NFKC", match.group()), term)
     lower = term.lower()
     if lower.isascii() and after is None:
         return lower

@@ -30,7 +30,7 @@ LONGEST_CACHED_TOKEN = 64
 _LETTERS_A_TOKEN = 20
 
 # Raise it whenever the tokens of a text change: an index made by another version is then refused.
-TOKENIZER_VERSION = 5
+TOKENIZER_VERSION = 6
 
 # Raise it whenever the words among the tokens change: embeddings, which have words only, are then refused too.
 WORDS_VERSION = 2

@@ -36,7 +36,7 @@ OTHERWISE = ["und", "λόγος", "straße", "ещё", "علي"]
 # Languages with rules of their own, with stop words that are compared otherwise, and without anything.
 LANGUAGES = ["en", "de", "el", "ru", "fa", "ar", "tr", "uk", "ca", "hi", "he", "und"]
 # Letters of the scripts that have rules, their marks, and what stands between letters.
-ODD = "aIiİıßẞЁёЙΣςσάΐl·L'’ʼéçᾀ字カー\u0e44 Ａ９Ｌｶﾞ.,-8٣०²½ⅷ각\u1100\u11a8🙂ŀĿकक़ष"
+ODD = "aIiİıßẞЁёЙΣςσάΐl·L'’ʼéçᾀ字カー\u0e44 Ａ９Ｌｶﾞ.,-8٣०²½ⅷ각\u1100\u11a8🙂ŀĿकक़षﬁﬂﬆ"
 ODD += (
     "\u0301\u0307\u0323\u0327\u0345\u093c\u094d\u09c7\u09be\u200c\u200d\ufe0f\u20e3\ufeff\ud800\0\u0378\ua7cb\U0001df00"
 )
@@ -90,12 +90,12 @@ def test_a_mark_after_each_character_is_read_as_by_the_definition(embeddings, ma
 
 
 MARKED = "اأآשIiİéçбक\u064e\u0651\u064b\u0653\u0655\u0670\u0640\u05b8\u05bc"
-MARKED += "\u0301\u0323\u0327\u0332\u0307\u0345\u093c\u200d'·l"
+MARKED += "\u0301\u0323\u0327\u0332\u0307\u0345\u093c\u200d'·lﬁﬂﬃ"
 
 
 @given(given=st.lists(st.text(st.sampled_from(MARKED), min_size=2, max_size=10), min_size=20, max_size=40))
 def test_marks_in_any_order_are_read_as_by_the_definition(embeddings, given):
-    for language in ("und", "ar", "tr", "uk"):
+    for language in ("und", "ar", "tr", "uk", "ca"):
         assert differences(embeddings, given, language) == []
 
 

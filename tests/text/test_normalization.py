@@ -10,7 +10,7 @@ from reranker.text.languages import known_languages
 from reranker.text.normalization import as_written, normalize_term, spellings
 
 # Letters of the scripts and languages that have rules, their marks, and what stands between letters.
-LETTERS = "aIİıßЁёЙΣςl·L'’ʼ字𠮷ไทยမ\u0301\u0307 ＡｚＺ９ｶﾞカー"
+LETTERS = "aIİıßЁёЙΣςl·L'’ʼ字𠮷ไทยမ\u0301\u0307 ＡｚＺ９ｶﾞカーﬁ"
 LETTERS += "كکيیىأإآٱاةهۀـ\u064e\u0651\u0654\u0670אב\u05b8\u05bc־क़ष\u094d\u200c\u200d"
 
 
@@ -48,7 +48,8 @@ LETTERS += "كکيیىأإآٱاةهۀـ\u064e\u0651\u0654\u0670אב\u05b8\u05bc
         # Lucene's CJKWidthFilter.
         ("ja", "ＷＯＲＤ ﾊﾟｿｺﾝ ８", "word パソコン 8"),
         ("ja", "カﾞ、｡", "ガ、｡"),
-        # Unicode's CaseFolding.txt, 00DF → 0073 0073.
+        # Unicode's CaseFolding.txt: FB00 to FB06, which the texts of PDF files have, and 00DF → 0073 0073.
+        ("en", "ﬁnal oﬃce ﬄ ﬀ ﬂ ﬅ ﬆ", "final office ffl ff fl st st"),
         ("de", "STRASSE Straße ẞ", "strasse strasse ss"),
         ("en", "Straße", "straße"),
         ("el", "ΛΌΓΟΣ", "λόγοσ"),

@@ -76,8 +76,8 @@ static inline struct letter letter_of(uint32_t code) {
         return (struct letter){(code + record->added) & 0xffff, record->flags, record->combining, record->trailing};
     }
     uint8_t flags = UNCOVERED;
-    if ((code >= HANGUL_FIRST && code <= HANGUL_LAST) || (code >= 0xfb00 && code <= 0xfb06))
-        flags = LETTER | WORDLIKE; /* the latter are ligatures of f, s and t */
+    if (code >= HANGUL_FIRST && code <= HANGUL_LAST)
+        flags = LETTER | WORDLIKE;
     else if (code >= 0xfe00 && code <= EMOJI_STYLE)
         flags = MARK;
     else if ((code >= 0xd800 && code <= 0xf8ff) || code == 0xfeff || code == 0xfffd ||
@@ -146,10 +146,12 @@ static inline int is_between_letters(const struct span *text, const uint8_t *at,
 
 static inline bool is_l(const uint8_t *at) { return (*at | 0x20) == 'l'; }
 
-/* Whether a raised dot joins two l; -1 where the next one is not covered. */
+/* Whether a raised dot joins two l; -1 where what stands beside it is not covered. */
 static inline int is_joined_l(const struct span *text, const uint8_t *at, const uint8_t *after) {
-    const uint8_t *next;
-    if (at == text->start || after == text->end || !is_l(at - 1)) return 0;
+    const uint8_t *place = before(text, at), *next;
+    if (place == NULL || after == text->end) return 0;
+    if (letter_of(character_at(place, text->end, &next)).flags & UNCOVERED) return -1;
+    if (!is_l(at - 1)) return 0;
     return letter_of(character_at(after, text->end, &next)).flags & UNCOVERED ? -1 : is_l(after);
 }
 #endif

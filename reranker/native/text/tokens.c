@@ -74,6 +74,8 @@ static inline void append_letters(struct scanner *s) {
     }
 }
 
+static const char *const ligatures[] = {"ff", "fi", "fl", "ffi", "ffl", "st", "st"}; /* U+FB00 to U+FB06 */
+
 enum folded { FOLDED, LEFT_OUT, UNREADABLE };
 
 /* A character by the rules of its script and language. */
@@ -82,6 +84,11 @@ static enum folded fold(struct scanner *s, const uint8_t *after, uint32_t code, 
     const int64_t rules = s->rules->flags;
     *letter = letter_of(rules & UNDOTTED_I && code == 'I' ? 0x131 : code);
     *second = 0;
+    if (code >= 0xfb00 && code <= 0xfb06) {
+        const char *letters = ligatures[code - 0xfb00];
+        for (; letters[1]; letters++) append(s, (uint8_t)*letters);
+        *letter = letter_of((uint8_t)*letters);
+    }
     if (letter->flags & UNCOVERED) return UNREADABLE;
     const bool is_mark = letter->combining || letter->flags & COMPOSES;
     if (is_mark && is_changed_by_nfc(&s->text, s->at, *letter)) return UNREADABLE;
