@@ -43,6 +43,7 @@ def group_clauses(
     clause: Callable[[str, float], Clause],
     n_documents: int | None,
     max_words: int = MAX_CLAUSES,
+    is_folded: bool = False,
 ) -> list[Clause]:
     """One clause for each group, for the `should` of a `bool` query.
 
@@ -54,6 +55,7 @@ def group_clauses(
         clause: makes the engine's clause for a word and its boost.
         n_documents: of the index in the language of the translations; None: not known, all words have the same idf. A
             word whose documents are not known, such as a name, counts as rarest.
+        is_folded: the analyzer makes one word of all spellings of a translation, so that the first is enough.
     """
     weighed = [(group, *_boosts(group, n_documents)) for group in groups]
     chosen: list[list[tuple[Translation, float]]] = []
@@ -63,6 +65,7 @@ def group_clauses(
             break
         left -= len(boosts)
         chosen.append(list(zip(group.translations, boosts, strict=True)))
+    left = 0 if is_folded else left
     clauses = []
     for pairs in chosen:
         words = []

@@ -86,7 +86,18 @@ def test_numbers_and_identifiers_are_found_whole(store: WritableStore, index: st
     assert ids(store.open(index).translated({"en": [group(("h264", 1.0))]}, 10, ALL)) == ["1"]
 
 
-@pytest.mark.parametrize(("text", "language"), [("col·legi", "ca"), ("комп'ютер", "uk"), ("комп’ютер", "uk")])
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("col·legi", "ca"),
+        ("комп'ютер", "uk"),
+        ("комп’ютер", "uk"),
+        ("heiß", "de"),
+        ("чёрный", "ru"),
+        ("الإجابة", "ar"),
+        ("εκτυπωτής", "el"),
+    ],
+)
 def test_a_term_is_found_as_texts_spell_it(store: WritableStore, index: str, text: str, language: str) -> None:
     fill(store, index, make_document("1", text, language))
     term = normalize_term(text, language)

@@ -74,6 +74,12 @@ def test_further_spellings_take_no_group_its_place() -> None:
     assert "dis_max" in clauses([heiss, cat], max_words=3)[0]
 
 
+def test_an_analyzer_that_folds_is_sent_one_spelling() -> None:
+    group = WordGroup("hot", 1, (Translation("heiss", 1.0, None, ("heiss", "heiß")),))
+    sent = group_clauses([group], lambda word, boost: {word: boost}, None, is_folded=True)
+    assert sent == [{"heiss": 1.0}]
+
+
 def test_of_a_long_query_the_rarest_groups_are_taken() -> None:
     groups = [WordGroup(term, 1, (word(term),)) for term in ("cat", "bread", "car", "dog")]
     assert [one["word"] for one in clauses(groups, max_words=3)] == ["car", "dog", "bread"]

@@ -100,8 +100,10 @@ def translated_body(
     max_words = _MAX_TRANSLATED_CLAUSES // (len(TEXT_FIELDS) * len(searched))
     by_language = []
     for language, found in searched.items():
-        fields = [f"{field}.{language_field(distribution, language)}" for field in TEXT_FIELDS]
-        clauses = group_clauses(found, partial(_word, fields), n_documents[language], max_words)
+        name = language_field(distribution, language)
+        fields = [f"{field}.{name}" for field in TEXT_FIELDS]
+        is_folded = name != OTHER_LANGUAGE
+        clauses = group_clauses(found, partial(_word, fields), n_documents[language], max_words, is_folded)
         by_language.append(
             {"bool": {"filter": [{"term": {"lang": language}}], "must": [{"bool": {"should": clauses}}]}}
         )
