@@ -28,7 +28,8 @@ def read_csv(source: Source) -> Iterator[Row]:
             if error is None and not cells:
                 continue
             if error is None and len(cells) != len(columns):
-                error = f"the row has {len(cells)} columns, the header {len(columns)}; check commas and quotes"
+                hint = "check commas and quotes" if source.format == "csv" else "check the tabs"
+                error = f"the row has {len(cells)} columns, the header {len(columns)}; {hint}"
             # Of a row that cannot be read the reject file names the columns, so that they can be filled in.
             values = dict.fromkeys(columns, "") if error else dict(zip(columns, cells, strict=True))
             yield Row(source.name, records.line, records.raw, values, error, "")
@@ -63,8 +64,14 @@ class Records:
         self.source = source
         self._lines = _RecordLines(file)
         csv.field_size_limit(lines.MAX_ROW_BYTES)  # the default limit of 128 kB is the length of a long article
-        # Strict, so that a stray quote is an error and does not change the text silently.
-        self._reader = csv.reader(self._lines, delimiter=_DELIMITERS[source.format], strict=True)
+        # Strict, so that a stray quote is an error and does not change the text silently. In TSV a quote is a character
+        # like others, as in collections of sentences (MS MARCO).
+        self._reader = csv.reader(
+            self._lines,
+            delimiter=_DELIMITERS[source.format],
+            quoting=csv.QUOTE_NONE if source.format == "tsv" else csv.QUOTE_MINIMAL,
+            strict=True,
+        )
 
     @property
     def line(self) -> int:

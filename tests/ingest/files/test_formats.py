@@ -253,6 +253,14 @@ def test_columns_can_be_named_where_no_header_does(tmp_path: Path) -> None:
     assert found == [Document("0", "first passage", "en"), Document("1", "second", "en")]
 
 
+def test_quotes_in_tsv_are_part_of_the_text(tmp_path: Path) -> None:
+    texts = ['"We are here,', "good train station", 'bread and cheese"', '"well" said', '6" wide', '""']
+    (tmp_path / "in.tsv").write_text("id\ttext\n" + "".join(f"{n}\t{text}\n" for n, text in enumerate(texts)))
+    assert [(one.doc_id, one.text) for one in documents(read(tmp_path / "in.tsv"))] == [
+        (str(number), text) for number, text in enumerate(texts)
+    ]
+
+
 def test_csv_metadata_has_the_types_that_are_given(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("id,text,year,price,new,tags\n1,x,1999,2.5,TRUE,a| b\n2,x,soon,1,true,\n")
     layout = Layout(default_language="en", types={"year": "int", "price": "float", "new": "bool", "tags": "list"})
