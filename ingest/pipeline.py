@@ -201,6 +201,7 @@ class _Run:
             languages=dict(sorted(writing.languages.items())),
             seconds=time.monotonic() - started,
             rejects=rejects.path if writing.n_rejected else None,
+            first_reject=rejects.first,
             already_there=writing.n_already_there,
             unconfirmed=writing.n_unconfirmed,
             failure=failure,

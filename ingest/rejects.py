@@ -32,6 +32,9 @@ class RejectFile:
     `raw` is the row as in its file, with `\\x..` for bytes that are not UTF-8. Rows of other formats than JSON have
     their fields in `values`, too, and pages that could not be parsed their `format`. The file can be ingested as it is,
     corrected or not.
+
+    Attributes:
+        first: file, line and reason of this run's first reject.
     """
 
     def __init__(self, path: Path, sources: Iterable[Source]) -> None:
@@ -40,6 +43,7 @@ class RejectFile:
             BadInput: the file cannot be written, or is one of the inputs.
         """
         self.path = path
+        self.first: str | None = None
         self._file: BinaryIO | None = None
         if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
             raise BadInput(f"rejected rows cannot be written to {str(path)!r}; name another file with --rejects")
@@ -57,6 +61,7 @@ class RejectFile:
         """Writes one row, which was parsed, and flushes it, so that a killed run loses none."""
         if self._file is None:
             self._file = _opened(self.path)
+            self.first = f"{row.file}, line {row.line}: {reason}"
         self._file.write(json.dumps(_as_json(row, doc_id, reason)).encode() + b"\n")
         self._file.flush()
 

@@ -17,6 +17,7 @@ class IngestSummary:
         without_known_words: indexed documents without a word that has an embedding (only BM25 finds them).
         languages: documents indexed, by language; `und` if the confidence of the detected language was too low.
         rejects: the file of the rejected rows; None if there are none.
+        first_reject: file, line and reason of the first of them.
         already_there: indexed documents that an earlier, interrupted run had written.
         unconfirmed: documents in flight when the store failed; they may be in the index or not.
         failure: why the run ended early; None if it is complete.
@@ -33,6 +34,7 @@ class IngestSummary:
     languages: dict[str, int]
     seconds: float
     rejects: Path | None
+    first_reject: str | None = None
     already_there: int = 0
     unconfirmed: int = 0
     failure: str | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import typer
@@ -29,7 +28,7 @@ def report(summary: IngestSummary) -> str:
         lines.append("no document came: is the input empty?")
     if summary.rejected:
         lines.append(f"{summary.rejected:,} rejected, with their reasons in {summary.rejects}")
-        lines.append(f"the first of them: {_first_reason(summary)}")
+        lines.append(f"the first of them: {summary.first_reject}")
     if summary.previous_version:
         lines.append(
             f"{summary.version} replaces {summary.previous_version}; "
@@ -48,11 +47,3 @@ def explain_failure(summary: IngestSummary) -> None:
         "Give the same command again: it writes what is missing, and no document is added twice.",
         err=True,
     )
-
-
-def _first_reason(summary: IngestSummary) -> str:
-    """File, line and reason of the first row of the reject file."""
-    assert summary.rejects is not None  # noqa: S101 - there are rejects
-    with summary.rejects.open(encoding="utf-8") as file:
-        first = json.loads(file.readline())
-    return f"{first['file']}, line {first['line']}: {first['reason']}"

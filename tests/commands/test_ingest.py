@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 import urllib3
 
+from ingest.files import Row
+from ingest.rejects import RejectFile
 from reranker.base.errors import NotFound
 from reranker.stores import open_store
 from tests.support.commands import DOCUMENTS, MakeForeign, Run, assert_one_line, write_rows
@@ -317,6 +319,21 @@ def test_the_reason_of_the_first_reject_is_shown(run: Run, home: Path) -> None:
     shown = run("ingest", "rows.jsonl", exits=1).stdout
     assert "2 rejected, with their reasons in rows.jsonl.rejects" in shown
     assert "the first of them: rows.jsonl, line 1: no field 'language'; add it, or give" in shown
+
+
+def test_the_first_reject_is_shown_if_the_reject_file_cannot_be_read_again(run: Run, home: Path) -> None:
+    write_rows(home / "rows.jsonl", [{"id": "1"}])
+    shown = run("ingest", "rows.jsonl", "--lang", "en", "--rejects", os.devnull, exits=1).stdout
+    assert f"1 rejected, with their reasons in {os.devnull}\n" in shown
+    assert "the first of them: rows.jsonl, line 1: document" in shown
+
+
+def test_the_first_reject_of_a_shared_reject_file_is_that_of_the_run(run: Run, home: Path) -> None:
+    write_rows(home / "rows.jsonl", [{"id": "1"}])
+    with RejectFile(home / "shared.rejects", []) as of_another_run:
+        of_another_run.add(Row("other.jsonl", 7, b"{}"), None, "bad")
+        shown = run("ingest", "rows.jsonl", "--lang", "en", "--rejects", "shared.rejects", exits=1).stdout
+    assert "the first of them: rows.jsonl, line 1: document" in shown
 
 
 def test_an_input_without_a_document_is_told_of(run: Run, home: Path) -> None:
