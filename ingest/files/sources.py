@@ -109,7 +109,12 @@ def _sources(
     if path.exists():
         yield _file(path, name, file_format, columns, base)
         return
-    paths = [Path(found) for found in sorted(glob.glob(name, recursive=True))]  # noqa: PTH207
+    # A reject file lies beside its input, whose pattern may match it, too.
+    paths = [
+        Path(found)
+        for found in sorted(glob.glob(name, recursive=True))  # noqa: PTH207
+        if name.endswith(".rejects") or not found.endswith(".rejects")
+    ]
     if not paths:
         raise NotFound(f"there is no file {name!r}; check the path")
     yield from (

@@ -281,6 +281,16 @@ def test_patterns_stand_for_files_in_the_order_of_their_names(tmp_path: Path) ->
         read(tmp_path / "*.csv")
 
 
+def test_a_pattern_finds_reject_files_only_if_it_names_them(tmp_path: Path) -> None:
+    for name in ("a.jsonl", "a.jsonl.rejects"):
+        (tmp_path / name).write_text(json.dumps({"id": name, "text": "x"}))
+    assert [one.doc_id for one in documents(read(tmp_path / "*"))] == ["a.jsonl"]
+    assert [one.doc_id for one in documents(read(tmp_path / "*.rejects"))] == ["a.jsonl.rejects"]
+    (tmp_path / "a.jsonl").unlink()
+    with pytest.raises(NotFound):
+        read(tmp_path / "*")
+
+
 def test_standard_input_that_is_closed_is_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", None)  # as Python has it under `<&-`
     with pytest.raises(BadInput, match=r"standard input \(-\) is closed"):
