@@ -74,6 +74,10 @@ def delete(
     """
     from sinkrank.console import resources
 
+    try:
+        "".join(ids).encode()
+    except UnicodeEncodeError as error:
+        raise typer.BadParameter("an id is not UTF-8; give ids as UTF-8", param_hint="ID") from error
     name = settings.index or options.DEFAULT_INDEX
     with resources.opened_store(settings) as opened:
         results = list(opened.delete(name, dict.fromkeys(ids)))

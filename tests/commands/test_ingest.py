@@ -162,6 +162,12 @@ def test_an_id_that_is_given_twice_is_deleted_once(indexed: Path, run: Run) -> N
     assert (deleted.stdout, deleted.stderr) == ("2 documents deleted from index 'documents'\n", "")
 
 
+def test_an_id_to_delete_that_is_not_utf_8_is_wrong_use_and_nothing_is_deleted(indexed: Path, run: Run) -> None:
+    refused = run("ingest", "delete", "fr/chat", os.fsdecode(b"caf\xe9"), exits=2)
+    assert "an id is not UTF-8" in refused.stderr
+    assert run("ingest", "delete", "fr/chat").stdout == "1 document deleted from index 'documents'\n"
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_run_that_is_told_to_end_leaves_no_temporary_file(
     home: Path, run: Run, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
