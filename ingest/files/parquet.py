@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import orjson
@@ -28,7 +29,8 @@ def read_parquet(source: Source) -> Iterator[Row]:
     try:
         with open_packed(source.path) as raw, pyarrow.parquet.ParquetFile(raw) as file:
             check_columns(source.name, file.schema_arrow.names)
-            schema = _in_microseconds(pyarrow, file.schema_arrow)
+            fields = [field.with_type(_in_microseconds(pyarrow, field.type)) for field in file.schema_arrow]
+            schema = pyarrow.schema(fields)
             for batch in file.iter_batches(_BATCH_ROWS):
                 for row in _rows(source.name, number, batch.cast(schema, safe=False)):
                     number += 1
@@ -59,17 +61,21 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
-def _in_microseconds(pyarrow: Any, schema: Any) -> Any:
-    """The schema with timestamps in microseconds, as Python has them. (For nanoseconds pyarrow needs pandas, and JSON
-    does not support its type.)"""
-    return pyarrow.schema(
-        [
-            field.with_type(pyarrow.timestamp("us", field.type.tz))
-            if pyarrow.types.is_timestamp(field.type) and field.type.unit == "ns"
-            else field
-            for field in schema
-        ]
-    )
+def _in_microseconds(pyarrow: Any, kind: Any) -> Any:
+    """The type with times in microseconds, as Python has them. (For nanoseconds pyarrow needs pandas, and JSON does not
+    support its type.)"""
+    types, inner = pyarrow.types, partial(_in_microseconds, pyarrow)
+    if types.is_timestamp(kind) and kind.unit == "ns":
+        return pyarrow.timestamp("us", kind.tz)
+    if types.is_time64(kind):
+        return pyarrow.time64("us")
+    if types.is_struct(kind):
+        return pyarrow.struct([field.with_type(inner(field.type)) for field in kind])
+    if types.is_map(kind):
+        return pyarrow.map_(inner(kind.key_type), inner(kind.item_type))
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        return pyarrow.list_(inner(kind.value_type))
+    return kind
 
 
 def _rows(name: str, number: int, batch: Any) -> Iterator[Row]:

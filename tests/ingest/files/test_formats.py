@@ -84,6 +84,30 @@ def test_parquet_times_in_nanoseconds_become_microseconds(tmp_path: Path) -> Non
     assert second.metadata == {}
 
 
+def test_parquet_times_in_nanoseconds_become_microseconds_at_every_depth(tmp_path: Path) -> None:
+    times = pa.timestamp("ns")
+    nanoseconds = 1_500_000_000 * 10**9 + 123_456_789
+    moment = "2017-07-14T02:40:00.123456"
+    columns = {
+        "list": (pa.list_(times), [nanoseconds, None], [moment, None]),
+        "large": (pa.large_list(times), [nanoseconds], [moment]),
+        "fixed": (pa.list_(times, 1), [nanoseconds], [moment]),
+        "struct": (
+            pa.struct([("at", times), ("by", pa.string())]),
+            {"at": nanoseconds, "by": "x"},
+            {"at": moment, "by": "x"},
+        ),
+        "map": (pa.map_(pa.string(), times), [("k", nanoseconds)], [["k", moment]]),
+        "deep": (pa.list_(pa.struct([("at", times)])), [{"at": nanoseconds}], [{"at": moment}]),
+        "time": (pa.time64("ns"), 1_234_567, "00:00:00.001234"),
+    }
+    table = pa.table({name: pa.array([value, None], kind) for name, (kind, value, _) in columns.items()})
+    pq.write_table(table, tmp_path / "in.parquet")
+    with open_sources([str(tmp_path / "in.parquet")]) as (source,):
+        found = [json.loads(row.raw) for row in read_rows(source)]
+    assert found == [{name: expected for name, (_, _, expected) in columns.items()}, dict.fromkeys(columns)]
+
+
 def test_a_file_that_is_no_parquet_is_bad_input(tmp_path: Path) -> None:
     (tmp_path / "in.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(BadInput, match="cannot be read as Parquet"):
