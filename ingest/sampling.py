@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Sequence
 
+from reranker.base.batches import next_length
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import SAMPLE_QUERIES, SAMPLE_TOKENS, HubnessSample, HubnessSampleBuilder
 from reranker.stores.base.protocol import IndexReader
@@ -13,8 +14,8 @@ from reranker.text.tokens import tokenize
 
 # With spare ids, for documents that have no known word among their first ones.
 _MOST_IDS = SAMPLE_QUERIES + 400
-# Documents that are read at a time: of any length.
-_DOCUMENTS_A_READ = 100
+# Documents that are read at a time.
+_MOST_DOCUMENTS = 100
 
 
 SmallestIds = dict[str, list[tuple[int, str]]]
@@ -55,7 +56,8 @@ def draw_sample(index: IndexReader, ids: SmallestIds, embeddings: Embeddings) ->
 
 
 def _documents(index: IndexReader, doc_ids: Sequence[str]) -> Iterator[Document]:
-    for start in range(0, len(doc_ids), _DOCUMENTS_A_READ):
-        asked = doc_ids[start : start + _DOCUMENTS_A_READ]
+    start, length = 0, 1
+    while asked := doc_ids[start : start + length]:
         found = index.documents(asked, is_strict=True)
         yield from (found[doc_id] for doc_id in asked if doc_id in found)
+        start, length = start + length, next_length(found, _MOST_DOCUMENTS)

@@ -1,11 +1,13 @@
-"""Splits a stream into lists of a bounded length and size."""
+"""Splits what is read into batches of a bounded length and size."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import TypeVar
 
 _Item = TypeVar("_Item")
+
+_READ_BYTES = 8_000_000
 
 
 def in_batches(
@@ -27,3 +29,13 @@ def in_batches(
         n_bytes += size
     if batch:
         yield batch
+
+
+def next_length(batch: Sized, most_items: int) -> int:
+    """How many items to read next, where their sizes are known only afterwards: some 8 MB by the mean size of the
+    latest batch, and at most twice as many as that has, so begin with one.
+
+    >>> next_length(["short"] * 4, 1_000), next_length(["x" * 2_000_000] * 8, 1_000)
+    (8, 3)
+    """
+    return max(1, min(most_items, 2 * len(batch), len(batch) * _READ_BYTES // len(str(batch))))

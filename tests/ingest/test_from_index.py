@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from reranker.stores.base.protocol import WritableStore
 from reranker.stores.engine import retries, scan
 from tests.ingest.faulty_proxy import faulty_proxy, is_read, is_search
 from tests.ingest.runs import dropped
+from tests.stores.fake_engine import serve
 from tests.stores.samples import fill, make_document
 from tests.support.engines.sources import Engine
 
@@ -203,6 +205,48 @@ def test_an_index_without_the_field_says_which_it_has(foreign: str, tmp_path: Pa
 def test_an_index_that_is_not_there_is_not_found(engine: Engine, tmp_path: Path) -> None:
     with pytest.raises(NotFound), opened_index(read_index_source(f"{engine.url}/absent", Layout()), tmp_path):
         pass
+
+
+@contextmanager
+def served_index(texts: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
+    """The URL of an index that a server answers for as Elasticsearch does, and the number of documents of each page."""
+    lengths: list[int] = []
+
+    def answer(method: str, path: str, body: str) -> tuple[int, Any]:
+        if path == "/":
+            return 200, {"version": {"number": "8.15.5"}}
+        if "_mapping" in path:
+            return 200, {"pages": {"mappings": {"properties": {"text": {"type": "text"}}}}}
+        if "_search" not in path:
+            return 200, {"id": "a point in time"}
+        asked = json.loads(body)
+        first = asked.get("search_after", [-1])[0] + 1
+        places = range(first, min(first + asked["size"], len(texts)))
+        if asked["size"]:
+            lengths.append(len(places))
+        hits = [{"_index": "pages", "_id": str(n), "sort": [n], "_source": {"text": texts[n]}} for n in places]
+        return 200, {"hits": {"total": {"value": len(texts)}, "hits": hits}}
+
+    with serve(answer) as engine:
+        yield f"{engine.address}/pages", lengths
+
+
+def test_pages_of_long_documents_have_some_8_mb(tmp_path: Path) -> None:
+    with (
+        served_index(["x" * 2_000_000] * 20) as (url, lengths),
+        opened_index(read_index_source(url, Layout()), tmp_path) as copy,
+    ):
+        assert len(list(read_records([copy], Layout(default_language="en")))) == 20
+    assert max(lengths) == 3  # four have more than 8 MB with their ids
+
+
+def test_pages_of_short_documents_have_many(tmp_path: Path) -> None:
+    with (
+        served_index(["cat"] * 500) as (url, lengths),
+        opened_index(read_index_source(url, Layout()), tmp_path) as copy,
+    ):
+        assert len(list(read_records([copy], Layout(default_language="en")))) == 500
+    assert lengths == [1, 2, 4, 8, 16, 32, 64, 100, 100, 100, 73, 0]
 
 
 @pytest.mark.parametrize("url", ["pages", "http://localhost:9200", "http://localhost:9200/", "http:///x", "ftp://a/b"])

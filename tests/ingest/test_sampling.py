@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
+from ingest.sampling import draw_sample
+from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.protocol import WritableStore
 from reranker.text.bags import unpack
-from reranker.text.documents import id_hash
+from reranker.text.documents import Document, id_hash
 from tests.ingest.runs import Pages, Runs, Stopping
 from tests.support.commands import write_rows
 from tests.support.tiny import POSITIONS
@@ -72,6 +76,20 @@ def test_an_index_that_was_made_without_a_sample_gets_one_by_a_refresh_alone(pag
     assert pages.sample() == HubnessSample()
     pages.refresh()
     assert set(queries(pages, "fr")) == {id_hash("a"), id_hash("b")}
+
+
+def test_long_documents_are_read_a_few_at_a_time(embeddings: Embeddings) -> None:
+    lengths = []
+
+    class LongDocuments:
+        def documents(self, doc_ids: Sequence[str], *, is_strict: bool) -> dict[str, Document]:
+            lengths.append(len(doc_ids))
+            return {doc_id: Document(doc_id, "chat " * 400_000, "fr") for doc_id in doc_ids}
+
+    ids = [str(number) for number in range(20)]
+    sample = draw_sample(LongDocuments(), {"fr": [(-id_hash(one), one) for one in ids]}, embeddings)  # type: ignore[arg-type]
+    assert set(sample.languages["fr"]) == set(map(id_hash, ids))
+    assert max(lengths) == 3  # of 2 MB
 
 
 def test_a_run_that_was_stopped_and_goes_on_draws_of_all_its_documents(embedded: WritableStore, runs: Runs) -> None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import opensearchpy
 from opensearchpy import exceptions
 
+from reranker.base.batches import next_length
 from reranker.base.errors import StoreUnavailable
 from reranker.stores.base.writing import StoredBag
 from reranker.stores.engine.client import whole_search
@@ -58,7 +59,7 @@ class PointInTime:
         return int(self._search(body, timeout_s)["hits"]["total"]["value"])
 
     def pages(self, query: Mapping[str, Any], source: Any, timeout_s: float) -> Iterator[list[dict[str, Any]]]:
-        """Yields the hits in pages.
+        """Yields the hits in pages, of fewer hits if these are long.
 
         Args:
             source: the fields to read, as `_source` of a search.
@@ -66,11 +67,14 @@ class PointInTime:
         Raises:
             StoreUnavailable: documents are missing.
         """
-        before, n_documents = self.count(query, timeout_s), 0
+        before, n_documents, size = self.count(query, timeout_s), 0, 1
         for part in self._parts():
-            for hits in self._pages_of(part, query, source, timeout_s):
+            body = self._body(part, query, source)
+            while hits := self._search({**body, "size": size}, timeout_s)["hits"]["hits"]:
                 n_documents += len(hits)
                 yield hits
+                body["search_after"] = hits[-1]["sort"]
+                size = next_length(hits, _PAGE_DOCUMENTS)
         # A query may compare with the time: for the last hour there are fewer at the end, for older ones more.
         if n_documents < (expected := min(before, self.count(query, timeout_s))):
             raise StoreUnavailable(
@@ -78,11 +82,8 @@ class PointInTime:
                 "again"
             )
 
-    def _pages_of(
-        self, part: _Part, query: Mapping[str, Any], source: Any, timeout_s: float
-    ) -> Iterator[list[dict[str, Any]]]:
+    def _body(self, part: _Part, query: Mapping[str, Any], source: Any) -> dict[str, Any]:
         body: dict[str, Any] = {
-            "size": _PAGE_DOCUMENTS,
             "query": query,
             "_source": source,
             "track_total_hits": False,
@@ -93,12 +94,7 @@ class PointInTime:
             body["query"] = {"bool": {"must": query, "filter": {"term": {"_index": part.of_index}}}}
         if part.of_slice is not None:
             body["slice"] = part.of_slice
-        while True:
-            hits = self._search(body, timeout_s)["hits"]["hits"]
-            if not hits:
-                return
-            yield hits
-            body["search_after"] = hits[-1]["sort"]
+        return body
 
     def _search(self, body: Mapping[str, Any], timeout_s: float) -> Mapping[str, Any]:
         body = {**body, "pit": {"id": self.id, "keep_alive": _KEEP_ALIVE}}
