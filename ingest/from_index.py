@@ -40,19 +40,21 @@ class IndexSource:
         layout: the fields of its documents (dots for nested ones). The text may have several, separated by commas,
             which are joined. An index that Sinkrank made needs none.
         query: query in the engine's query DSL for the documents to read; None: all.
+        limit: number of documents to read; None reads all.
     """
 
     address: EngineAddress
     index: str
     layout: Layout
     query: Mapping[str, Any] | None = None
+    limit: int | None = None
 
     @property
     def name(self) -> str:
         return f"{self.address.redacted}/{self.index}"
 
 
-def read_index_source(url: str, layout: Layout, query: str | None = None) -> IndexSource:
+def read_index_source(url: str, layout: Layout, query: str | None = None, limit: int | None = None) -> IndexSource:
     """Reads `URL/INDEX`.
 
     Raises:
@@ -70,7 +72,7 @@ def read_index_source(url: str, layout: Layout, query: str | None = None) -> Ind
         raise BadInput(f"the query is not JSON ({error}); give one such as '{{\"match_all\": {{}}}}'") from error
     if found is not None and not isinstance(found, dict):
         raise BadInput("the query is not a JSON object; give one such as '{\"match_all\": {}}'")
-    return IndexSource(where, check_index_name(index), layout, found)
+    return IndexSource(where, check_index_name(index), layout, found, limit)
 
 
 @contextmanager
@@ -120,10 +122,12 @@ def _copy(
         }
         fields = sorted({field for reader in readers.values() for field in reader.fields})
         timeout_s = max(60.0, timeout_s)
-        total = moment.count(query, timeout_s)
+        n_matching = moment.count(query, timeout_s)
+        total = min(n_matching, source.limit or n_matching)
         # The fastest level, so that the engine need not wait.
         with gzip.open(path, "wb", compresslevel=1) as file:
-            for hits in moment.pages(query, fields, timeout_s):
+            for page in moment.pages(query, fields, timeout_s):
+                hits = page if source.limit is None else page[: source.limit - n_rows]
                 if any(hit["_index"] not in readers for hit in hits):
                     raise StoreUnavailable(f"{source.name} is another index now; run the same command again")
                 rows = b"".join(orjson.dumps(readers[hit["_index"]].row(hit)) + b"\n" for hit in hits)
@@ -131,4 +135,6 @@ def _copy(
                 digest.update(rows)
                 n_rows += len(hits)
                 progress(n_rows, total, f"reading {source.index}")
+                if n_rows == source.limit:
+                    break
     return digest.hexdigest()

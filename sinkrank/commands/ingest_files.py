@@ -163,7 +163,7 @@ def ingest_files(
             names = columns.split(",") if columns else None
             sources = opened.enter_context(open_sources(files or (), file_format, names))
         else:
-            read = index_to_read(from_index, layout, query)
+            read = index_to_read(from_index, layout, query, limit)
             copied = opened_copy(read, settings.home / "ingest", settings, progress)
             sources = [opened.enter_context(copied)]
         say_left_out(sources)

@@ -45,14 +45,14 @@ def opened_records(
         yield chain(read_records(sources, layout), read_records(copies, layout_of_copy(layout)))
 
 
-def index_to_read(url: str, layout: Layout, query: str | None = None) -> IndexSource:
+def index_to_read(url: str, layout: Layout, query: str | None = None, limit: int | None = None) -> IndexSource:
     """The index that `URL/INDEX` names, with the user and password that `~/.netrc`, or the file of the variable NETRC,
     has for its host if the URL has none.
 
     Raises:
         WrongParameter, BadInput: as `ingest.from_index.read_index_source`; or the file cannot be read.
     """
-    source = read_index_source(url, layout, query)
+    source = read_index_source(url, layout, query, limit)
     if source.address.username is not None:
         return source
     try:

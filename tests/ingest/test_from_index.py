@@ -24,6 +24,7 @@ from tests.ingest.faulty_proxy import faulty_proxy, is_read, is_search
 from tests.ingest.runs import dropped
 from tests.stores.fake_engine import serve
 from tests.stores.samples import fill, make_document
+from tests.support.commands import Run
 from tests.support.engines.sources import Engine
 
 pytestmark = pytest.mark.any_engine
@@ -247,6 +248,13 @@ def test_pages_of_short_documents_have_many(tmp_path: Path) -> None:
     ):
         assert len(list(read_records([copy], Layout(default_language="en")))) == 500
     assert lengths == [1, 2, 4, 8, 16, 32, 64, 100, 100, 100, 73, 0]
+
+
+def test_a_limit_ends_the_reading_of_an_index(home: Path, run: Run) -> None:
+    with served_index(["cat"] * 500) as (url, lengths):
+        shown = run("ingest", "--from-index", url, "--limit", "5", "--lang", "en", "--json").stdout
+    assert json.loads(shown)["indexed"] == 5
+    assert sum(lengths) < 10
 
 
 @pytest.mark.parametrize("url", ["pages", "http://localhost:9200", "http://localhost:9200/", "http:///x", "ftp://a/b"])
