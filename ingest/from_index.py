@@ -121,12 +121,13 @@ def _copy(
             name: row_reader(mapping["mappings"], source.layout, source.name) for name, mapping in mappings.items()
         }
         fields = sorted({field for reader in readers.values() for field in reader.fields})
+        mapped = sorted({field for reader in readers.values() for field in reader.mapped})
         timeout_s = max(60.0, timeout_s)
         n_matching = moment.count(query, timeout_s)
         total = min(n_matching, source.limit or n_matching)
         # The fastest level, so that the engine need not wait.
         with gzip.open(path, "wb", compresslevel=1) as file:
-            for page in moment.pages(query, fields, timeout_s):
+            for page in moment.pages(query, fields, timeout_s, mapped):
                 hits = page if source.limit is None else page[: source.limit - n_rows]
                 if any(hit["_index"] not in readers for hit in hits):
                     raise StoreUnavailable(f"{source.name} is another index now; run the same command again")

@@ -11,13 +11,13 @@ from reranker.base.errors import BadInput, NotFound
 from reranker.stores.engine.fields import keeps_source, mapped_fields
 from reranker.stores.engine.hits import read_document
 
-# Types that filters support. Texts and vectors are not copied as metadata.
-_METADATA_TYPES = frozenset(
-    {
-        *("keyword", "constant_keyword", "boolean", "date", "ip"),
-        *("long", "integer", "short", "byte", "unsigned_long", "double", "float", "half_float", "scaled_float"),
-    }
-)
+_NUMBERS = ("long", "integer", "short", "byte", "unsigned_long", "double", "float", "half_float", "scaled_float")
+# Types that filters support, each with the types of its values. Texts and vectors are not copied as metadata.
+_METADATA_TYPES: Mapping[str, tuple[type, ...]] = {
+    **dict.fromkeys(("keyword", "constant_keyword", "date", "ip"), (str,)),
+    **dict.fromkeys(_NUMBERS, (int, float)),
+    "boolean": (bool,),
+}
 _TEXT_TYPES = frozenset({"text", "match_only_text", "keyword", "constant_keyword"})
 
 
@@ -26,10 +26,12 @@ class HitReader(NamedTuple):
 
     Attributes:
         fields: fields of `_source` to read.
+        mapped: those to read as the engine has mapped them, too (`fields` of a search).
         row: the row of a hit.
     """
 
     fields: list[str]
+    mapped: list[str]
     row: Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
@@ -45,7 +47,7 @@ def row_reader(mapping: Mapping[str, Any], layout: Layout, name: str) -> HitRead
         BadInput: the index has none of the named text fields, or neither a text nor a title, or keeps no `_source`.
     """
     if "sinkrank" in mapping.get("_meta", {}):
-        return HitReader(["lang", "title", "text", "url", "metadata"], _own_row)
+        return HitReader(["lang", "title", "text", "url", "metadata"], [], _own_row)
     types = {name: field["type"] for name, field in mapped_fields(mapping).items() if "type" in field}
     if not types:
         raise NotFound(f"{name} has no fields; check the name of the index")
@@ -68,8 +70,8 @@ def row_reader(mapping: Mapping[str, Any], layout: Layout, name: str) -> HitRead
             f"{name} has no field {texts[0]!r}; name the fields of the text with --text-field (it has {found})"
         )
     taken = {name for names in parts.values() for name in names}
-    metadata = [name for name, kind in types.items() if kind in _METADATA_TYPES and name not in taken]
-    return HitReader([*taken, *metadata], partial(_foreign_row, parts, metadata))
+    metadata = {name: kind for name, kind in types.items() if kind in _METADATA_TYPES and name not in taken}
+    return HitReader([*taken, *metadata], [*metadata], partial(_foreign_row, parts, metadata))
 
 
 def _own_row(hit: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,11 +86,13 @@ def _own_row(hit: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _foreign_row(parts: Mapping[str, Sequence[str]], metadata: Sequence[str], hit: Mapping[str, Any]) -> dict[str, Any]:
+def _foreign_row(
+    parts: Mapping[str, Sequence[str]], metadata: Mapping[str, str], hit: Mapping[str, Any]
+) -> dict[str, Any]:
     """
     Args:
         parts: the fields of each part of a document.
-        metadata: the fields that become metadata.
+        metadata: the fields that become metadata, with their types.
     """
     source = hit.get("_source") or {}
     row: dict[str, Any] = {"id": hit["_id"]}
@@ -96,9 +100,19 @@ def _foreign_row(parts: Mapping[str, Sequence[str]], metadata: Sequence[str], hi
         found = [text for name in names for text in _texts(_value(source, name))]
         if found:
             row[part] = "\n".join(found)
-    values = {name: _value(source, name) for name in metadata}
+    values = {name: _metadata_value(hit, name, kind) for name, kind in metadata.items()}
     row["metadata"] = {name.replace(".", "_"): value for name, value in values.items() if value is not None}
     return row
+
+
+def _metadata_value(hit: Mapping[str, Any], name: str, kind: str) -> Any:
+    """The value of a field; as the engine has mapped it if it is written as another type, such as "7" in a field of
+    integers or a date in milliseconds."""
+    value = _value(hit.get("_source"), name)
+    if all(type(one) in _METADATA_TYPES[kind] for one in _flat(value)):
+        return value
+    mapped = _flat(_value(hit.get("fields"), name))
+    return mapped if isinstance(value, list) or len(mapped) > 1 else next(iter(mapped), None)
 
 
 def _value(source: Any, name: str) -> Any:
@@ -114,6 +128,11 @@ def _value(source: Any, name: str) -> Any:
 
 
 def _texts(value: Any) -> list[str]:
+    return [str(one) for one in _flat(value) if one != ""]
+
+
+def _flat(value: Any) -> list[Any]:
+    """The values of a list of any depth, or the value alone, without null."""
     if isinstance(value, list):
-        return [text for one in value for text in _texts(one)]
-    return [] if value in (None, "") else [str(value)]
+        return [found for one in value for found in _flat(one)]
+    return [] if value is None else [value]

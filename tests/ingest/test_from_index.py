@@ -15,7 +15,7 @@ import urllib3
 from ingest.documents import Layout, read_records
 from ingest.files import Source
 from ingest.from_index import IndexSource, opened_index, read_index_source
-from ingest.pipeline import ingest
+from ingest.pipeline import Options, ingest
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable, WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.stores.base.protocol import WritableStore
@@ -206,6 +206,45 @@ def test_an_index_without_the_field_says_which_it_has(foreign: str, tmp_path: Pa
 def test_an_index_that_is_not_there_is_not_found(engine: Engine, tmp_path: Path) -> None:
     with pytest.raises(NotFound), opened_index(read_index_source(f"{engine.url}/absent", Layout()), tmp_path):
         pass
+
+
+def test_metadata_has_the_types_of_the_mapping_however_it_was_written(
+    engine: Engine, tmp_path: Path, embedded: WritableStore, embeddings: Embeddings
+) -> None:
+    url = f"{engine.url}/typed-{os.getpid()}"
+    kinds = {"amount": "integer", "price": "double", "ok": "boolean", "day": "date", "code": "keyword"}
+    properties: dict[str, Any] = {name: {"type": kind} for name, kind in kinds.items()}
+    properties |= {
+        "text": {"type": "text"},
+        "short": {"type": "date", "format": "yyyyMMdd"},
+        "loose": {"type": "integer", "ignore_malformed": True},
+        "parts": {"type": "nested", "properties": {"size": {"type": "integer"}}},
+    }
+    documents: list[dict[str, Any]] = [
+        {"amount": 7, "price": 1.5, "ok": False, "day": "2020-01-02", "code": "a", "short": "20200102", "loose": 1}
+        | {"parts": [{"size": 1}, {"size": 2}]},
+        {"amount": "7", "price": "1.5", "ok": "false", "day": 1577923200000, "code": 7, "short": 20200102}
+        | {"loose": "many", "parts": [{"size": "1"}, {"size": "2"}]},
+        {"amount": [7, "8"], "ok": "", "code": ["a", True]},
+    ]
+    assert urllib3.request("PUT", url, json={"mappings": {"properties": properties}}, timeout=60).status == 200
+    try:
+        for number, document in enumerate(documents):
+            put = f"{url}/_doc/{number}?refresh=true"
+            assert urllib3.request("PUT", put, json={"text": "chat", **document}, timeout=60).status == 201
+        with opened_index(read_index_source(url, Layout()), tmp_path) as copy:
+            options = Options(Layout(default_language="fr"))
+            assert ingest([copy], embedded, "pages", embeddings, options).rejected == 0
+    finally:
+        urllib3.request("DELETE", url, timeout=60)
+    as_mapped, as_text, lists = (embedded.open("pages").fetch(str(n)).document.metadata for n in range(3))
+    assert as_mapped == {name: value for name, value in documents[0].items() if name != "parts"} | {
+        "parts_size": [1, 2]
+    }
+    # 2020-01-02 00:00 UTC is 18,263 days after 1970.
+    changed = {"day": "2020-01-02T00:00:00.000Z", "code": "7"}
+    assert as_text == {name: value for name, value in as_mapped.items() if name != "loose"} | changed
+    assert lists == {"amount": [7, 8], "ok": False, "code": ["a", "true"]}
 
 
 @contextmanager

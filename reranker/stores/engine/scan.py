@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -58,18 +58,21 @@ class PointInTime:
         body = {"size": 0, "query": query, "track_total_hits": True}
         return int(self._search(body, timeout_s)["hits"]["total"]["value"])
 
-    def pages(self, query: Mapping[str, Any], source: Any, timeout_s: float) -> Iterator[list[dict[str, Any]]]:
+    def pages(
+        self, query: Mapping[str, Any], source: Any, timeout_s: float, mapped: Sequence[str] = ()
+    ) -> Iterator[list[dict[str, Any]]]:
         """Yields the hits in pages, of fewer hits if these are long.
 
         Args:
             source: the fields to read, as `_source` of a search.
+            mapped: the fields to read as the engine has mapped them, as `fields` of a search.
 
         Raises:
             StoreUnavailable: documents are missing.
         """
         before, n_documents, size = self.count(query, timeout_s), 0, 1
         for part in self._parts():
-            body = self._body(part, query, source)
+            body = self._body(part, query) | {"_source": source, "fields": mapped}
             while hits := self._search({**body, "size": size}, timeout_s)["hits"]["hits"]:
                 n_documents += len(hits)
                 yield hits
@@ -82,10 +85,9 @@ class PointInTime:
                 "again"
             )
 
-    def _body(self, part: _Part, query: Mapping[str, Any], source: Any) -> dict[str, Any]:
+    def _body(self, part: _Part, query: Mapping[str, Any]) -> dict[str, Any]:
         body: dict[str, Any] = {
             "query": query,
-            "_source": source,
             "track_total_hits": False,
             "seq_no_primary_term": True,
             "sort": ["_shard_doc" if self._distribution == "elasticsearch" else "_doc"],
