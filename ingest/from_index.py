@@ -131,7 +131,7 @@ def _copy(
                 hits = page if source.limit is None else page[: source.limit - n_rows]
                 if any(hit["_index"] not in readers for hit in hits):
                     raise StoreUnavailable(f"{source.name} is another index now; run the same command again")
-                rows = b"".join(orjson.dumps(readers[hit["_index"]].row(hit)) + b"\n" for hit in hits)
+                rows = b"".join(_line(readers[hit["_index"]].row(hit)) for hit in hits)
                 file.write(rows)
                 digest.update(rows)
                 n_rows += len(hits)
@@ -139,3 +139,10 @@ def _copy(
                 if n_rows == source.limit:
                     break
     return digest.hexdigest()
+
+
+def _line(row: Mapping[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(row) + b"\n"
+    except TypeError:  # half a surrogate pair, or an integer of more than 64 bits
+        return json.dumps(row).encode() + b"\n"

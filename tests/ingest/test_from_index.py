@@ -221,9 +221,9 @@ def test_metadata_has_the_types_of_the_mapping_however_it_was_written(
         "parts": {"type": "nested", "properties": {"size": {"type": "integer"}}},
     }
     documents: list[dict[str, Any]] = [
-        {"amount": 7, "price": 1.5, "ok": False, "day": "2020-01-02", "code": "a", "short": "20200102", "loose": 1}
+        {"amount": 7, "price": 10**20, "ok": False, "day": "2020-01-02", "code": "a", "short": "20200102", "loose": 1}
         | {"parts": [{"size": 1}, {"size": 2}]},
-        {"amount": "7", "price": "1.5", "ok": "false", "day": 1577923200000, "code": 7, "short": 20200102}
+        {"amount": "7", "price": "1e20", "ok": "false", "day": 1577923200000, "code": 7, "short": 20200102}
         | {"loose": "many", "parts": [{"size": "1"}, {"size": "2"}]},
         {"amount": [7, "8"], "ok": "", "code": ["a", True]},
     ]
@@ -269,6 +269,16 @@ def served_index(texts: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
 
     with serve(answer) as engine:
         yield f"{engine.address}/pages", lengths
+
+
+def test_a_document_with_half_a_surrogate_pair_is_rejected_and_the_others_are_copied(tmp_path: Path) -> None:
+    with (
+        served_index(["chat", "half \ud83d"]) as (url, _),
+        opened_index(read_index_source(url, Layout()), tmp_path) as copy,
+    ):
+        first, second = read_records([copy], Layout(default_language="fr"))
+    assert first.document is not None
+    assert "half a surrogate pair" in str(second.reason)
 
 
 def test_pages_of_long_documents_have_some_8_mb(tmp_path: Path) -> None:
