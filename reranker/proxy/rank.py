@@ -175,7 +175,4 @@ def offset_after(window: Window, ranking: Reranking) -> int | None:
 def _scores(hits: Sequence[Mapping[str, Any]]) -> NDArray[np.float64] | None:
     """The engine's (n_hits,); None unless each hit has one."""
     scores = [hit.get("_score") for hit in hits]
-    if not set(map(type, scores)) <= {int, float}:
-        return None
-    found = np.array(scores, dtype=np.float64)
-    return found if np.isfinite(found).all() else None
+    return np.array(scores, dtype=np.float64) if set(map(type, scores)) <= {int, float} else None

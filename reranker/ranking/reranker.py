@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from reranker.base.errors import BadInput, WrongParameter
 from reranker.embeddings import Embeddings
@@ -32,7 +32,10 @@ from reranker.text.languages import language_code
 from reranker.transport import Parameters, check_method
 from reranker.transport.problem import Problem
 
-_Number = TypeVar("_Number", bound=np.generic)
+_Number = TypeVar("_Number", np.float64, np.bool_)
+
+# Scores of an engine are float32. Between larger ones a difference may be infinite.
+_MOST = float(np.finfo(np.float32).max)
 
 Observer = Callable[[Query, Reranking, float], None]
 """Told of each re-ranking: the query, the result, and the seconds that it took."""
@@ -112,9 +115,9 @@ class Reranker:
         method: str = "auto",
         parameters: Parameters = Parameters(),
         *,
-        first_stage_scores: NDArray[np.float64] | None = None,
-        translated: NDArray[np.bool_] | None = None,
-        exact: NDArray[np.bool_] | None = None,
+        first_stage_scores: ArrayLike | None = None,
+        translated: ArrayLike | None = None,
+        exact: ArrayLike | None = None,
         feedback: bool = True,
         first_stage_share: float | None = None,
         top_n: int | None = None,
@@ -134,11 +137,17 @@ class Reranker:
             first_stage_share: how much the first-stage scores count, 0 (not at all) to 1 (nothing else does); None
                 for the default shares (`ranking.evidence`).
             top_n: as `rerank`; `auto` with first-stage scores solves for all candidates all the same.
+
+        Raises:
+            BadInput: scores, `translated` or `exact` are not one number for each candidate, or a score is infinite.
         """
         check_first_stage_share(first_stage_share)
         _check_top_n(top_n)
         started = time.perf_counter()
-        if first_stage_scores is not None and len(candidates):
+        scores = _of_each("first_stage_scores", first_stage_scores, len(candidates), np.float64)
+        by_translations = _of_each("translated", translated, len(candidates), np.bool_)
+        is_exact = _of_each("exact", exact, len(candidates), np.bool_)
+        if scores is not None and len(candidates):
             start_encoding(query, method)
         frequencies = self.idf.languages.get(query.language)
         if method == CORRECTED_METHOD:
@@ -152,18 +161,18 @@ class Reranker:
             corrections = Corrections.make(len(candidates))
         coverage = partial(find_coverage, query, candidates, frequencies)
         ordering = Ordering(problem, corrections, check_method(method), parameters, self.n_threads)
-        if method == CORRECTED_METHOD and first_stage_scores is not None and len(candidates):
-            n_translated = 0 if translated is None else int(np.count_nonzero(translated))
+        if method == CORRECTED_METHOD and scores is not None and len(candidates):
+            n_translated = 0 if by_translations is None else int(np.count_nonzero(by_translations))
             learns = is_worth_it(query.n_words, len(candidates) - n_translated, query.encoding is not None)
             reranking = ordering.by_evidence(
-                first_stage_scores,
+                scores,
                 with_feedback=learns and feedback,
                 with_neighbours=learns,
                 encoding=query.encoding,
-                exact=exact,
+                exact=is_exact,
                 first_stage_share=first_stage_share,
-                coverage=coverage(first_stage_scores),
-                translated=translated,
+                coverage=coverage(scores),
+                translated=by_translations,
             )
         else:
             reranking = ordering.by_distance(
@@ -245,6 +254,25 @@ class Reranker:
                     f"{len(codes)} languages came for {len(documents)} documents; give one for all or one for each"
                 )
         return list(zip(self.embeddings.bags(documents, codes), codes, strict=True))
+
+
+def _of_each(name: str, values: ArrayLike | None, n: int, dtype: type[_Number]) -> NDArray[_Number] | None:
+    """What was given of each of n candidates (n,), by their places: not by the labels that a Series of pandas has.
+
+    Raises:
+        BadInput: it is of another shape or no numbers, or one of them is infinite or near to it.
+    """
+    if values is None:
+        return None
+    try:
+        found = np.asarray(values, dtype=dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise BadInput(f"{name} cannot be read as an array of {dtype.__name__} ({error}); give numbers") from error
+    if found.shape != (n,):
+        raise BadInput(f"{name} has the shape {found.shape}; give one value for each candidate: ({n},)")
+    if (np.abs(found) > _MOST).any():
+        raise BadInput(f"{name} has a value beyond {_MOST:.1e}; give NaN where nothing is known of a candidate")
+    return found
 
 
 def _check_top_n(top_n: int | None) -> None:

@@ -316,6 +316,57 @@ def test_a_share_of_the_first_stage_that_is_none_is_refused(reranker, share):
         reranker.rerank_bags(query, bags, first_stage_share=share)
 
 
+class SeriesOfPandas:
+    """Sorted by score: its labels go from the last to the first, and `series[0]` is the value of label 0."""
+
+    def __init__(self, values):
+        self._values = list(values)
+
+    def __len__(self):
+        return len(self._values)
+
+    def __getitem__(self, label):
+        return np.array(self._values[::-1])[label]
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self._values, dtype)
+
+
+@pytest.mark.parametrize("kind", [list, tuple, SeriesOfPandas, lambda scores: np.array(scores, dtype=object)])
+def test_first_stage_scores_are_read_by_their_places_whatever_holds_them(reranker, kind):
+    query, bags = reranker.query("cat", "en"), reranker.read_documents(FAR_AND_NEAR, "en")
+    scores = [10.0, 20.0, 30.0]
+    expected = reranker.rerank_bags(query, bags, first_stage_scores=np.array(scores))
+    assert reranker.rerank_bags(query, bags, first_stage_scores=kind(scores)) == expected
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [1.0, [1.0], [1.0, 2.0], [1.0, 2.0, 3.0, 4.0], [[1.0], [2.0], [3.0]], [1.0, 2.0, "high"], [1.0, [2.0], 3.0]],
+)
+def test_scores_that_are_not_one_number_for_each_candidate_are_refused(reranker, scores):
+    query, bags = reranker.query("cat", "en"), reranker.read_documents(FAR_AND_NEAR, "en")
+    with pytest.raises(BadInput, match="first_stage_scores"):
+        reranker.rerank_bags(query, bags, first_stage_scores=scores)
+
+
+@pytest.mark.parametrize("score", [math.inf, -math.inf, 1e308])
+def test_a_score_that_lies_infinitely_far_from_others_is_refused(reranker, score):
+    query, bags = reranker.query("cat", "en"), reranker.read_documents(FAR_AND_NEAR, "en")
+    with pytest.raises(BadInput, match="NaN where nothing is known"):
+        reranker.rerank_bags(query, bags, first_stage_scores=[1.0, score, 3.0])
+
+
+@pytest.mark.parametrize("name", ["translated", "exact"])
+def test_what_is_true_of_single_candidates_may_be_said_in_0_and_1_of_each(reranker, name):
+    query, bags = reranker.query("cat", "en"), reranker.read_documents(FAR_AND_NEAR, "en")
+    scores = np.array([10.0, 20.0, 30.0])
+    expected = reranker.rerank_bags(query, bags, first_stage_scores=scores, **{name: np.array([True, False, False])})
+    assert reranker.rerank_bags(query, bags, first_stage_scores=scores, **{name: np.array([1, 0, 0])}) == expected
+    with pytest.raises(BadInput, match=name):
+        reranker.rerank_bags(query, bags, first_stage_scores=scores, **{name: np.array([True])})
+
+
 @pytest.mark.parametrize(
     ("text", "language"), [("cat dog dog", None), ("chat 42 eau", "fr"), ("cat chat", None), ("cat2", None)]
 )
