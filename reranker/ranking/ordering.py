@@ -53,14 +53,14 @@ class Ordering:
         self._shares = part_shares(method, len(problem.query))
         self._n_threads = n_threads
 
-    def by_distance(self, top_n: int, coverage: FindCoverage | None = None) -> Reranking:
-        """The nearest `top_n` first, by distance and correction alone.
+    def by_distance(self, top_n: int | None, coverage: FindCoverage | None = None) -> Reranking:
+        """The nearest `top_n` first (all where it is None), by distance and correction alone.
 
         Args:
             coverage: of the query by the candidates, for their relevance; None where nobody asks for that.
         """
         moves, n_solved = self._corrections, len(self._bags) - self._n_empty
-        if self._method == "emd" and top_n < n_solved:  # else bounds would spare none
+        if self._method == "emd" and top_n is not None and top_n < n_solved:  # else bounds would spare none
             found, n_solved = nearest_by_emd(self._problem, self._parameters, top_n, self._n_threads)
         else:
             found = self._solve(self._problem)
@@ -81,8 +81,9 @@ class Ordering:
         first_stage_share: float | None = None,
         coverage: Coverage | None = None,
         translated: NDArray[np.bool_] | None = None,
+        top_n: int | None = None,
     ) -> Reranking:
-        """All candidates, the highest score first, by all evidence together.
+        """The best `top_n` (all where it is None), the highest score first, by all evidence together.
 
         Args:
             first_stage: (n,) scores of the candidates; NaN where there is none.
@@ -120,7 +121,7 @@ class Ordering:
             evidence.add_neighbours(neighbour_scores(bags, sources.neighbours_by))
         totals = evidence.scores()
         # What rounding leaves between equal candidates must not order them.
-        order = np.argsort(-totals.round(_DECIMALS), kind="stable")
+        order = np.argsort(-totals.round(_DECIMALS), kind="stable")[:top_n]
         known = None if coverage is None else lambda: coverage
         relevance = self._relevance(known, cosines, found.values, totals)
         reasons = Reasons(self._corrections, bags, evidence, sources, relevance)

@@ -150,7 +150,7 @@ class Reranking:
         method: the method used.
         precision: the arithmetic used: float32, float64 or log.
         n_converged: of `documents`, those whose iteration met its tolerance.
-        n_iterations: of `documents` together.
+        n_iterations: of `documents` together. Both stay where `cut` leaves out some of them.
         n_solved: candidates whose transport was solved to the end: all with a known word, unless bounds spared some
             (`emd`).
         n_candidates: all that came, of which `documents` are the best `top_n`.

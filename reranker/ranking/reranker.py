@@ -173,13 +173,10 @@ class Reranker:
                 first_stage_share=first_stage_share,
                 coverage=coverage(scores),
                 translated=by_translations,
+                top_n=top_n,
             )
         else:
-            reranking = ordering.by_distance(
-                max(len(candidates), 1) if top_n is None else top_n, coverage if method == CORRECTED_METHOD else None
-            )
-        if top_n is not None:
-            reranking = replace(reranking, documents=reranking.documents[:top_n])
+            reranking = ordering.by_distance(top_n, coverage if method == CORRECTED_METHOD else None)
         if self._observer is not None:
             self._observer(query, reranking, time.perf_counter() - started)
         return reranking

@@ -288,6 +288,18 @@ def test_the_methods_of_the_papers_ignore_first_stage_scores(reranker, method):
     )
 
 
+@pytest.mark.parametrize("method", ["nbow", "emd", "sinkhorn", "auto"])
+def test_what_is_counted_of_the_best_few_is_of_these_alone(reranker, method):
+    """Each of nine candidates of one word has a plan of its own, settled after one iteration."""
+    query, bags = reranker.query("cat", "en"), reranker.read_documents(["bread", "dog", "cat"] * 3, "en")
+    scores = np.arange(9.0)
+    everything = reranker.rerank_bags(query, bags, method, first_stage_scores=scores)
+    found = reranker.rerank_bags(query, bags, method, first_stage_scores=scores, top_n=2)
+    assert (everything.n_converged, found.n_converged) == (9, 2)
+    assert found.n_iterations * 9 == everything.n_iterations * 2
+    assert (found.n_candidates, found.documents) == (9, everything.documents[:2])
+
+
 def test_feedback_is_for_long_queries_with_first_stage_scores_and_may_be_turned_off(reranker):
     bags = reranker.read_documents(["cat dog", "water bread", "car"] * 7, "en")
     long, short = reranker.query("cat dog water bread", "en"), reranker.query("cat dog water", "en")
