@@ -60,7 +60,8 @@ class OnnxSession:
 
     def vector(self, text: str) -> NDArray[np.float32]:
         """(dim,) of one text."""
-        found: NDArray[np.float32] = self.encoded(self.tokenized([text]))[0]
+        # A batch, also of one, is tokenized in threads, which a process that is forked meanwhile would wait for.
+        found: NDArray[np.float32] = self.encoded([self._tokenizer.encode(text).ids])[0]
         return found
 
     def encoded(self, token_ids: Sequence[Sequence[int]]) -> NDArray[np.float32]:

@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, fields
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 from cachetools import LRUCache
@@ -42,6 +43,21 @@ _MAX_THREADS = 4
 Vector = NDArray[np.float32]
 
 _log = logging.getLogger(__name__)
+
+_encoders: WeakSet[QueryEncoder] = WeakSet()
+
+# Held while a model is loaded. A fork waits for it: a package that is half imported at a fork never is in the child.
+_loading = threading.RLock()
+
+
+def _after_fork() -> None:
+    _loading.release()
+    for encoder in _encoders:
+        encoder.reset()
+
+
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_after_fork)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +172,17 @@ class QueryEncoder:
         self.model = model
         self._means, self._map = dict(zip(model.languages, means, strict=True)), map
         self._load = load
-        self._lock, self._opening = threading.Lock(), threading.Lock()
+        self._problem = ""
+        self.reset()
+        _encoders.add(self)
+
+    def reset(self) -> None:
+        """Also after a fork: neither the threads of the parent nor what they were about to compute are in the child,
+        and what they locked stays locked there."""
+        self._lock = threading.Lock()
         self._cached: LRUCache[tuple[str, str], Future[Vector | None]] = LRUCache(_MAX_CACHED)
         self._pool: ThreadPoolExecutor | None = None
         self._session: OnnxSession | None = None
-        self._process = 0
-        self._problem = ""
 
     @property
     def problem(self) -> str:
@@ -214,7 +235,6 @@ class QueryEncoder:
         """
         key = language, text[:_MAX_CHARACTERS]
         with self._lock:
-            self._after_fork()
             found = self._cached.get(key)
             if found is None:
                 if self._pool is None:
@@ -223,13 +243,6 @@ class QueryEncoder:
                     )
                 found = self._cached[key] = self._pool.submit(self._encoded, *key)
             return found
-
-    def _after_fork(self) -> None:
-        """Neither threads nor what they were about to compute are in a forked process."""
-        if self._process != os.getpid():
-            self._process = os.getpid()
-            self._cached.clear()
-            self._pool = self._session = None
 
     def _encoded(self, language: str, text: str) -> Vector | None:
         session = self._opened()
@@ -248,7 +261,7 @@ class QueryEncoder:
         return (vector / norm).astype(np.float32) if np.isfinite(norm) and norm > 0 else None
 
     def _opened(self) -> OnnxSession | None:
-        with self._opening:
+        with _loading:
             if self._session is None and not self._problem:
                 try:
                     self._session = self._load()

@@ -4,6 +4,7 @@ import logging
 import os
 import pickle
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -15,6 +16,7 @@ from reranker.embeddings import Embeddings
 from reranker.embeddings.query_encoder import QueryEncoder, QueryModel
 from tests.support.query_encoder import encoder_files, encoding_embeddings
 from tests.support.tiny import tiny_embeddings
+from tests.support.waiting import PATIENCE_S
 
 pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[prepare]'")
 pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[prepare]'")
@@ -122,6 +124,39 @@ def test_a_store_that_was_replaced_since_it_was_opened_keeps_its_encoder(tmp_pat
     broken.path.rename(tmp_path / "store")
     shutil.rmtree(tmp_path / "before")
     assert vector(opened, "vessel") == pytest.approx(np.array([-0.6, 1.0]) / np.sqrt(1.36))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_process_that_is_forked_while_the_model_loads_encodes_too(embeddings):
+    """In a process of its own, which has not imported onnxruntime yet. The thread that loads does not go on in the
+    child, so that what it has locked stays locked there, also in Python's import."""
+    code = (
+        "import os, sys, threading\n"
+        "from pathlib import Path\n"
+        "from reranker.embeddings import Embeddings\n"
+        "embeddings = Embeddings.open(Path(sys.argv[1]))\n"
+        "(encoder,) = embeddings.query_encoders\n"
+        "begun = threading.Event()\n"
+        "class Noted:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.startswith('onnxruntime.'):\n"
+        "            begun.set()\n"
+        "sys.meta_path.insert(0, Noted())\n"
+        "encoder.begin('vessel', 'en')\n"
+        "begun.wait()\n"
+        "child = os.fork()\n"
+        "found = embeddings.query_encoding('vessel', 'en').vector()\n"
+        "if not child:\n"
+        "    os._exit(0 if found is not None else 1)\n"
+        "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, str(embeddings.path)], start_new_session=True) as process:
+        try:
+            assert process.wait(PATIENCE_S) == 0
+        finally:
+            if process.poll() is None:  # the child too
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def test_a_pickled_store_keeps_its_encoder(embeddings):
