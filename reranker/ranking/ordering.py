@@ -106,7 +106,7 @@ class Ordering:
             translated=translated,
             translated_share=translated_share(len(problem.query)),
         )
-        sources = Sources(problem, evidence)
+        sources = Sources(problem.query, bags, evidence)
         if with_feedback:
             sources.moved_by = evidence.scores()
             sources.moved_query = moved_query(problem.query, bags, sources.moved_by)

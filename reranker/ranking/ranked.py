@@ -24,11 +24,10 @@ from reranker.text.bags import WeightedBag, WeightedBags
 _RELEVANCE_DECIMALS = 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Reasons:
     """Why n candidates stand where they stand: what is only looked at for those that are shown.
 
-    Attributes:
+    Args:
         corrections: of the candidates.
         bags: the words that they were ranked by.
         evidence: of the candidates; None where the order goes by the distance alone.
@@ -36,11 +35,23 @@ class Reasons:
         relevance: of the candidates; None with other methods than `auto`.
     """
 
-    corrections: Corrections
-    bags: WeightedBags
-    evidence: Evidence | None = None
-    sources: Sources | None = None
-    relevance: Relevance | None = None
+    def __init__(
+        self,
+        corrections: Corrections,
+        bags: WeightedBags,
+        evidence: Evidence | None = None,
+        sources: Sources | None = None,
+        relevance: Relevance | None = None,
+    ) -> None:
+        self.corrections = corrections
+        self.bags = bags
+        self.evidence = evidence
+        self.sources = sources
+        self.relevance = relevance
+
+    def __deepcopy__(self, _: object) -> Reasons:
+        """The same: they never change, and `dataclasses.asdict` copies them for each of their documents."""
+        return self
 
 
 @dataclass(slots=True)  # a frozen one takes three times as long to make

@@ -79,6 +79,10 @@ class Relevance:
         self._corrections = corrections
         self._scores = scores
 
+    def __getstate__(self) -> dict[str, object]:
+        """A copy has the values alone: what they are computed from may hold the query with its encoder."""
+        return {"values": self.values}
+
     @cached_property
     def values(self) -> NDArray[np.float64]:
         """(n,) from .01 to .99; NaN for one in another language than the query's, which nothing is fitted for."""

@@ -25,9 +25,8 @@ from reranker.embeddings.query_encoder import Vector
 from reranker.ranking.evidence import Evidence
 from reranker.ranking.feedback import brought_by, gained_words
 from reranker.ranking.neighbours import neighbours_of
-from reranker.text.bags import WeightedBag
+from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.text.normalization import as_written
-from reranker.transport.problem import Problem
 from reranker.transport.reference import VANISHING_NORM
 
 N_ENCODER_WORDS = 8
@@ -44,13 +43,13 @@ class Sources:
         neighbours_by: the scores (n,) that neighbours speak by; None where they do not count.
     """
 
-    def __init__(self, problem: Problem, evidence: Evidence) -> None:
+    def __init__(self, query: WeightedBag, candidates: WeightedBags, evidence: Evidence) -> None:
         """
         Args:
-            problem: the query and the candidates.
             evidence: of the candidates.
         """
-        self._problem = problem
+        self._query = query
+        self._candidates = candidates
         self._evidence = evidence
         self.encoded: Vector | None = None
         self.moved_query: WeightedBag | None = None
@@ -75,7 +74,7 @@ class Sources:
             words = [GainedWord(*_word(term, embeddings), weight) for term, weight in list(heaviest)[:N_GAINED_WORDS]]
             feedback = FeedbackSource(words, named(places, parts))
         if self.neighbours_by is not None:
-            neighbours = NeighboursSource(named(*neighbours_of(place, self._problem.candidates, self.neighbours_by)))
+            neighbours = NeighboursSource(named(*neighbours_of(place, self._candidates, self.neighbours_by)))
         return ScoreSources(self._encoder(place, embeddings), feedback, neighbours)
 
     @cached_property
@@ -83,16 +82,16 @@ class Sources:
         """The words that the moved query gained, and the candidates that brought them: the same for all candidates."""
         if self.moved_query is None or self.moved_by is None:
             return None
-        gained = gained_words(self._problem.query, self.moved_query)
-        return gained, *brought_by(gained, self._problem.candidates, self.moved_by)
+        gained = gained_words(self._query, self.moved_query)
+        return gained, *brought_by(gained, self._candidates, self.moved_by)
 
     def _encoder(self, place: int, embeddings: Embeddings) -> EncoderSource | None:
         """The part of a candidate is `slope` · cosine + what moves the cosines of the window, and the cosine is the sum
         over its words of weight · (embedding · query) / ‖mean‖."""
-        bag = self._problem.candidates[place]
+        bag = self._candidates[place]
         if self.encoded is None or not len(bag):
             return None
-        rows = np.asarray(self._problem.embeddings[bag.term_ids], dtype=np.float64)
+        rows = np.asarray(embeddings.vectors[bag.term_ids], dtype=np.float64)
         mean = np.einsum("i,ij->j", bag.weights, rows)  # not by BLAS, which may start threads
         norm = float(np.sqrt(mean @ mean))
         products = np.einsum("ij,j->i", rows, self.encoded.astype(np.float64))

@@ -3,7 +3,9 @@
 By support/query_encoder.py the query `cat` is encoded as (0.8, 0.6) less (0.6, 0), of length 1: (0.2, 0.6) / sqrt(0.4).
 """
 
-from dataclasses import replace
+import pickle
+import string
+from dataclasses import asdict, replace
 from math import sqrt
 
 import numpy as np
@@ -246,3 +248,30 @@ def test_documents_are_named_as_the_caller_names_them(tmp_path):
     first = next(document for document in found.documents if document.index == 0)
     (neighbour,) = first.sources(reranker.embeddings, lambda index: f"page {index}").neighbours.documents
     assert (neighbour.id, neighbour.share) == ("page 1", 1.0)
+
+
+@pytest.mark.parametrize(("texts", "language"), [(["cat water", "dog", "car"], "en"), (["chat eau", "chien"], "fr")])
+@pytest.mark.parametrize("method", ["auto", "sinkhorn"])
+def test_a_pickled_ranking_says_the_same_of_each_document(encoding, texts, language, method):
+    """Texts in French have no lexical evidence for the English query: they are ordered by distance."""
+    found = encoding.rerank("cat dog", texts, language="en", document_languages=language, method=method)
+    again = pickle.loads(pickle.dumps(found))
+    assert again == found
+    for copy, document in zip(again.documents, found.documents, strict=True):
+        assert (copy.parts, copy.correction, copy.relevance) == (
+            document.parts,
+            document.correction,
+            document.relevance,
+        )
+        assert copy.sources(encoding.embeddings) == document.sources(encoding.embeddings)
+
+
+def test_neither_a_pickled_ranking_nor_a_document_as_a_dictionary_copies_the_embeddings(tmp_path):
+    random = np.random.default_rng(7)
+    words = ["cat", "dog", *(f"{first}{second}o" for first in string.ascii_lowercase for second in "bcdfghklmnpr")]
+    places = {word: random.normal(size=64) for word in words}
+    reranker = Reranker(write_embeddings(tmp_path / "embeddings", {"en": places}))
+    candidates = reranker.read_documents(["cat dog", "dog"], "en")
+    found = reranker.rerank_bags(reranker.query("cat", "en"), candidates, first_stage_scores=np.ones(2))
+    assert len(pickle.dumps(found)) < reranker.embeddings.vectors.nbytes / 4
+    assert asdict(found.documents[0])["reasons"] is found.documents[0].reasons
