@@ -21,7 +21,7 @@ class SinkrankPostprocessor(BaseNodePostprocessor):
         language: of the queries; guessed where it is None.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     reranker: Reranker
     top_n: int | None = None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -65,6 +65,7 @@ class Reranker:
             preferred_languages: of queries, the likeliest first; they decide where a query names none and several
                 know as many of its words (`detection.guess_language`).
         """
+        self._arguments = (embeddings, idf, n_threads, hubness, observer, preferred_languages)
         self.embeddings = embeddings
         self.idf = embeddings.idf if idf is None else idf
         self.n_threads = n_threads
@@ -76,6 +77,10 @@ class Reranker:
     def open(cls, path: str | Path, n_threads: int = 1, preferred_languages: Sequence[str] = ()) -> Reranker:
         """Opens an embedding store; idf comes from the texts it was trained on, where it was."""
         return cls(Embeddings.open(Path(path)), n_threads=n_threads, preferred_languages=preferred_languages)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy opens the embeddings again by their path, and caches anew."""
+        return type(self), self._arguments
 
     def query(self, text: str, language: str | None = None) -> Query:
         """Reads a query; without a language the one that knows most of its words is taken.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import pickle
 from typing import Any
 
 import pytest
@@ -42,6 +44,18 @@ def test_the_async_form_gives_the_same(reranker: Reranker, nodes: list[Any]) -> 
 
 def test_a_query_without_a_known_word_keeps_the_retrievers_order(reranker: Reranker, nodes: list[Any]) -> None:
     assert places(SinkrankPostprocessor(reranker=reranker).postprocess_nodes(nodes, query_str="zzz")) == [0, 1, 2, 3]
+
+
+def test_a_pickled_one_ranks_and_so_does_the_first(reranker: Reranker, nodes: list[Any]) -> None:
+    first = SinkrankPostprocessor(reranker=reranker, language="en")
+    again = pickle.loads(pickle.dumps(first))
+    for postprocessor in (first, again, copy.deepcopy(first)):
+        assert places(postprocessor.postprocess_nodes(nodes, query_str="cat")) == BY_CAT
+
+
+def test_an_option_that_there_is_not_is_refused(reranker: Reranker) -> None:
+    with pytest.raises(ValueError, match="topn"):
+        SinkrankPostprocessor(reranker=reranker, topn=2)
 
 
 def test_without_a_query_it_says_what_is_missing(reranker: Reranker, nodes: list[Any]) -> None:

@@ -1,6 +1,8 @@
 """Re-ranking texts and bags with the hand-placed vocabulary (tests/support/tiny.py)."""
 
+import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -393,6 +395,20 @@ def test_a_query_that_is_weighed_again_is_as_the_other_reranker_reads_it(reranke
     assert (again.unknown_words, again.unknown_share) == (read.unknown_words, read.unknown_share)
     assert again.weighted.term_ids.tolist() == read.weighted.term_ids.tolist()
     assert again.weighted.weights.tolist() == read.weighted.weights.tolist()
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda reranker: pickle.loads(pickle.dumps(reranker))])
+def test_a_copied_reranker_ranks_as_the_first_one(reranker, copied):
+    bags = [reranker.embeddings.bag(words, "en") for words in ("cat", "cat dog", "cat water")]
+    idf = IdfTable({"en": DocumentFrequencies.count(bags)})
+    hubness = HubnessSampleBuilder(reranker.embeddings.version).result()
+    first = Reranker(reranker.embeddings, idf, 2, hubness, preferred_languages=("fr",))
+    again = copied(first)
+    texts = ["bread water", "cat", "dog"]
+    assert again.rerank("cat dog", texts, document_languages="en") == first.rerank(
+        "cat dog", texts, document_languages="en"
+    )
+    assert (again.n_threads, again.preferred_languages) == (2, ("fr",))
 
 
 def test_a_query_keeps_its_language_if_the_preferred_one_knows_no_word_of_it(reranker):
