@@ -60,6 +60,11 @@ def test_a_frame_without_texts_says_how_to_get_them(reranker: Reranker, results:
         SinkrankTransformer(reranker)(results.drop(columns="text"))
 
 
+def test_rows_of_a_query_without_an_id_are_ranked_too(reranker: Reranker, results: Any) -> None:
+    results.loc[results.qid == "q2", "qid"] = None
+    assert len(SinkrankTransformer(reranker)(results)) == len(results)
+
+
 @pytest.mark.parametrize("missing", [None, float("nan"), pd.NA])
 def test_a_missing_text_has_no_word(missing: Any, tmp_path: Path) -> None:
     words = {"cat": (1.0, 0.0), "dog": (0.8, 0.6), "none": (1.0, 0.0), "nan": (1.0, 0.0), "na": (1.0, 0.0)}
