@@ -53,7 +53,11 @@ def sample_embeddings(path: str | Path) -> Path:
         raise BadInput(f"{output} exists and is not the sample embeddings; give another path")
     from ingest.embeddings.training import train
 
-    train(_units(), output, source=_SOURCE)
+    try:
+        train(_units(), output, source=_SOURCE)
+    except (BadInput, OSError):
+        if not _is_sample(output):  # another process has made them meanwhile
+            raise
     return output
 
 
