@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,6 +31,7 @@ from reranker.text.idf import IdfTable
 from reranker.text.languages import language_code
 from reranker.transport import Parameters, check_method
 from reranker.transport.problem import Problem
+from reranker.transport.threads import check_n_threads
 
 _Number = TypeVar("_Number", np.float64, np.bool_)
 
@@ -62,21 +63,31 @@ class Reranker:
             idf: of the documents; None takes that of the embeddings' training texts.
             hubness: the queries that the documents' hubness is measured by; without one it is left out.
             observer: told of each re-ranking.
-            preferred_languages: of queries, the likeliest first; they decide where a query names none and several
-                know as many of its words (`detection.guess_language`).
+            preferred_languages: codes of those of queries, the likeliest first; they decide where a query names none
+                and several know as many of its words (`detection.guess_language`).
+
+        Raises:
+            BadInput: `n_threads` is below 1, or `preferred_languages` is a text.
         """
+        check_n_threads(n_threads)
         self._arguments = (embeddings, idf, n_threads, hubness, observer, preferred_languages)
         self.embeddings = embeddings
         self.idf = embeddings.idf if idf is None else idf
         self.n_threads = n_threads
         self._candidates = CandidateCache(self.idf, embeddings, Hubness(hubness, self.idf, embeddings))
         self._observer = observer
-        self.preferred_languages = preferred_languages
+        self.preferred_languages = _listed(preferred_languages)
 
     @classmethod
     def open(cls, path: str | Path, n_threads: int = 1, preferred_languages: Sequence[str] = ()) -> Reranker:
-        """Opens an embedding store; idf comes from the texts it was trained on, where it was."""
-        return cls(Embeddings.open(Path(path)), n_threads=n_threads, preferred_languages=preferred_languages)
+        """Opens an embedding store; idf comes from the texts it was trained on, where it was.
+
+        Raises:
+            NotFound, BadEmbeddings, VersionMismatch: as `Embeddings.open`.
+            UnknownLanguage, BadInput: a preferred language is no code; as the class.
+        """
+        codes = [language_code(name) for name in _listed(preferred_languages)]
+        return cls(Embeddings.open(Path(path)), n_threads=n_threads, preferred_languages=codes)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy opens the embeddings again by their path, and caches anew."""
@@ -116,7 +127,7 @@ class Reranker:
     def rerank_bags(
         self,
         query: Query,
-        candidates: Sequence[tuple[BagOfWords, str]],
+        candidates: Iterable[tuple[BagOfWords, str]],
         method: str = "auto",
         parameters: Parameters = Parameters(),
         *,
@@ -148,6 +159,9 @@ class Reranker:
         """
         check_first_stage_share(first_stage_share)
         _check_top_n(top_n)
+        if not isinstance(parameters, Parameters):
+            raise BadInput(f"parameters is of type {type(parameters).__name__}; give sinkrank.Parameters(…)")
+        candidates = list(candidates)
         started = time.perf_counter()
         scores = _of_each("first_stage_scores", first_stage_scores, len(candidates), np.float64)
         by_translations = _of_each("translated", translated, len(candidates), np.bool_)
@@ -199,7 +213,7 @@ class Reranker:
     def rerank(
         self,
         query: str,
-        documents: Sequence[str],
+        documents: Iterable[str],
         *,
         language: str | None = None,
         document_languages: Sequence[str] | str | None = None,
@@ -228,7 +242,7 @@ class Reranker:
         return self.rerank_bags(read, candidates, method, parameters, first_stage_scores=scores, top_n=top_n)
 
     def read_documents(
-        self, documents: Sequence[str], languages: Sequence[str] | str | None = None, likely: str | None = None
+        self, documents: Iterable[str], languages: Sequence[str] | str | None = None, likely: str | None = None
     ) -> list[tuple[BagOfWords, str]]:
         """Each text's bag of words and its language: what `rerank_bags` takes.
 
@@ -242,6 +256,10 @@ class Reranker:
         """
         if isinstance(documents, str):  # its letters would be read as documents
             raise BadInput("documents is a text; give a list of texts")
+        # Of a dictionary the keys would be read, and of a table the names of its columns.
+        if not isinstance(documents, Iterable) or isinstance(documents, Mapping) or getattr(documents, "ndim", 1) != 1:
+            raise BadInput(f"documents is of type {type(documents).__name__}; give a list of texts")
+        documents = list(documents)
         for place, text in enumerate(documents):
             if not isinstance(text, str):
                 raise BadInput(f"document {place} is of type {type(text).__name__}; give texts")
@@ -256,6 +274,12 @@ class Reranker:
                     f"{len(codes)} languages came for {len(documents)} documents; give one for all or one for each"
                 )
         return list(zip(self.embeddings.bags(documents, codes), codes, strict=True))
+
+
+def _listed(languages: Sequence[str]) -> Sequence[str]:
+    if isinstance(languages, str):  # its letters would be read as languages
+        raise BadInput(f"preferred_languages is {languages!r}; give a list: [{languages!r}]")
+    return languages
 
 
 def _of_each(name: str, values: ArrayLike | None, n: int, dtype: type[_Number]) -> NDArray[_Number] | None:
@@ -278,5 +302,5 @@ def _of_each(name: str, values: ArrayLike | None, n: int, dtype: type[_Number]) 
 
 
 def _check_top_n(top_n: int | None) -> None:
-    if top_n is not None and top_n < 1:
-        raise WrongParameter(f"top_n is {top_n}; give 1 or more, or leave it out for all")
+    if top_n is not None and (not isinstance(top_n, int | np.integer) or top_n < 1):
+        raise WrongParameter(f"top_n is {top_n!r}; give 1 or more, or leave it out for all")

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.base.errors import BadInput, WrongParameter
+from reranker.base.errors import WrongParameter
 from reranker.base.suggestions import did_you_mean
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport.candidate_costs import fits
@@ -18,6 +18,7 @@ from reranker.transport.problem import Problem, checked_problem
 from reranker.transport.results import Distances
 from reranker.transport.shares import auto_shares
 from reranker.transport.solve import solve, table_precision
+from reranker.transport.threads import check_n_threads
 
 METHODS: tuple[str, ...] = ("nbow", "rwmd", "emd", "sinkhorn", "relaxed", "auto")
 
@@ -53,8 +54,7 @@ def distances(
     >>> distances(bags[0], WeightedBags.join(bags), table, "emd").values.round(4)
     array([0.    , 1.4142])
     """
-    if n_threads < 1:
-        raise BadInput(f"n_threads is {n_threads}; give 1 or more")
+    check_n_threads(n_threads)
     problem = checked_problem(query, candidates, embeddings)
     return solve_problem(problem, check_method(method), parameters, n_threads)
 
@@ -130,6 +130,6 @@ def check_method(method: str, *others: str) -> str:
     """
     known = (*METHODS, *others)
     if method not in known:
-        hint = did_you_mean(method, known)
+        hint = did_you_mean(str(method), known)
         raise WrongParameter(f"method is '{method}'; {hint}{' ' if hint else ''}give one of {', '.join(known)}")
     return method

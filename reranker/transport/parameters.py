@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from dataclasses import dataclass, replace
+from numbers import Real
 
 import numpy as np
 
@@ -60,7 +61,7 @@ class Parameters:
     cost: str | None = None
 
     def __post_init__(self) -> None:
-        if not MIN_EPSILON <= self.epsilon <= MAX_EPSILON:  # false for NaN too
+        if not _is_within(self.epsilon, MIN_EPSILON, MAX_EPSILON):
             raise WrongParameter(
                 f"epsilon is {self.epsilon}; give a number from {MIN_EPSILON} to {MAX_EPSILON:g}"
                 " (0.1 suits most texts; for none at all use the method 'emd')"
@@ -70,11 +71,11 @@ class Parameters:
             raise WrongParameter(
                 f"n_iterations is {self.n_iterations}; give a whole number from 1 to {MAX_ITERATIONS} (50 is usual)"
             )
-        if self.tau is not None and not (math.isfinite(self.tau) and self.tau >= 0):
+        if self.tau is not None and not _is_within(self.tau, 0, sys.float_info.max):
             raise WrongParameter(
                 f"tau is {self.tau}; give 0 or a larger finite number, or leave it out for tau = epsilon"
             )
-        if self.stop_at is not None and not 0 <= self.stop_at <= 1:
+        if self.stop_at is not None and not _is_within(self.stop_at, 0, 1):
             raise WrongParameter(
                 f"stop_at is {self.stop_at}; give a marginal error from 0 (never) to 1 (0.001 orders as well as less), "
                 "or leave it out to stop where nothing more is to be gained"
@@ -110,6 +111,10 @@ class Parameters:
         """The marginal error under which a solve counts as converged: 1e-4, or what was asked for where that is
         more."""
         return max(CONVERGED_BELOW, self.stop_at or 0.0)
+
+
+def _is_within(value: float, least: float, most: float) -> bool:
+    return isinstance(value, Real) and bool(least <= value <= most)  # false for NaN too
 
 
 def scaling_precision(epsilon: float) -> str:

@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
+from reranker.base.errors import BadInput
+
 
 class _Helpers:
     """Threads that wait for work, shared by all callers: to start one takes longer than many a call."""
@@ -27,6 +29,12 @@ class _Helpers:
 _helpers = _Helpers()
 if hasattr(os, "register_at_fork"):  # Windows has no fork
     os.register_at_fork(after_in_child=_helpers.reset)
+
+
+def check_n_threads(n_threads: int) -> None:
+    """Raises BadInput below 1."""
+    if n_threads < 1:
+        raise BadInput(f"n_threads is {n_threads}; give 1 or more")
 
 
 # Multiplications below which another thread costs more than it saves: handing work over, and solving in steps, not in

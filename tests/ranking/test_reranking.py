@@ -145,6 +145,53 @@ def test_what_is_no_text_is_refused(reranker):
         reranker.rerank(None, ["chat"])
 
 
+@pytest.mark.parametrize("documents", [None, 5, {"cat": 1}, np.array([["cat", "dog"]])])
+def test_what_is_no_list_of_documents_is_refused(reranker, documents):
+    """A table of pandas has two dimensions, too: its column names would be read."""
+    with pytest.raises(BadInput, match=r"documents is of type .*; give a list of texts"):
+        reranker.rerank("cat", documents)
+
+
+def test_documents_and_candidates_may_come_one_after_the_other(reranker):
+    texts = ["bread", "cat", "dog"]
+    expected = reranker.rerank("cat", texts, document_languages="en")
+    assert reranker.rerank("cat", (text for text in texts), document_languages="en") == expected
+    assert reranker.rerank("cat", map(str, texts), document_languages=iter(["en"] * 3)) == expected
+    query, bags = reranker.query("cat"), reranker.read_documents(texts, "en")
+    assert reranker.rerank_bags(query, iter(bags)) == reranker.rerank_bags(query, bags)
+
+
+@pytest.mark.parametrize(
+    "options", [{"top_n": 2.0}, {"top_n": "2"}, {"parameters": None}, {"method": ["auto"]}, {"method": None}]
+)
+def test_an_option_of_another_type_is_refused_by_its_name(reranker, options):
+    (name,) = options
+    with pytest.raises(BadInput, match=name):
+        reranker.rerank("cat", ["cat", "dog"], **options)
+
+
+@pytest.mark.parametrize("n_threads", [0, -1])
+def test_a_reranker_needs_a_thread(reranker, n_threads):
+    with pytest.raises(BadInput, match=f"n_threads is {n_threads}; give 1 or more"):
+        Reranker(reranker.embeddings, n_threads=n_threads)
+
+
+def test_preferred_languages_are_a_list_of_tags(reranker):
+    """Both languages have a stop word in the query, so that they tie."""
+    path, tie = reranker.embeddings.path, "the est"
+    assert Reranker.open(path, preferred_languages=["FR"]).query_with_unknown_words(tie).language == "fr"
+    assert Reranker.open(path, preferred_languages=["fr-CA", "en"]).query_with_unknown_words(tie).language == "fr"
+    assert Reranker.open(path, preferred_languages=["en-US"]).query_with_unknown_words(tie).language == "en"
+    for opened in (
+        lambda: Reranker.open(path, preferred_languages="fr"),
+        lambda: Reranker(reranker.embeddings, preferred_languages="fr"),
+    ):
+        with pytest.raises(BadInput, match=r"preferred_languages is 'fr'; give a list: \['fr'\]"):
+            opened()
+    with pytest.raises(UnknownLanguage, match="'french'"):
+        Reranker.open(path, preferred_languages=["french"])
+
+
 def test_a_language_that_was_guessed_is_not_blamed_for_unknown_words(reranker):
     with pytest.raises(UnknownWords, match=r"in any language here \(en, fr\)"):
         reranker.query("zzz")

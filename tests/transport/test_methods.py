@@ -67,7 +67,7 @@ def test_an_unknown_method_is_refused_with_the_nearest_known_one(wrong, nearest)
         check_method(wrong)
 
 
-@pytest.mark.parametrize("epsilon", [0, -0.1, np.nan, np.inf, 1e-5, 101])
+@pytest.mark.parametrize("epsilon", [0, -0.1, np.nan, np.inf, 1e-5, 101, None])
 def test_an_epsilon_out_of_range_is_refused(epsilon):
     with pytest.raises(BadInput, match=r"epsilon is .*; give a number from"):
         Parameters(epsilon=epsilon)
@@ -85,9 +85,17 @@ def test_a_tau_out_of_range_is_refused(tau):
         Parameters(tau=tau)
 
 
+@pytest.mark.parametrize("name", ["epsilon", "tau", "stop_at"])
+@pytest.mark.parametrize("value", [".1", [0.1], 1j])
+def test_a_parameter_that_is_no_number_is_refused(name, value):
+    with pytest.raises(BadInput, match=f"{name} is .*; give"):
+        Parameters(**{name: value})
+
+
 def test_the_parameters_that_are_allowed_at_the_edge_are_taken():
     assert Parameters(epsilon=1e-4, n_iterations=1, tau=0.0)
     assert Parameters(epsilon=100, n_iterations=10_000, tau=5)
+    assert Parameters(epsilon=np.float32(0.1), tau=np.int64(1), stop_at=np.float64(1))
 
 
 class TestBadBags:
