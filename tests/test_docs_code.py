@@ -82,7 +82,7 @@ def test_a_body_that_is_shown_is_taken(page: str, block: str) -> None:
 
 
 def python_blocks(page: Path) -> list[str]:
-    return [block for block in code_blocks(page) if regex.match(r"(from \w|import \w)", block)]
+    return [block for block in code_blocks(page) if regex.match(r"(from \w|import \w|query = )", block)]
 
 
 def output_of(script: str, folder: Path) -> str:
@@ -103,8 +103,9 @@ def output_of(script: str, folder: Path) -> str:
 def test_the_python_of_the_library_page_runs(tmp_path: Path) -> None:
     train_on(load_parallel_texts(), tmp_path / "embeddings")
     blocks = python_blocks(ROOT / "docs" / "library.md")
-    assert len(blocks) >= 2
-    assert output_of("\n".join(blocks), tmp_path).startswith("1 0.")
+    assert len(blocks) >= 3
+    steps_are_all = 'assert ranking == reranker.rerank("the late train", texts, language="en")'
+    assert output_of("\n".join([*blocks, steps_are_all]), tmp_path).startswith("1 0.")
 
 
 def test_the_example_of_the_readme_is_short() -> None:

@@ -216,7 +216,7 @@ class Reranker:
         documents: Iterable[str],
         *,
         language: str | None = None,
-        document_languages: Sequence[str] | str | None = None,
+        document_languages: Iterable[str] | str | None = None,
         method: str = "auto",
         parameters: Parameters = Parameters(),
         top_n: int | None = None,
@@ -242,12 +242,15 @@ class Reranker:
         return self.rerank_bags(read, candidates, method, parameters, first_stage_scores=scores, top_n=top_n)
 
     def read_documents(
-        self, documents: Iterable[str], languages: Sequence[str] | str | None = None, likely: str | None = None
+        self,
+        documents: Iterable[str],
+        document_languages: Iterable[str] | str | None = None,
+        likely: str | None = None,
     ) -> list[tuple[BagOfWords, str]]:
         """Each text's bag of words and its language: what `rerank_bags` takes.
 
         Args:
-            languages: one for all, or one each; guessed where it is None.
+            document_languages: one for all, or one each; guessed where it is None.
             likely: the language of the query: of texts that fit several languages as well (`guess_language`).
 
         Raises:
@@ -263,12 +266,12 @@ class Reranker:
         for place, text in enumerate(documents):
             if not isinstance(text, str):
                 raise BadInput(f"document {place} is of type {type(text).__name__}; give texts")
-        if languages is None:
+        if document_languages is None:
             codes = guess_languages(documents, self.embeddings, () if likely is None else (likely,))
-        elif isinstance(languages, str):
-            codes = [language_code(languages)] * len(documents)
+        elif isinstance(document_languages, str):
+            codes = [language_code(document_languages)] * len(documents)
         else:
-            codes = [language_code(code) for code in languages]
+            codes = [language_code(code) for code in document_languages]
             if len(codes) != len(documents):
                 raise BadInput(
                     f"{len(codes)} languages came for {len(documents)} documents; give one for all or one for each"
