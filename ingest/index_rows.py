@@ -11,10 +11,12 @@ from reranker.base.errors import BadInput, NotFound
 from reranker.stores.engine.fields import keeps_source, mapped_fields
 from reranker.stores.engine.hits import read_document
 
-_NUMBERS = ("long", "integer", "short", "byte", "unsigned_long", "double", "float", "half_float", "scaled_float")
+_INTEGERS = ("long", "integer", "short", "byte", "unsigned_long")
+_NUMBERS = ("double", "float", "half_float", "scaled_float")
 # Types that filters support, each with the types of its values. Texts and vectors are not copied as metadata.
 _METADATA_TYPES: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("keyword", "constant_keyword", "date", "ip"), (str,)),
+    **dict.fromkeys(_INTEGERS, (int,)),
     **dict.fromkeys(_NUMBERS, (int, float)),
     "boolean": (bool,),
 }

@@ -14,7 +14,7 @@ from reranker.base.errors import BadInput
 
 
 def default_reject_path(sources: Iterable[Source]) -> Path:
-    """`<first input>.rejects`: a pattern for the inputs (`*`) does not find it. For standard input it is
+    """`<first input>.rejects`: a quoted pattern for the inputs (`'*'`) does not find it. For standard input it is
     `stdin.rejects` and for an index `INDEX.rejects`, in the working folder; for `.` and `..` it has the folder's own
     name there."""
     name = next(iter(sources)).name

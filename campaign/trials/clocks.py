@@ -89,11 +89,12 @@ def _check_times(context: Context, service: Service) -> None:
     metrics = urllib3.request("GET", f"{service.url}/-/metrics", timeout=60).data.decode()
     context.check(not negative_times(metrics), f"metrics: {negative_times(metrics)[:3]}")
     lines = [json.loads(line) for line in service.log().splitlines() if line.startswith("{")]
-    context.check(len(lines) > 0, "nothing was logged")
-    for line in lines:
-        took = line.get("took_ms", 0)
+    timed = [line for line in lines if "took_ms" in line]
+    context.check(len(timed) > 0, "no request was logged")
+    for line in timed:
+        took = line["took_ms"]
         context.check(math.isfinite(took) and took >= 0, f"a logged time: {line}")
-    context.add("log records with a time", sum("took_ms" in line for line in lines))
+    context.add("log records with a time", len(timed))
 
 
 def _replace(context: Context, engine: Engine, embeddings: Path, service: Service, number: int) -> None:

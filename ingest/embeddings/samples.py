@@ -47,9 +47,9 @@ def sample_embeddings(path: str | Path) -> Path:
         MissingPackage: the extra `prepare` is not installed.
     """
     output = Path(path)
-    if _is_sample(output):
-        return output
     if output.exists():
+        if _is_sample(output):
+            return output
         raise BadInput(f"{output} exists and is not the sample embeddings; give another path")
     from ingest.embeddings.training import train
 

@@ -50,7 +50,7 @@ class SinkrankTransformer(pt.Transformer):
                 f"the frame has no column {', '.join(absent)} (it has {', '.join(map(str, inp.columns))}); put "
                 f"pt.text.get_text before this transformer, or name the text's column with text_field"
             )
-        ranked = [self._rank(frame) for _, frame in inp.groupby("qid", sort=False, dropna=False)]
+        ranked = [self._rank(frame) for _, frame in inp.groupby(["qid", "query"], sort=False, dropna=False)]
         if not ranked:
             return inp.assign(score=pd.Series(dtype=float), rank=pd.Series(dtype=int))
         return pd.concat(ranked, ignore_index=True)

@@ -125,5 +125,5 @@ def _values(value: Any) -> Iterator[str]:
     if isinstance(value, dict | list):
         for one in value.values() if isinstance(value, dict) else value:
             yield from _values(one)
-    elif value is not None:
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
         yield str(value)

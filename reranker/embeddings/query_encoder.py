@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields
 from io import BytesIO
+from os.path import samestat
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -215,10 +216,14 @@ class QueryEncoder:
             )
 
         # Mapped now: a process that is forked later loads the same files, though others stand at their paths by then.
-        onnx, tokenizer = (np.memmap(folder / model.file(end), np.uint8, "r") for end in (MODEL, TOKENIZER))
+        path = folder / model.file(MODEL)
+        onnx, tokenizer = (np.memmap(file, np.uint8, "r") for file in (path, folder / model.file(TOKENIZER)))
+        opened = path.stat()
 
         def load() -> OnnxSession:
-            return OnnxSession(model.name, onnx.tobytes(), tokenizer.tobytes(), model.max_tokens)
+            # By its path it takes less memory.
+            is_there = path.exists() and samestat(path.stat(), opened)
+            return OnnxSession(model.name, path if is_there else onnx.tobytes(), tokenizer.tobytes(), model.max_tokens)
 
         return cls(model, means, load, map)
 
@@ -261,14 +266,15 @@ class QueryEncoder:
         return (vector / norm).astype(np.float32) if np.isfinite(norm) and norm > 0 else None
 
     def _opened(self) -> OnnxSession | None:
-        with _loading:
-            if self._session is None and not self._problem:
-                try:
-                    self._session = self._load()
-                except (SinkrankError, OSError) as error:
-                    self._problem = str(error)
-                    _log.warning("no query is encoded, so %s counts in no order: %s", self.model.name, error)
-            return self._session
+        if self._session is None and not self._problem:  # else it would wait for another encoder
+            with _loading:
+                if self._session is None and not self._problem:
+                    try:
+                        self._session = self._load()
+                    except (SinkrankError, OSError) as error:
+                        self._problem = str(error)
+                        _log.warning("no query is encoded, so %s counts in no order: %s", self.model.name, error)
+        return self._session
 
 
 def _numbers(path: Path) -> NDArray[np.float32]:

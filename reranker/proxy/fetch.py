@@ -5,6 +5,7 @@ A `_msearch` differs from a `_search` only here and in `write`: its searches go 
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -29,6 +30,8 @@ from reranker.upstream.answers import EngineAnswer, Fetched, read_answer, read_a
 from reranker.upstream.calls import Fallback, Refused
 from reranker.upstream.connections import Headers
 from reranker.upstream.incoming import only_parameters, without_parameters
+
+_log = logging.getLogger(__name__)
 
 # They stand in the body of each search of ours, or are ours to apply.
 _REPLACED = ("rerank", "from", "size", "seq_no_primary_term", "filter_path")
@@ -79,7 +82,9 @@ def fetch(
     translations: list[TranslatedQuery | None] = [None] * len(kinds)
     deadline = request.calls.deadline
     if any(search.is_translated_at_once for search in request.searches):
-        translations = slot.run(lambda: [translator.at_once(one, deadline) for one in request.searches], deadline)
+        translations = slot.run(
+            lambda: [translator.at_once(one, deadline) for one in request.searches], deadline, counts=False
+        )
     asked = dict(zip(request.searches, zip(kinds, translations, strict=True), strict=True))
     bodies = []
     for line in request.lines:
@@ -140,11 +145,13 @@ def _fetch_translated(
     bodies = [(window.search.header, window.search.window_body(one, window.kind)) for window, one in asked]
     window, translation = asked[0]
     fetched = ask(request, bodies, request.calls.search_again, _query_string(request, window.kind, translation))
-    again = {
-        window: translated
-        for (window, translation), answer in zip(asked, fetched.answers, strict=True)
-        if not (translated := replace(window, translation=translation, answer=answer)).is_refused
-    }
+    again = {}
+    for (window, translation), answer in zip(asked, fetched.answers, strict=True):
+        translated = replace(window, translation=translation, answer=answer)
+        if translated.is_refused:
+            _log.warning("a search stays without hits: %s", translated.failure)
+        else:
+            again[window] = translated
     lines = [again.get(line, line) if isinstance(line, Window) else line for line in found.lines]
     # Of a multi-search the first answer stays, with other pieces.
     base = fetched if again and not request.is_multi else found.base

@@ -316,9 +316,12 @@ class Proxy:
         else:
             answer = send(end_to_end(headers, "content-encoding"), new_body, len(new_body), is_safe=True)
             if answer.status == 500:
-                # So fails the engine's own `rerank` processor, which reads the same section as we.
-                as_it_came = send(headers, body, len(body), is_safe=True)
-                answer = as_it_came if as_it_came.status == 200 else answer
+                # The engine's own `rerank` processor reads the same section as we, and fails without it.
+                with suppress(StoreUnavailable):
+                    as_it_came = send(headers, body, len(body), is_safe=True)
+                    if as_it_came.status == 200:
+                        answer, as_it_came = as_it_came, answer
+                    as_it_came.close()
         return _marked(streamed(answer), status, reason)
 
 

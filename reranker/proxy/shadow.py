@@ -18,12 +18,12 @@ from io import BytesIO
 from math import log2
 from typing import NamedTuple
 
-from reranker.base.errors import SinkrankError, StoreUnavailable
+from reranker.base.errors import SinkrankError
 from reranker.proxy.page import Page
 from reranker.proxy.proxy import Proxy
 from reranker.proxy.read import Skip
 from reranker.proxy.window import AsItCame
-from reranker.traffic.file import Shadowed, TrafficFile
+from reranker.traffic.file import Shadowed
 from reranker.upstream.calls import Fallback
 from reranker.upstream.incoming import Incoming
 
@@ -40,18 +40,15 @@ class ShadowSender:
 
     Args:
         end: of the socket pair. It never blocks.
-        file: where searches are counted once the other process has ended.
 
     Attributes:
         missed: searches that could not be handed over since the last one that was, by reason.
     """
 
-    def __init__(self, end: socket.socket, file: TrafficFile) -> None:
+    def __init__(self, end: socket.socket) -> None:
         end.setblocking(False)
         end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER_BYTES)
         self._end = end
-        self._file = file
-        self._says_end = True
         self.missed: Counter[str] = Counter()
 
     def send(self, incoming: Incoming) -> None:
@@ -61,20 +58,10 @@ class ShadowSender:
             self._end.send(_written(incoming, missed))
         except OSError as error:
             reason = _REASONS.get(error.errno or 0, "not_running")
+            if reason == "not_running" and not missed[reason]:
+                _log.warning("the process that ranks in shadow has ended; start the service again to go on recording")
             missed[reason] += 1
-            if reason != "not_running" or not self._counted(missed):
-                self.missed.update(missed)
-
-    def _counted(self, missed: Mapping[str, int]) -> bool:
-        """Whether the missed searches stand in the file, which the other process will write no more."""
-        if self._says_end:
-            self._says_end = False
-            _log.warning("the process that ranks in shadow has ended; start the service again to go on recording")
-        try:
-            self._file.add_shadowed([], missed)
-        except StoreUnavailable:
-            return False
-        return True
+            self.missed.update(missed)
 
 
 class ShadowSearch(NamedTuple):

@@ -52,8 +52,8 @@ class Window:
         """
         if self.answer.hits is None:
             return "the engine refused the search for the window"
-        if self.translation is not None and self.answer.is_partial:
-            return "shards failed, or the time was up, and the search in translation may be why"
+        if self.translation is not None and self.answer.is_refused_in_part:
+            return "some shards refused the search in translation"
         page, total = self.search.page, self.answer.exact_total
         if page.is_behind:
             return ""

@@ -48,6 +48,8 @@ _ENOUGH_CACHED = 0.4
 
 # What only the page needs; the window is asked for without it.
 PAGE_ONLY = ("_source", "docvalue_fields", "fields", "highlight", "script_fields", "stored_fields", "version")
+# Of these the engine may find a mistake, which it would show also where the page has no hit.
+_MAY_BE_WRONG = frozenset(PAGE_ONLY) - {"_source", "version"}
 # What only the window needs: it decides which hits there are, and counts them.
 WINDOW_ONLY = ("aggregations", "aggs", "min_score", "suggest", "terminate_after", "track_total_hits")
 _BOTH = (
@@ -129,7 +131,7 @@ def read_window_plan(
     if needs_query and "q" in parameters:
         return WindowPlan()
     chooses = any(name in parameters or name in named for name in _CHOOSE_SHARDS)
-    needs_page = bool(body.keys() & PAGE_ONLY or parameters.keys() & PAGE_ONLY_PARAMETERS)
+    needs_page = bool(body.keys() & _MAY_BE_WRONG or parameters.keys() & _MAY_BE_WRONG)
     return WindowPlan((STORED_BAGS,) if chooses else IDS_ONLY, needs_query, needs_page)
 
 

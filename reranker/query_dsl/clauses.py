@@ -29,9 +29,11 @@ def objects_within(value: Any) -> Iterator[Mapping[str, Any]]:
     waiting = [value]
     while waiting:
         one = waiting.pop()
-        if isinstance(one, Mapping):
+        if isinstance(one, dict):  # as JSON gives it
             yield one
-            waiting += [*one.values(), _unwrapped(one.get("wrapper"))]
+            waiting.extend(one.values())
+            if "wrapper" in one:
+                waiting.append(_unwrapped(one["wrapper"]))
         elif isinstance(one, list):
             waiting.extend(one)
 

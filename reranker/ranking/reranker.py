@@ -35,8 +35,9 @@ from reranker.transport.threads import check_n_threads
 
 _Number = TypeVar("_Number", np.float64, np.bool_)
 
-# Scores of an engine are float32. Between larger ones a difference may be infinite.
-_MOST = float(np.finfo(np.float32).max)
+# The largest float32, as Java writes it: scores of an engine are float32. Between larger ones a difference may be
+# infinite.
+_MOST = 3.4028235e38
 
 Observer = Callable[[Query, Reranking, float], None]
 """Told of each re-ranking: the query, the result, and the seconds that it took."""
@@ -90,7 +91,7 @@ class Reranker:
         return cls(Embeddings.open(Path(path)), n_threads=n_threads, preferred_languages=codes)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy opens the embeddings again by their path, and caches anew."""
+        """A pickled or deep copy opens the embeddings again by their path, and caches anew."""
         return type(self), self._arguments
 
     def query(self, text: str, language: str | None = None) -> Query:

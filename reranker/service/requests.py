@@ -242,6 +242,8 @@ def _first_error(error: ValidationError) -> Any:
     """The first error. A key that takes a text or a list has one for either: the deeper one says what is wrong with the
     list. Their places have the names of these types, too, which are left out."""
     found = error.errors(include_url=False, include_context=False)
+    if "constrained-str" not in str(found[0]["loc"][1:2]):
+        return found[0]
     key = found[0]["loc"][:1]
     first = max((one for one in found if one["loc"][:1] == key), key=lambda one: len(one["loc"]))
     rest = tuple(part for part in first["loc"][1:] if "constrained-str" not in str(part))

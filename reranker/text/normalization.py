@@ -88,13 +88,16 @@ def normalize_term(term: str, language: str = UNDETERMINED) -> str:
 
 
 def as_written(term: str, language: str) -> str:
-    """A normalised term as people write it: with final ς in Greek and l·l in Catalan.
+    """A normalised term as people write it: with final ς in Greek, l·l in Catalan, and the apostrophe of keyboards in
+    Ukrainian and Belarusian.
 
     >>> as_written("λόγοσ", "el")
     'λόγος'
     """
     if language == "ca":
         return term.replace("ŀ", "l·")
+    if language in ("be", "uk"):
+        return term.replace("\u02bc", "'")
     return f"{term[:-1]}ς" if language == "el" and term.endswith("σ") else term
 
 
@@ -102,7 +105,7 @@ def spellings(term: str, language: str) -> tuple[str, ...]:
     """A normalised term in the spellings that texts most often have, for an engine that may not normalise; first as of
     `as_written`.
 
-    >>> spellings("heisse", "de"), spellings("комп\u02bcютер", "uk")[1:]
+    >>> spellings("heisse", "de"), spellings("комп\u02bcютер", "uk")[:2]
     (('heisse', 'heiße'), ("комп'ютер", 'комп’ютер'))
     """
     found = [as_written(term, language)]
@@ -123,10 +126,10 @@ def _with_letter_apostrophe(text: str) -> str:
 # What stands in texts for letters of a normalised term, at one place of it.
 _SPELLED: Mapping[str, Sequence[tuple[re.Pattern[str], str]]] = {
     "ar": ((re.compile("^ا(?!ل)|(?<=^ال)ا"), "أإ"), (re.compile("ه$"), "ة"), (re.compile("ي$"), "ى")),
-    "be": ((re.compile("\u02bc"), "'\u2019"),),
+    "be": ((re.compile("'"), "\u2019\u02bc"),),
     "de": ((re.compile("ss"), "ß"),),
     "ru": ((re.compile("е"), "ё"),),
-    "uk": ((re.compile("\u02bc"), "'\u2019"),),
+    "uk": ((re.compile("'"), "\u2019\u02bc"),),
 }
 _BEFORE: dict[str, Callable[[str], str]] = {"tr": _without_dot, "az": _without_dot}
 _AFTER: dict[str, Callable[[str], str]] = {

@@ -32,7 +32,7 @@ _LETTERS_A_TOKEN = 20
 # Raise it whenever the tokens of a text change: an index made by another version is then refused.
 TOKENIZER_VERSION = 6
 
-# Raise it whenever the words among the tokens change: embeddings, which have words only, are then refused too.
+# Raise it whenever a word that embeddings may hold becomes another token: they have words only, and are then refused.
 WORDS_VERSION = 2
 
 # A letter with its combining marks.

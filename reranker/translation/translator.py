@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +19,7 @@ from reranker.embeddings import Embeddings
 from reranker.text.idf import IdfTable
 from reranker.text.normalization import normalize_term, spellings
 from reranker.text.token_places import token_places
-from reranker.text.tokens import LONGEST_CACHED_TOKEN, MAX_QUERY_TOKENS, parts_of
+from reranker.text.tokens import LONGEST_CACHED_TOKEN, MAX_QUERY_TOKENS, parts_of, with_ascii_digits
 from reranker.translation.groups import Translation, WordGroup
 from reranker.translation.nearest_terms import nearest_terms
 
@@ -171,9 +172,12 @@ class Translator:
 
 
 def _as_typed(query: TokenizedQuery) -> dict[str, str]:
-    """What the text has for its tokens."""
+    """What the text has for its tokens, with ASCII digits and letters of ordinary width."""
     text = next(parts_of(query.text, MAX_QUERY_TOKENS))
-    return {token: text[start:end] for token, start, end in token_places(text, query.language)}
+    return {
+        token: with_ascii_digits(unicodedata.normalize("NFKC", text[start:end]))
+        for token, start, end in token_places(text, query.language)
+    }
 
 
 def _groups(

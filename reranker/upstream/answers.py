@@ -23,6 +23,9 @@ from reranker.native.json_array import element_starts
 from reranker.upstream.calls import Fallback
 from reranker.upstream.connections import Headers
 
+# Why a shard fails of which no copy is there, whatever the search.
+_LOST_SHARD = "no_shard_available_action_exception"
+
 
 @dataclass(slots=True)
 class EngineAnswer:
@@ -67,6 +70,13 @@ class EngineAnswer:
         """Whether shards failed, or the time was up."""
         shards = self.raw.parsed.get("_shards")
         return bool(self.raw.parsed.get("timed_out") or (isinstance(shards, dict) and shards.get("failed")))
+
+    @property
+    def is_refused_in_part(self) -> bool:
+        """Whether some shards refused the search; a lost shard refuses none."""
+        shards = self.raw.parsed.get("_shards")
+        failures = shards.get("failures") if isinstance(shards, dict) else None
+        return any(_LOST_SHARD not in str(failure) for failure in failures or ())
 
     def hit(self, index: int) -> RawObject:
         """A hit with its members as they stand in the text."""

@@ -59,7 +59,7 @@ def shadow_process(settings: Settings) -> Iterator[Callable[[Incoming], None]]:
             os._exit(0)  # all else that is begun is the parent's
     to_read.close()
     try:
-        yield ShadowSender(to_write, file).send
+        yield ShadowSender(to_write).send
     finally:
         if os.getpid() == owner:  # forked processes run this too
             with suppress(ProcessLookupError):

@@ -209,7 +209,8 @@ def test_temporary_files_of_all_processes_fit_into_what_their_container_has(
     assert 4 * (2 * largest + (256 << 20)) <= n_bytes(scratch["sizeLimit"])
     # A tmpfs counts as memory, and by itself is as large as half of the machine's.
     (size,) = regex.findall(r"^/tmp:size=(\w+)$", COMPOSE["sinkrank"]["tmpfs"][0])
-    assert n_bytes(size) <= n_bytes(COMPOSE["sinkrank"]["mem_limit"]) // 4
+    assert n_bytes(size) <= n_bytes(COMPOSE["sinkrank"]["mem_limit"]) // 2
+    assert 4 * 2 * int(COMPOSE["sinkrank"]["environment"]["SINKRANK_PROXY_MAX_BODY_BYTES"]) <= n_bytes(size)
 
 
 def test_nothing_runs_as_root() -> None:

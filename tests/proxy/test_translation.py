@@ -29,7 +29,8 @@ def page(texts: list[str]) -> dict[str, Any]:
     hits = [
         {"_index": "pages", "_id": str(n), "_score": 1.0, "_source": {"body": text}} for n, text in enumerate(texts)
     ]
-    return {"took": 1, "hits": {"total": {"value": len(texts)}, "max_score": None, "hits": hits}}
+    total = {"value": len(texts), "relation": "eq"}
+    return {"took": 1, "hits": {"total": total, "max_score": None, "hits": hits}}
 
 
 def answer(received: Received) -> dict[str, Any]:
@@ -220,8 +221,11 @@ def test_a_translated_search_that_the_engine_refuses_leaves_the_first_answer(
 def partial(n_lacking: int = 0) -> dict[str, Any]:
     """What is found in some of the shards, of which the answer may count more than it holds."""
     found = page(ENGLISH)
-    found["hits"]["total"] = {"value": len(ENGLISH) + n_lacking, "relation": "eq"}
-    return found | {"_shards": {"total": 5, "successful": 2, "failed": 3}}
+    found["hits"]["total"]["value"] += n_lacking
+    failures = [
+        {"shard": 0, "index": "wide", "reason": {"type": "too_many_nested_clauses", "reason": "maxClauseCount"}}
+    ]
+    return found | {"_shards": {"total": 5, "successful": 2, "failed": 3, "failures": failures}}
 
 
 @pytest.mark.parametrize("n_lacking", [0, 4])
@@ -245,6 +249,13 @@ def test_a_search_in_translation_at_once_that_fails_on_some_shards_is_the_engine
     assert outcome(found) == ("fallback", "engine_refused")
     assert found.get_json() == page(ENGLISH)
     assert ["cat" in words(query) for query in queries(fake)] == [True, False]
+
+
+def test_a_lost_shard_does_not_end_translation(client: FlaskClient, fake: FakeEngine) -> None:
+    lost = {"shard": 0, "index": "pages", "reason": {"type": "no_shard_available_action_exception"}}
+    shards = {"_shards": {"total": 5, "successful": 4, "failed": 1, "failures": [lost]}}
+    fake.answer = lambda received: ok(json.dumps(page(ENGLISH if b"cat" in received.body else []) | shards).encode())
+    assert outcome(search(client)) == ("applied", "translated")
 
 
 def test_nothing_is_asked_again_once_the_time_is_over(fake: FakeEngine, opened: Callable[..., FlaskClient]) -> None:

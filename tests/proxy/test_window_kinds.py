@@ -70,7 +70,7 @@ def test_stored_bags_need_a_bag_and_the_right_id_on_each_hit() -> None:
     [
         ({"query": MATCH}, {}, b"", PLAN),
         ({"query": MATCH, "highlight": {"fields": {"t": {}}}}, {}, b"", WindowPlan(PLAN.kinds, True, needs_page=True)),
-        ({"query": MATCH, "_source": False}, {}, b"", WindowPlan(PLAN.kinds, needs_page=True)),
+        ({"query": MATCH, "_source": False}, {}, b"", PLAN),
         ({"query": MATCH}, {"docvalue_fields": "n"}, b"", WindowPlan(PLAN.kinds, needs_page=True)),
         ({"query": NAMED}, {}, b"", WindowPlan(PLAN.kinds, needs_query=True)),
         ({"query": wrapped(NAMED)}, {}, b"", WindowPlan(PLAN.kinds, needs_query=True)),

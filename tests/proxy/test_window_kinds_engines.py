@@ -357,7 +357,6 @@ def test_lines_of_a_multi_search_share_their_requests(both: BothWays, indices: I
 REFUSED: list[dict[str, Any]] = [
     {"highlight": {"fields": {"FIELD": {"unheard": 1}}}},
     {"docvalue_fields": [{"field": "n", "unheard": 1}]},
-    {"_source": {"includes": {"t": 1}}},
     {"script_fields": {"two": {"script": "1 +"}}},
 ]
 

@@ -59,7 +59,10 @@ def test_requests_that_get_no_thread_are_answered_once_there_are_some() -> None:
     assert threads.shutdown(timeout=PATIENCE_S)
 
 
-def test_a_request_that_waits_for_a_thread_knows_when_it_arrived(tmp_path: Path) -> None:
+def test_a_request_that_waits_for_a_thread_knows_when_it_arrived(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatcher, "QUEUE_S", PATIENCE_S)
     arrived: dict[str, float] = {}
     may_end = threading.Event()
 

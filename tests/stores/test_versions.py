@@ -9,9 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reranker.base.errors import BadInput, NotFound, VersionMismatch
+from reranker.base.errors import BadInput, NotFound
 from reranker.embeddings.hubness import HubnessSample
-from reranker.stores.base.description import check_same_versions
 from reranker.stores.base.names import IndexVersion
 from reranker.stores.base.protocol import WritableStore
 from reranker.text.idf import DocumentFrequencies, IdfTable
@@ -39,12 +38,8 @@ def test_a_staged_version_is_met_under_its_own_name_alone(store: WritableStore, 
         store.open(index).count()
 
 
-def test_what_no_longer_fits_is_rebuilt_by_its_name_and_not_by_that_of_its_version(
-    store: WritableStore, index: str
-) -> None:
-    for name in (index, version := store.stage(index, DESCRIPTION)):
-        with pytest.raises(VersionMismatch, match=f"`sinkrank ingest FILE --index {index} --rebuild"):
-            check_same_versions(name, replace(DESCRIPTION, embeddings_version="older"), DESCRIPTION, "store")
+def test_a_version_is_rebuilt_by_the_name_of_its_index(store: WritableStore, index: str) -> None:
+    version = store.stage(index, DESCRIPTION)
     for _ in range(2):
         with pytest.raises(BadInput, match=f"'{version}' is a version of the index '{index}'; use --index {index}$"):
             store.stage(version, DESCRIPTION)

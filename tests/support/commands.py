@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -78,7 +79,13 @@ def run() -> Run:
 
 def call(*arguments: str, stdin: str | bytes | None = None, exits: int | None = 0) -> Result:
     """Runs the command line in this process, and checks its exit code unless that is None."""
-    result = CliRunner().invoke(app, list(arguments), input=stdin, prog_name="sinkrank")
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    try:
+        result = CliRunner().invoke(app, list(arguments), input=stdin, prog_name="sinkrank")
+    finally:  # `serve` sets up the log, on a standard error that is closed now
+        root.handlers[:] = handlers
+        root.setLevel(level)
     assert exits in (None, result.exit_code), f"{result.output}\n{result.exception}"
     return result
 

@@ -111,6 +111,16 @@ def test_a_name_is_spelled_as_the_query_has_it(of_two_languages, text, language)
     assert [group.translations[0].spellings for group in groups] == [(text,), ("x",)]
 
 
+@pytest.mark.parametrize(
+    ("text", "language", "word"), [("٢٠٢٤", "ar", "2024"), ("ＷＩＦＩ", "ja", "WIFI"), ("oﬃce", "fr", "office")]
+)
+def test_a_word_is_searched_with_ascii_digits_and_letters_of_ordinary_width(of_two_languages, text, language, word):
+    embeddings = of_two_languages("printer", language, "x")
+    query = Reranker(embeddings).query_with_unknown_words(text, language)
+    (group,) = Translator(embeddings).groups(query, "en")
+    assert group.translations[0].spellings == (word,)
+
+
 def test_only_terms_that_the_index_holds_are_translations(translate):
     dog_and_bread = DocumentFrequencies(7, np.array([1, 3], np.int32), np.array([2, 5], np.int32))
     (group,) = translate("chat", idf=IdfTable({"en": dog_and_bread}))

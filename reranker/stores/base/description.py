@@ -8,7 +8,7 @@ from typing import Any
 
 from reranker.base.errors import NotOurIndex, VersionMismatch
 from reranker.embeddings import Embeddings
-from reranker.stores.base.names import RUN, VERSION_OF, index_of_version
+from reranker.stores.base.names import RUN, VERSION_OF
 from reranker.text.tokens import TOKENIZER_VERSION
 
 # Raise it when older indices can no longer be read.
@@ -79,6 +79,6 @@ def check_same_versions(index: str, made: IndexDescription, ours: IndexDescripti
         ]
         raise VersionMismatch(
             f"index {index!r} was made with other versions ({'; '.join(differing)}); rebuild it with "
-            f"`sinkrank ingest FILE --index {index_of_version(index) or index} --rebuild --store {store}`, or open it "
-            f"with the embeddings it was made with"
+            f"`sinkrank ingest FILE --index {index} --rebuild --store {store}`, or open it with the embeddings it was "
+            f"made with"
         )

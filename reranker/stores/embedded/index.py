@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from reranker.base.errors import NotFound
 from reranker.stores.base.description import IndexDescription, check_same_versions
 from reranker.stores.base.filters import Filters
+from reranker.stores.base.names import index_of_version
 from reranker.stores.base.notes import Kind, NotesReader
 from reranker.stores.embedded.bm25 import bm25_rows, translated_rows
 from reranker.stores.embedded.file import SqliteFile
@@ -119,5 +120,5 @@ class EmbeddedIndex(NotesReader):
     def _index(self, connection: sqlite3.Connection) -> StoredIndex:
         folder = str(self._file.folder)
         stored = existing_index(connection, self._name, folder)
-        check_same_versions(self._name, stored.description, self.description, folder)
+        check_same_versions(index_of_version(self._name) or self._name, stored.description, self.description, folder)
         return stored

@@ -105,8 +105,9 @@ class EnginePipelines:
             except exceptions.ConnectionError:
                 raise  # the cluster does not answer us
             except exceptions.TransportError as error:
-                if error.status_code in (401, 403) and not model:
-                    raise  # it refuses us; the trial has the status of the service
+                # It refuses us; the trial has the status of the service, too.
+                if error.status_code in (401, 403) and (not model or "security_exception" in failure_reason(error)):
+                    raise
                 raise _cannot_rank(error, endpoint) from error
             self._call("PUT", f"/_search/pipeline/{name}", _pipeline(model, fields))
             self._delete(models, connectors)
@@ -235,7 +236,7 @@ def _fields(index: str, types: Mapping[str, str | None], wanted: tuple[str, ...]
     if not wanted and len(texts) > 1:
         raise BadInput(
             f"index {index!r} has several text fields ({', '.join(texts)}), and OpenSearch joins fields without a "
-            "space, so that two words become one where they meet; name one with --field, or several, each with --field"
+            "space, so that two words become one where they meet; name the fields with --field, which may be repeated"
         )
     return wanted or texts
 
