@@ -123,7 +123,7 @@ def _address(process: subprocess.Popen[bytes], log_path: Path) -> str:
     found: list[str] = []
 
     def is_there() -> bool:
-        found[:] = re.findall(r"serves (http://\S+)", log_path.read_text(errors="replace"))
+        found[:] = re.findall(r'serves (http://[^\s"]+)', log_path.read_text(errors="replace"))
         return bool(found) or process.poll() is not None
 
     wait_until(is_there, START_S)
