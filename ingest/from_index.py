@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import opensearchpy
-import orjson
 
 from ingest.documents import Layout
 from ingest.files import Source
 from ingest.index_rows import row_reader
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput, StoreUnavailable, WrongParameter
+from reranker.base.raw_json import write_value
 from reranker.base.temporary import temporary_folder
 from reranker.stores.base.names import check_index_name
 from reranker.stores.engine.client import connect, detect_distribution, engine_errors
@@ -131,7 +131,8 @@ def _copy(
                 hits = page if source.limit is None else page[: source.limit - n_rows]
                 if any(hit["_index"] not in readers for hit in hits):
                     raise StoreUnavailable(f"{source.name} is another index now; run the same command again")
-                rows = b"".join(_line(readers[hit["_index"]].row(hit)) for hit in hits)
+                lines = [write_value(readers[hit["_index"]].row(hit)) + "\n" for hit in hits]
+                rows = "".join(lines).encode("utf-8", "backslashreplace")  # half a surrogate pair as its escape
                 file.write(rows)
                 digest.update(rows)
                 n_rows += len(hits)
@@ -139,10 +140,3 @@ def _copy(
                 if n_rows == source.limit:
                     break
     return digest.hexdigest()
-
-
-def _line(row: Mapping[str, Any]) -> bytes:
-    try:
-        return orjson.dumps(row) + b"\n"
-    except TypeError:  # half a surrogate pair, or an integer of more than 64 bits
-        return json.dumps(row).encode() + b"\n"

@@ -49,8 +49,8 @@ def _add_clicks_of_ubi(settings: Settings, file: TrafficFile) -> None:
 
 def _lines(found: TrafficAnswer) -> list[str]:
     n = found.n_ranked
-    is_said = found.n_searches or found.interleaved is None  # interleaved searches have a line of their own
-    lines = [f"searches since {found.since}: {found.n_searches:,}"] if is_said else []
+    has_count = found.n_searches or found.interleaved is None  # interleaved searches have a line of their own
+    lines = [f"searches since {found.since}: {found.n_searches:,}"] if has_count else []
     if n:
         lines += [
             f"re-ranked beside the engine: {n:,}, in {found.mean_ms} ms each, {found.mean_engine_ms} ms of it the "
