@@ -6,6 +6,7 @@ finds no room is read and thrown away, so that its client can read the answer, w
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 import threading
@@ -21,12 +22,14 @@ from waitress.utilities import BadRequest
 NO_ROOM = "bodies"
 """Reason to refuse a request; see `reranker.api.limits`."""
 
-_VERSIONS = ("1.0", "1.1")
+_VERSIONS = (b"HTTP/1.0", b"HTTP/1.1")
 # Of a chunk's size with its extensions, and of the trailer, as Node.js has it. waitress has no limit, and looks through
 # the whole line again whenever more of it comes.
 _MAX_LINE_BYTES = 16_384
 # What stays as it is in a request's target; waitress refuses the line breaks.
 _TARGET = "\r\n" + "".join(map(chr, range(0x20, 0x7F)))
+# Before the value of a header, a continued line too. waitress looks through the rest of them again from each.
+_MANY_BLANKS = re.compile(rb":(?:[ \t]|\r\n[ \t]){16}")
 
 
 def room_bytes(largest_bytes: int, n_processes: int) -> int:
@@ -97,15 +100,20 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
         """
         line, end, headers = header_plus.partition(b"\r\n")
         method, space, rest = line.rstrip().partition(b" ")
+        target, _, version = rest.rpartition(b" ")
+        # waitress would read a target with a blank again from each of its characters.
+        if b" " in target or version not in _VERSIONS:
+            raise ParsingError("The request line names no version of HTTP that is served here: use HTTP/1.1")
         line = method + space + quote_from_bytes(rest, _TARGET).encode()
+        if _MANY_BLANKS.search(headers):
+            parts = (each.partition(b":") for each in get_header_lines(headers))
+            headers = b"\r\n".join(name + colon + value.strip(b" \t") for name, colon, value in parts)
         try:
             super().parse_header(line + end + headers)
         except ValueError as error:  # of urllib.parse, or of a number with thousands of digits
             raise ParsingError(f"The head of the request cannot be read ({error})") from error
         if self.body_rcv is not None:
             self.body_rcv.buf = self._body
-        if self.version not in _VERSIONS:
-            raise ParsingError("The request line names no version of HTTP that is served here: use HTTP/1.1")
         for header in get_header_lines(headers) if b"_" in headers else ():
             name, _, value = header.decode("latin-1").partition(":")
             if "_" in name:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 1.0
 # Idle keep-alive connections count too, and a load balancer holds many; waitress's default is 100.
 _MAX_CONNECTIONS = 1000
+# Of a request; engines read 16 KB by default. waitress copies the headers of one name, or of continued lines, again for
+# each of them.
+_MAX_HEAD_BYTES = 65_536
 # More of them would keep the others waiting, fewer the new ones: each poll looks at all connections.
 _ACCEPTED_AT_ONCE = 32
 # What an answer that is passed on may be ahead of its reader. Two blocks of it fit into memory.
@@ -67,6 +70,7 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
         dispatcher = Dispatcher(2 * settings.max_engine_calls, settings.max_client_requests)
         adjustments = Adjustments(
             sockets=[listener],
+            max_request_header_size=_MAX_HEAD_BYTES,
             max_request_body_size=largest_bytes,
             ident="sinkrank",
             # Beyond `max_connections` none could be closed for a new one.

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
+from waitress.adjustments import Adjustments
 
+from sinkrank.serving.bodies import Parser, Room
 from tests.support.service import serving
 from tests.support.waiting import PATIENCE_S
 
@@ -84,6 +86,33 @@ def test_a_head_that_cannot_be_read_is_a_bad_request(
 ) -> None:
     assert answer_to(connection, head + b"\r\n").startswith(b"HTTP/1.1 400 Bad Request\r\n")
     assert caplog.records == []
+
+
+MANY = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("head", "read"),
+    [
+        (b"GET / HTTP/1.1\r\nX:" + b" " * MANY + b"a  b \r\n", "a  b"),
+        (b"GET / HTTP/1.1\r\nX: a\r\nX:\r\n" + b"\t" * MANY + b"b\r\n", "a, b"),
+        (b"GET / HTTP/1.1\r\nX: a:" + b" " * 20 + b"b\r\n", "a:" + " " * 20 + "b"),
+        (b"GET a://" + b"1" * MANY + b" / HTTP/1.1\r\n", None),
+    ],
+)
+def test_no_head_takes_time_that_grows_with_its_square(head: bytes, read: str | None) -> None:
+    """Where it does, these take days, in which no other request is read."""
+    parser = Parser(Adjustments(max_request_header_size=2 * MANY), Room(0))
+    parser.received(head + b"\r\n")
+    assert (parser.error is None) == (read is not None)
+    assert parser.headers.get("X") == read
+
+
+def test_a_head_over_64_kilobytes_is_refused(connection: socket.socket) -> None:
+    head = b"GET /a HTTP/1.1\r\n" + HOST + b"X: "
+    assert answer_to(connection, head.ljust(65_530, b"1") + b"\r\n\r\n").endswith(b"<GET /a >")
+    refused = answer_to(connection, head.ljust(65_536, b"1"))
+    assert refused.startswith(b"HTTP/1.0 431 Request Header Fields Too Large\r\n")
 
 
 CHUNKED = b"POST /a HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n"
