@@ -29,7 +29,7 @@ from reranker.proxy.search import (
     fields_to_read,
     written_lines,
 )
-from reranker.proxy.window_kinds import WindowPlan, read_window_plan
+from reranker.proxy.window_kinds import PARAMETERS, WindowPlan, read_window_plan
 from reranker.query_dsl.clauses import UNKNOWN_QUERY
 from reranker.query_dsl.field_types import CallerMappings, FieldTypeCache
 from reranker.query_dsl.filter_path import reads_filter_path
@@ -46,7 +46,7 @@ from reranker.service.service import Service
 from reranker.text.languages import language_code
 from reranker.transport import check_method
 from reranker.upstream.calls import EngineCalls
-from reranker.upstream.incoming import Incoming
+from reranker.upstream.incoming import Incoming, caller_key
 
 # Of our section in `ext`.
 _NAME = b"rerank"
@@ -150,6 +150,8 @@ def read_request(service: Service, calls: EngineCalls, known_types: FieldTypeCac
         BadInput: `ext.rerank` holds what we cannot use.
     """
     incoming, parameters = calls.incoming, calls.incoming.parameters
+    if others := parameters.keys() - PARAMETERS:  # one may be the caller's token
+        incoming.caller = caller_key([*incoming.headers, *((f"?{name}", parameters[name]) for name in others)])
     data = _json_body(service, incoming)
     mappings = CallerMappings(known_types, calls)
     if is_multi:

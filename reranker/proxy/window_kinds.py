@@ -65,7 +65,7 @@ WINDOW_ONLY_PARAMETERS = (
     *URL_QUERY,
 )
 PAGE_ONLY_PARAMETERS = ("docvalue_fields", "stored_fields", "version", *URL_PARAMETERS)
-_PARAMETERS = frozenset(
+PARAMETERS = frozenset(
     [
         *(*WINDOW_ONLY_PARAMETERS, *PAGE_ONLY_PARAMETERS),
         *("allow_no_indices", "allow_partial_search_results", "batched_reduce_size", "cancel_after_time_interval"),
@@ -77,7 +77,7 @@ _PARAMETERS = frozenset(
     ]
 )
 # Members of a multi-search's header.
-_HEADER = _PARAMETERS | {"index"}
+_HEADER = PARAMETERS | {"index"}
 # They choose shards, so that a sequence number is not known to be of the one that was meant before.
 _CHOOSE_SHARDS = ("routing", "preference")
 # Within the body: `hybrid` cannot stand within another query; inner hits need the document that they are in;
@@ -120,7 +120,7 @@ def read_window_plan(
     """
     named = json.loads(header) if header.strip() else {}
     if page_size > n_fetch * _MOST_OF_WINDOW or not (
-        body.keys() <= _MEMBERS and parameters.keys() <= _PARAMETERS and named.keys() <= _HEADER
+        body.keys() <= _MEMBERS and parameters.keys() <= PARAMETERS and named.keys() <= _HEADER
     ):
         return WindowPlan()
     parts = {name: body[name] for name in ("query", "highlight", "post_filter", "suggest") if name in body}

@@ -63,7 +63,8 @@ class Incoming:
         n_body_bytes: None where the length is not known.
         content_type: None where it is missing.
         body, parameters, caller: of a search, as `read_search` reads them: the parameters of the query string are
-            unescaped, and the caller is known by the credentials (`caller_key`).
+            unescaped, and the caller is known by the credentials (`caller_key`); those in the URL are added when the
+            search is read.
     """
 
     environ: dict[str, Any]
@@ -192,9 +193,7 @@ def end_to_end(headers: Headers, *others: str) -> Headers:
 
 
 def caller_key(headers: Headers) -> bytes:
-    """The same for requests with the same credentials; nothing can be read from it. A token in the URL does not count:
-    a search with a parameter that is not known to be of a search has whole windows, with the texts that its caller may
-    read."""
+    """The same for requests with the same credentials; nothing can be read from it."""
     found = sorted(f"{name.lower()}:{value}" for name, value in headers if not _is_of_one_request(name.lower()))
     return hashlib.blake2b(repr(found).encode(), digest_size=_DIGEST_BYTES, key=_salt).digest()
 

@@ -314,6 +314,32 @@ def test_a_look_up_that_fails_gives_the_engines_order(make_app: MakeProxy, fake:
     assert [hit["_id"] for hit in response.get_json()["hits"]["hits"]] == ["0", "1"]
 
 
+def test_what_one_caller_may_read_is_not_kept_for_another_with_a_token_in_the_url(
+    make_app: MakeProxy, fake: FakeEngine
+) -> None:
+    """OpenSearch's `jwt_url_parameter` has any name."""
+
+    def answer(received: Received) -> bytes:
+        is_admin = "token=a" in received.line
+        found = [
+            {"_index": "pages", "_id": str(n), "_score": 9.5 - n, "_seq_no": n, "_primary_term": 1}
+            | {"_source": {"title": "-", "body": text} if is_admin else {"title": "-"}}
+            for n, text in enumerate(TEXTS)
+        ]
+        hits = {"total": {"value": 4}, "max_score": 9.5, "hits": found}
+        return ok(json.dumps({"took": 3, "_shards": {"total": 1, "failed": 0}, "hits": hits}).encode())
+
+    fake.answer = answer
+    client = make_app().test_client()
+    body = {**SEARCH, "size": 4, "_source": ["title"], "ext": {"rerank": {"text_fields": ["body"]}}}
+    orders = [
+        [hit["_id"] for hit in client.post(f"/pages/_search?token={one}", json=searched).get_json()["hits"]["hits"]]
+        for one, searched in (("a", {**body, "_source": True}), ("b", body))
+    ]
+    assert orders[0] != ["0", "1", "2", "3"]
+    assert orders[1] == ["0", "1", "2", "3"]
+
+
 def test_the_text_of_a_field_within_another_is_looked_up_by_the_field_that_the_source_has(
     make_app: MakeProxy, fake: FakeEngine
 ) -> None:
