@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,6 +83,8 @@ def _signer(region: str, host: str) -> Credentials:
         from botocore.exceptions import BotoCoreError, ClientError
     from opensearchpy import Urllib3AWSV4SignerAuth
 
+    # At debug it logs session tokens, and the answers by which it gets secret keys.
+    logging.getLogger("botocore").setLevel(logging.INFO)
     credentials = boto3.Session().get_credentials()
     if credentials is None:
         raise BadInput(

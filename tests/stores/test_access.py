@@ -103,6 +103,16 @@ def test_a_request_is_signed_for_the_service_that_the_host_is_of(host: str, serv
     assert f"/eu-west-1/{service}/aws4_request" in sign("GET", f"https://{host}/", None)["Authorization"]
 
 
+@pytest.mark.usefixtures("_credentials")
+def test_no_level_of_the_log_shows_what_requests_are_signed_with(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    address = read_address("https://node")
+    assert isinstance(address, EngineAddress)
+    headers = EngineAccess(aws_region="eu-west-1").credentials(address)("GET", "https://node/", None)
+    assert headers["X-Amz-Security-Token"] == "session-token"
+    assert "session-token" not in caplog.text
+
+
 def signature(method: str, path: str, body: str, headers: dict[str, str]) -> str:
     """As AWS describes Signature Version 4, step by step, over the headers that the request itself names."""
     named = headers["authorization"].partition("SignedHeaders=")[2].partition(",")[0]
