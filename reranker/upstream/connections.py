@@ -55,12 +55,15 @@ class EngineResponse:
     def __init__(self, connection: Connection, response: WholeHeadResponse) -> None:
         """
         Raises:
-            HTTPException: the head holds a line that is no header.
+            HTTPException: the head is not that of an answer, or holds a line that is no header.
         """
-        self._connection: Connection | None = connection
+        self._connection: Connection | None = None
         self._response = response
+        if response.status < 200:  # http.client skips 100 alone; the answer would be taken for that to the next request
+            raise HTTPException(f"the answer to come was announced by {response.status}, which nobody asked for")
         if response.headers.defects:
             raise HTTPException(f"the head of the answer is damaged: {response.headers.defects[0]!r}")
+        self._connection = connection
         self.status, self.reason = response.status, response.reason
         self.headers: Headers = [(name, _one_line(value)) for name, value in response.headers.items()]
         self.encoding = response.headers.get("content-encoding", "")

@@ -81,6 +81,8 @@ def test_headers_come_as_they_were_written(listener: socket.socket) -> None:
         (b"SSH-2.0-OpenSSH\r\n", BadStatusLine),
         (b"HTTP/1.1 abc OK\r\n\r\n", BadStatusLine),
         (b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n", HTTPException),
+        (b"HTTP/1.1 101 Switching Protocols\r\n\r\n", HTTPException),
+        (b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", HTTPException),
         (b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 101 + b"\r\n", HTTPException),
         (b"HTTP/1.1 200 OK\r\nA: " + b"b" * 70_000 + b"\r\n\r\n", HTTPException),
     ],
