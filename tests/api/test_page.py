@@ -373,10 +373,23 @@ def test_errors_say_what_to_do(open_page: OpenPage) -> None:
     page.keyboard.press("Enter")
     expect(page.locator("#status")).to_contain_text("Start it with: sinkrank serve")
     page.unroute("**/v1/search")
+    page.route("**/v1/search", lambda route: route.fulfill(body="<p>Sign in</p>", content_type="text/html"))
+    page.keyboard.press("Enter")
+    expect(page.locator("#status")).to_contain_text("Does a gateway ask you to sign in?")
+    page.unroute("**/v1/search")
     page.get_by_label("Query", exact=True).fill("qqq")
     page.keyboard.press("Enter")
     expect(page.locator("#status")).to_contain_text("qqq")
     expect(page.locator("#status")).to_have_class("wrong")
+
+
+def test_a_search_that_ends_while_its_answer_comes_is_no_answer_without_json(open_page: OpenPage) -> None:
+    told = """async () => {
+        const { ask } = await import("/-/static/service.js");
+        window.fetch = async () => ({ ok: true, json: () => Promise.reject(new DOMException("", "AbortError")) });
+        return ask("GET", "/").then(() => "answered", (error) => error.name);
+    }"""
+    assert open_page().evaluate(told) == "AbortError"
 
 
 def test_the_share_of_the_first_stages_score_is_one_slider_and_stays_in_the_link(open_page: OpenPage) -> None:

@@ -1,6 +1,8 @@
 // Asks the service and, through it, the engine; errors come as sentences to show.
 
-// `status` of the answer; `body` is what came with it, or null.
+const NOT_JSON = "What came is not JSON, so the service did not answer. Does a gateway ask you to sign in? Load the page again.";
+
+// `status` of the answer.
 export class Refusal extends Error {
   constructor(message, status) {
     super(message);
@@ -29,8 +31,12 @@ export async function ask(method, path, body, signal) {
     if (error.name === "AbortError") throw error;
     throw new Error("The service does not answer. Is it still running? Start it with: sinkrank serve");
   }
-  const found = await response.json().catch(() => null);
+  const found = await response.json().catch((error) => {
+    if (error.name === "AbortError") throw error;
+    return null;
+  });
   if (!response.ok) throw new Refusal(reason(found, response.status), response.status);
+  if (found === null) throw new Refusal(NOT_JSON, response.status);
   return { body: found, headers: response.headers };
 }
 
