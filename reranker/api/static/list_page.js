@@ -25,6 +25,10 @@ export class ListPage {
     at("save-qrels").addEventListener("click", () => save(qrelsText(this.entries()), "qrels.txt", "text/plain"));
     at("save-queries").addEventListener("click", () => save(queriesText(this.entries()), "queries.jsonl", "application/jsonl"));
     at("forget").addEventListener("click", () => this.forget());
+    at("compare").addEventListener("click", () => {
+      at("list").scrollIntoView();
+      at("list-name").focus({ preventScroll: true });
+    });
     at("step-back").addEventListener("click", () => this.step(-1));
     at("step-on").addEventListener("click", () => this.step(1));
   }
