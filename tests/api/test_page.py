@@ -309,6 +309,20 @@ def test_the_keyboard_is_enough(open_page: OpenPage) -> None:
     assert page.evaluate("document.activeElement.name") == "query"
 
 
+def test_a_click_beside_the_explanation_closes_it_and_a_selection_that_is_drawn_out_of_it_does_not(
+    open_page: OpenPage,
+) -> None:
+    page = open_page("?query=cat+water&hit=d11")
+    expect(page.locator(".transport")).to_be_visible()
+    page.locator("#why-name").hover()
+    page.mouse.down()
+    page.mouse.move(5, 5)
+    page.mouse.up()
+    expect(page.locator("dialog")).to_be_visible()
+    page.mouse.click(5, 5)
+    expect(page.locator("dialog")).to_be_hidden()
+
+
 def test_a_narrow_screen_shows_all_without_scrolling_sideways(open_page: OpenPage) -> None:
     page = open_page("?query=cat+water", viewport={"width": 360, "height": 740})
     expect(page.locator("#after li").first).to_be_visible()

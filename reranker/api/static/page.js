@@ -239,9 +239,6 @@ at("why-not").addEventListener("submit", (event) => {
 at("previous").addEventListener("click", () => turn(-1));
 at("next").addEventListener("click", () => turn(1));
 at("close").addEventListener("click", () => dialog.close());
-dialog.addEventListener("click", (event) => {
-  if (event.target === dialog) dialog.close(); // its backdrop
-});
 dialog.addEventListener("close", () => {
   if (dialog.open) return; // the event comes late: the next explanation is under way
   explaining?.abort();
