@@ -136,6 +136,26 @@ def test_what_is_said_of_one_indexs_fields_goes_when_another_is_chosen(open_page
     expect(page.locator("#engine-note")).to_be_hidden()
 
 
+def test_hits_of_one_index_are_explained_as_its_own_when_another_is_chosen(open_page: OpenPage) -> None:
+    page = open_page()
+    answer_with(page, [hit("shop", "1", 1, "A cat")])
+    searched(page, "cat")
+    add_ours = """() => {
+        const made = new Option("ours");
+        made.dataset.ours = "";
+        document.querySelector("select[name=index]").append(made);
+    }"""
+    page.evaluate(add_ours)
+    page.route("**/-/ui/examples*", lambda route: route.fulfill(json={"examples": []}))
+    page.get_by_label("Query", exact=True).fill("")  # so the hits stay
+    page.get_by_label("Index").select_option("ours")
+    page.get_by_label("Is a document missing? Its id").fill("7")
+    with page.expect_request("**/v1/explain") as request:
+        page.get_by_role("button", name="Why not?").click()
+    asked = json.loads(request.value.post_data or "")
+    assert (asked["index"], asked["search"]["query"]["multi_match"]["query"]) == ("shop", "cat")
+
+
 def test_texts_that_run_from_right_to_left_are_shown_so(open_page: OpenPage) -> None:
     page = open_page()
     answer_with(page, [hit("shop", "1", 1, ARABIC)])

@@ -80,7 +80,7 @@ function show() {
   at("before").replaceChildren(...before.map((hit) => beforeItem(hit, shared(hit))));
   at("after").replaceChildren(...after.map((hit) => afterItem(hit, { ...shared(hit), ...options })));
   const isEmpty = answer.hits.length === 0;
-  for (const name of document.querySelectorAll(".before-name")) name.textContent = choice.isOurs ? "Before re-ranking" : "The engine’s order";
+  for (const name of document.querySelectorAll(".before-name")) name.textContent = answer.isOurs ? "Before re-ranking" : "The engine’s order";
   at("share-note").hidden = !answer.isReranked || form.elements.share.disabled || isEmpty || answer.hits.some((hit) => hit.score_parts);
   at("before").start = at("after").start = (page - 1) * PAGE_SIZE + 1;
   at("results").hidden = isEmpty;
@@ -154,8 +154,8 @@ async function explanationOf(hit, signal) {
     const found = answer.hits.filter((other) => other.id === id);
     return (found.length === 1 && found[0].title) || id; // in several indices: one of them is meant, but not which
   };
-  if (choice.isOurs || !hit.rank || hit.rank > PAGE_SIZE) {
-    const body = choice.isOurs ? address.explainBody(state, hit.id) : explainEngineBody(state, hit.id);
+  if (answer.isOurs || !hit.rank || hit.rank > PAGE_SIZE) {
+    const body = answer.isOurs ? address.explainBody(state, hit.id) : explainEngineBody(state, hit.id);
     const explanation = await post("/v1/explain", body, signal);
     return explanationView(explanation, at("why-body").clientWidth, titleOf);
   }

@@ -7,11 +7,12 @@ import { searchBody } from "./state.js";
 // How the candidates were found, in plain words.
 const FIRST_STAGES = { knn: "meaning", bm25: "words", hybrid: "words and meaning", translated: "translated words" };
 
-// { hits, isReranked, language, says: parts of the status line }; a hit has id, key (the
+// { hits, isOurs, isReranked, language, says: parts of the status line }; a hit has id, key (the
 // one by which it is told from the others and judged), title, url, language, text, score, rank,
 // relevance, first_stage_rank, first_stage_score, score_parts, without_known_word and, in an index of ours, distance.
 export async function searchIndex(state, isOurs, signal) {
-  return isOurs ? searchOurs(state, signal) : searchEngine(state, signal);
+  const found = await (isOurs ? searchOurs(state, signal) : searchEngine(state, signal));
+  return { ...found, isOurs };
 }
 
 async function searchOurs(state, signal) {
