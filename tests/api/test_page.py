@@ -380,6 +380,14 @@ def test_a_query_without_a_known_word_is_told_how_to_add_its_language(open_page:
     expect(page.locator("#advice")).to_be_hidden()
 
 
+def test_an_option_searches_anew_after_a_search_that_failed(open_page: OpenPage) -> None:
+    page = open_page("?query=zzz&first_stage=knn")
+    expect(page.locator("#status")).to_have_class("wrong")
+    open_expert_settings(page)
+    page.locator("select[name=first_stage]").select_option("bm25")
+    expect(page.locator("#after li[data-id='unknown']")).to_be_visible()
+
+
 def test_errors_say_what_to_do(open_page: OpenPage) -> None:
     page = open_page("?first_stage=knn")
     page.route("**/v1/search", lambda route: route.abort())

@@ -30,7 +30,7 @@ const listPage = new ListPage(list, {
 });
 
 let shown = null; // { state, answer, page }: what is on the page
-let running = null; // aborts the search under way
+let running = null; // aborts the search under way; null before the first one
 let explaining = null; // and the explanation
 
 function readState() {
@@ -63,6 +63,8 @@ async function search({ page = 1, hit = null } = {}) {
     if (hit !== null && answer.isReranked) explain(hitOf(hit));
   } catch (error) {
     if (error.name === "AbortError") return;
+    shown = null;
+    listPage.show(null);
     at("results").hidden = true;
     address.writeAddress(state, page, null);
     advise(error.status === UNKNOWN_WORDS ? state : null);
@@ -192,14 +194,14 @@ let pause = null;
 function searchSoon() {
   address.showSliders(form);
   window.clearTimeout(pause);
-  if (shown) pause = window.setTimeout(() => search({ page: shown.page }), SLIDER_PAUSE_MS);
+  if (running) pause = window.setTimeout(() => search({ page: shown?.page }), SLIDER_PAUSE_MS);
   else listPage.show(null);
 }
 
 async function changeIndex() {
   listPage.stop();
   await choice.changed();
-  if (form.elements.query.value.trim() && shown) search();
+  if (form.elements.query.value.trim() && running) search();
   else listPage.show(null);
 }
 
