@@ -136,6 +136,24 @@ def test_what_is_said_of_one_indexs_fields_goes_when_another_is_chosen(open_page
     expect(page.locator("#engine-note")).to_be_hidden()
 
 
+def test_a_search_where_there_is_no_index_leaves_what_is_said_of_that(open_page: OpenPage) -> None:
+    page = open_page()
+    page.get_by_label("Query", exact=True).fill("cat")
+    page.keyboard.press("Enter")
+    expect(page.locator("#status")).to_contain_text("The store does not answer.")
+
+
+def test_a_title_as_long_as_a_text_is_clipped(open_page: OpenPage) -> None:
+    page = open_page()
+    answer_with(page, [hit("shop", "1", 1, "cat " * 2000)])
+    searched(page, "cat")
+    clipped = "cat " * 49 + "cat…"
+    for place in ("#before .name", "#after .title"):
+        expect(page.locator(place)).to_have_text(clipped)
+    page.get_by_role("button", name="Why is").click()
+    expect(page.locator("#why-name")).to_have_text(f"1. {clipped}")
+
+
 def test_hits_of_one_index_are_explained_as_its_own_when_another_is_chosen(open_page: OpenPage) -> None:
     page = open_page()
     answer_with(page, [hit("shop", "1", 1, "A cat")])

@@ -14,6 +14,12 @@ export function isolated(text) {
   return RIGHT_TO_LEFT.test(text) ? `\u2068${text}\u2069` : text;
 }
 
+// `most`: letters to keep.
+export function clipped(text, most) {
+  const letters = Array.from(text);
+  return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : text;
+}
+
 export function button(text, className, onClick) {
   const made = element("button", text, className);
   made.type = "button";

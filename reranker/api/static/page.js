@@ -48,6 +48,7 @@ async function search({ page = 1, hit = null } = {}) {
     say("Type at least one word.", true);
     return;
   }
+  if (!state.index) return; // what is said tells why there is none
   running?.abort();
   const mine = new AbortController();
   running = mine;

@@ -1,9 +1,11 @@
 // Searches an index and gives hits of one shape, whoever made the index.
-import { isolated } from "./elements.js";
+import { clipped, isolated } from "./elements.js";
 import { NO_GOOD_ANSWER, searchEngine } from "./engine_search.js";
 import { post } from "./service.js";
 import { searchBody } from "./state.js";
 
+// A field that is taken for the title may hold a whole text.
+const MAX_TITLE_CHARS = 200;
 // How the candidates were found, in plain words.
 const FIRST_STAGES = { knn: "meaning", bm25: "words", hybrid: "words and meaning", translated: "translated words" };
 
@@ -12,6 +14,7 @@ const FIRST_STAGES = { knn: "meaning", bm25: "words", hybrid: "words and meaning
 // relevance, first_stage_rank, first_stage_score, score_parts, without_known_word and, in an index of ours, distance.
 export async function searchIndex(state, isOurs, signal) {
   const found = await (isOurs ? searchOurs(state, signal) : searchEngine(state, signal));
+  for (const hit of found.hits) hit.title = clipped(hit.title, MAX_TITLE_CHARS);
   return { ...found, isOurs };
 }
 

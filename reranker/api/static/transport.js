@@ -1,5 +1,5 @@
 // The transport between a query and a document as a picture: bands as thick as the mass that moved, coloured by its cost.
-import { isolated, svgElement } from "./elements.js";
+import { clipped, isolated, svgElement } from "./elements.js";
 
 const MAX_WIDTH = 900;
 const MIN_WIDTH = 300;
@@ -128,11 +128,6 @@ function wordMarks({ name, mass, height, y }, side, frame) {
     made.append(svgElement("title", {}, `${name}: ${mass.toFixed(3)} of the query`));
   }
   return [bar, label];
-}
-
-function clipped(word, most) {
-  const letters = Array.from(word);
-  return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : word;
 }
 
 function highlightOnHover(picture) {
