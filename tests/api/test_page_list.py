@@ -156,6 +156,16 @@ def test_a_query_that_finds_nothing_does_not_stop_the_others(open_page: OpenPage
     assert [cells(page, row)[4] for row in (1, 2, 3)] == ["nothing found", "nothing found", "not judged"]
 
 
+def test_a_query_in_a_language_without_embeddings_is_judged_as_itself(open_page: OpenPage) -> None:
+    page = open_page()
+    add(page, '{"query": "cat", "language": "sv"}')
+    page.get_by_role("button", name="cat", exact=True).click()
+    expect(page.locator("#after li").first).to_be_visible()
+    judge(page, ids(page, "after")[0], "relevant")
+    expect(page.locator(".queries tbody tr")).to_have_count(1)
+    assert cells(page, 1)[1] == "1 of 1 judged"
+
+
 def test_files_of_queries_and_judgments_are_read_and_saved_as_evaluate_reads_them(
     open_page: OpenPage, tmp_path: Path
 ) -> None:

@@ -175,8 +175,11 @@ function judge(state, hit, relevance) {
 
 async function openEntry(entry) {
   form.elements.query.value = entry.query;
-  form.elements.language.value = entry.language;
-  form.elements.target.value = entry.target;
+  for (const name of ["language", "target"]) {
+    const field = form.elements[name];
+    field.value = entry[name];
+    if (field.value !== entry[name]) field.append(new Option(entry[name], entry[name], true, true)); // no embeddings
+  }
   const isInTable = at("query-rows").contains(document.activeElement);
   await search();
   form.scrollIntoView({ block: "start" });
