@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reranker.base.errors import BadInput, StoreUnavailable, WrongParameter
+from reranker.base.errors import BadInput, StoreUnavailable, WrongParameter, one_line
 from reranker.base.extras import extra
 from reranker.upstream.addresses import EngineAddress
 
@@ -75,7 +75,7 @@ def _signer(region: str, host: str) -> Credentials:
     renewed. A collection of OpenSearch Serverless has a service of its own, `aoss`; the others are `es`.
 
     Raises:
-        BadInput: boto3 finds no credentials.
+        BadInput: boto3 finds no credentials, or what is set for them is not right.
         MissingPackage: boto3 is not installed.
     """
     with extra("aws", "signing requests for AWS"):
@@ -85,7 +85,12 @@ def _signer(region: str, host: str) -> Credentials:
 
     # At debug it logs session tokens, and the answers by which it gets secret keys.
     logging.getLogger("botocore").setLevel(logging.INFO)
-    credentials = boto3.Session().get_credentials()
+    try:
+        credentials = boto3.Session().get_credentials()
+    except BotoCoreError as error:
+        raise BadInput(
+            f"boto3 cannot load AWS credentials ({one_line(error)}); see the variables AWS_… and the files of ~/.aws"
+        ) from error
     if credentials is None:
         raise BadInput(
             "boto3 finds no AWS credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or run "

@@ -162,14 +162,26 @@ def test_where_the_source_of_credentials_is_away_the_store_is_unavailable(
         store.close()
 
 
-def test_without_credentials_it_says_where_they_are_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "set AWS_ACCESS_KEY_ID"),
+        ({"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE"}, r"missing: AWS_SECRET_ACCESS_KEY\); see the variables"),
+        ({"AWS_PROFILE": "other"}, r"profile \(other\) could not be found\); see the variables"),
+    ],
+)
+def test_without_credentials_it_says_where_they_are_looked_for(
+    given: dict[str, str], words: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     pytest.importorskip("boto3", reason="signing for AWS needs the extra aws")
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    with pytest.raises(BadInput, match="AWS_ACCESS_KEY_ID"):
+    with pytest.raises(BadInput, match=words):
         open_store("https://node", access=EngineAccess(aws_region="eu-west-1"))
 
 
