@@ -32,7 +32,6 @@ help: ## List the targets
 .venv/uv.txt: NAMES := uv
 .venv/runtime.txt: NAMES := base demo exact words
 .venv/dev.txt: NAMES := dev
-.venv/bench.txt: NAMES := base bench
 .venv/wheels.txt: NAMES := wheels
 # What Sinkrank itself is built with: pip and uv would fetch the latest of it, without hashes.
 .venv/build.txt: NAMES = hatchling $(shell $(PYTHON) -c \
@@ -92,15 +91,8 @@ evaluate: .venv/.dev ## Measure every method on held-out pages (some ten minutes
 papers: .venv/.dev ## Measure every system of the papers (80 minutes; PAPERS=--quick takes two)
 	@$(BIN)/python -m papers $(PAPERS)
 
-# The peers have an environment of their own: what they need must not meet the tests.
-.venv/bench/.ready: .venv/bench.txt .venv/build.txt pyproject.toml .venv/.uv
-	@$(PYTHON) -m venv .venv/bench
-	@$(call install,.venv/bench,$(LOCKED) $<,$$(grep -c == $<) packages)
-	@$(call install_sinkrank,.venv/bench)
-	@touch $@
-
-bench: .venv/bench/.ready ## Time the transport beside its peers (some ten minutes)
-	@.venv/bench/bin/python -m benchmarks.rerank $(BENCH)
+bench: .venv/.runtime ## Time the transport beside its peers (some ten minutes)
+	@$(BIN)/python -m benchmarks.rerank $(BENCH)
 
 # Zig's compiler takes 440 MB, so all checkouts share it. Debian's Python for arm64: see CONTRIBUTING.md.
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/sinkrank
@@ -169,7 +161,7 @@ format: .venv/.dev ## Rewrite the code in the one format
 lock: .venv/.dev ## Resolve the dependencies anew into requirements.lock (LOCK=--upgrade: the latest versions)
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
 	  --annotation-style line --extra demo --extra exact --extra words \
-	  --group dev --group bench --group wheels pyproject.toml -o requirements.lock $(LOCK)
+	  --group dev --group wheels pyproject.toml -o requirements.lock $(LOCK)
 
 clean: ## Remove the environment, what the demo made, and what tools and builds have left
 	rm -rf .venv .sinkrank build dist reranker/native/*.so papers/systems/*.so *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .coverage

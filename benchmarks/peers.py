@@ -5,11 +5,9 @@ A side takes a workload and a number of threads, and returns the (n_candidates,)
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -25,7 +23,7 @@ from reranker.transport.problem import checked_problem
 from reranker.transport.solve import solve_from
 
 EPSILON, N_ITERATIONS = 0.1, 50
-# Candidates that the sides that solve many at once take together.
+# Candidates that POT's solver of many problems takes together.
 BATCH = 50
 Distances = NDArray[np.float64]
 Solve = Callable[[Workload, int], Distances]
@@ -37,17 +35,11 @@ class Side:
 
     Attributes:
         work: kind of work; only sides with the same work are compared.
-        package: optional package that must be installed; None for none.
     """
 
     name: str
     work: str
     solve: Solve
-    package: str | None = None
-
-    @property
-    def installed(self) -> bool:
-        return self.package is None or importlib.util.find_spec(self.package) is not None
 
 
 def _ours(method: str, **parameters: Any) -> Solve:
@@ -86,14 +78,6 @@ def _pot(solve_one: Callable[..., Any]) -> Solve:
             )
 
     return solve
-
-
-def _pot_sinkhorn(method: str) -> Solve:
-    return _pot(
-        lambda a, b, cost, _: ot.sinkhorn2(
-            a, b, cost, EPSILON, method=method, numItermax=N_ITERATIONS, stopThr=0, warn=False
-        )
-    )
 
 
 def oracle(work: Workload, n_iterations: int = N_ITERATIONS, stop_at: float = 0) -> Distances:
@@ -169,29 +153,6 @@ def _loop(work: Workload, tables: Tables, n_threads: int) -> Distances:
         return np.array(list(pool.map(one, places)))
 
 
-@cache
-def _ott_solver() -> Callable[..., Any]:
-    import jax
-    from ott.geometry.geometry import Geometry
-    from ott.problems.linear.linear_problem import LinearProblem
-    from ott.solvers.linear.sinkhorn import Sinkhorn
-
-    solver = Sinkhorn(lse_mode=False, threshold=0.0, min_iterations=N_ITERATIONS, max_iterations=N_ITERATIONS)
-
-    def one(cost: Any, a: Any, b: Any) -> Any:
-        geometry = Geometry(cost_matrix=cost, epsilon=EPSILON, relative_epsilon=None)
-        return (solver(LinearProblem(geometry, a, b)).matrix * cost).sum()
-
-    return jax.jit(jax.vmap(one, in_axes=(0, None, 0)))  # type: ignore[no-any-return]
-
-
-def ott(work: Workload, _: int) -> Distances:
-    """ott-jax, batch by batch. JAX chooses its threads."""
-    a = work.query.weights.astype(np.float32)
-    found = [np.asarray(_ott_solver()(cost, a, b))[:n] for n, cost, b in _batches(work, np.float32)]
-    return np.concatenate(found).astype(np.float64)
-
-
 def pot_batch(work: Workload, n_threads: int) -> Distances:
     """POT's solver of many problems at once (`ot.batch`, new in 2025), in double. It scales its first side first, which
     is the document here, as with the other sides."""
@@ -199,7 +160,7 @@ def pot_batch(work: Workload, n_threads: int) -> Distances:
 
     found = []
     with threadpool_limits(n_threads):
-        for n, cost, b in _batches(work, np.float64):
+        for n, cost, b in _batches(work):
             a = np.broadcast_to(work.query.weights, (BATCH, len(work.query)))
             columns = np.ascontiguousarray(cost.transpose(0, 2, 1))
             solved = solve_batch(columns, EPSILON, b, a, max_iter=N_ITERATIONS, tol=0, method="sinkhorn", grad="detach")
@@ -207,39 +168,22 @@ def pot_batch(work: Workload, n_threads: int) -> Distances:
     return np.concatenate(found)
 
 
-def _batches(work: Workload, dtype: type[np.floating]) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
+def _batches(work: Workload) -> Iterator[tuple[int, Distances, Distances]]:
     """How many candidates there are in a batch, their costs (BATCH, n, longest) and weights (BATCH, longest): all are
     padded to one length with words of weight 0, and the last batch with candidates."""
     lengths = np.diff(work.candidates.offsets)
     longest = int(lengths.max())
-    x = work.embeddings[work.query.term_ids].astype(dtype)
+    x = work.embeddings[work.query.term_ids].astype(np.float64)
     for first in range(0, len(lengths), BATCH):
         part = range(first, min(first + BATCH, len(lengths)))
-        cost, b = np.ones((BATCH, len(x), longest), dtype), np.zeros((BATCH, longest), dtype)
+        cost, b = np.ones((BATCH, len(x), longest)), np.zeros((BATCH, longest))
         b[len(part) :, 0] = 1
         for place, k in enumerate(part):
             document = work.candidates[k]
-            products = x @ work.embeddings[document.term_ids].astype(dtype).T
+            products = x @ work.embeddings[document.term_ids].astype(np.float64).T
             cost[place, :, : len(document)] = np.sqrt(np.maximum(2 - 2 * products, 0))
             b[place, : len(document)] = document.weights
         yield len(part), cost, b
-
-
-@cache
-def _keyed_vectors(work: Workload) -> Any:
-    from gensim.models import KeyedVectors
-
-    vectors = KeyedVectors(vector_size=work.embeddings.shape[1])
-    vectors.add_vectors([str(k) for k in range(len(work.embeddings))], work.embeddings)
-    return vectors
-
-
-def gensim_wmd(work: Workload, n_threads: int) -> Distances:
-    """gensim's `wmdistance`: exact transport between the words with equal weights (gensim counts words itself)."""
-    vectors = _keyed_vectors(work)
-    words = [str(k) for k in work.query.term_ids]
-    with threadpool_limits(n_threads):
-        return np.array([vectors.wmdistance(words, [str(k) for k in bag.term_ids]) for bag in _bags(work)])
 
 
 FIFTY = "50 iterations"
@@ -255,13 +199,18 @@ SIDES = (
     Side("sinkrank, exactly 50 in double", FIFTY, _ours_in_double),
     Side(BY_DEFAULT, CONVERGED, _ours("sinkhorn")),
     Side("sinkrank auto", AUTO, _ours("auto")),
-    Side("POT sinkhorn_stabilized", FIFTY, _pot_sinkhorn("sinkhorn_stabilized")),
-    Side("POT sinkhorn", FIFTY, _pot_sinkhorn("sinkhorn")),
+    Side(
+        "POT sinkhorn_stabilized",
+        FIFTY,
+        _pot(
+            lambda a, b, cost, _: ot.sinkhorn2(
+                a, b, cost, EPSILON, method="sinkhorn_stabilized", numItermax=N_ITERATIONS, stopThr=0, warn=False
+            )
+        ),
+    ),
     Side("POT batch", FIFTY, pot_batch),
     Side("NumPy float32 loop", FIFTY, numpy_loop),
     Side("NumPy float32 loop, shared costs", FIFTY, numpy_loop_sharing_costs),
-    Side("ott-jax", FIFTY, ott, "ott"),
     Side("sinkrank emd, all", EXACT, _ours("emd")),
     Side("POT emd2", EXACT, _pot(lambda a, b, cost, n_threads: ot.emd2(a, b, cost, numThreads=n_threads))),
-    Side("gensim wmdistance", EXACT, gensim_wmd, "gensim"),
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from papers.base.machine import machine as describe
 
-PACKAGES = ("sinkrank", "numpy", "POT", "ott-jax", "jax", "gensim")
+PACKAGES = ("sinkrank", "numpy", "POT")
 
 
 def machine() -> dict[str, Any]:

@@ -70,9 +70,6 @@ def _plain(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _requested(side: Side, names: list[str] | None) -> bool:
-    if not side.installed:
-        print(f"left out: {side.name} (not installed)")
-        return False
     return not names or side.name == OURS or any(name.lower() in side.name.lower() for name in names)
 
 
