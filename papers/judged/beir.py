@@ -48,12 +48,11 @@ class Collection:
         return found
 
 
-def read_beir(folder: Path, qrels: Path | None = None, name: str | None = None) -> Collection:
+def read_beir(folder: Path, qrels: Path | None = None) -> Collection:
     """Opens the collection in a folder.
 
     Args:
         qrels: other judgments than `qrels/test.tsv`.
-        name: None for the folder's name.
 
     Raises:
         NotFound: the folder or one of its files is missing.
@@ -71,4 +70,4 @@ def read_beir(folder: Path, qrels: Path | None = None, name: str | None = None) 
         cure = f"name one of {', '.join(others)} with --qrels" if others else "name the judgments with --qrels"
         raise NotFound(f"there is no file {judgments}; {cure}")
     queries = read_judged_queries(folder / QUERIES, judgments)
-    return Collection(name or folder.resolve().name, folder / CORPUS, tuple(queries))
+    return Collection(folder.resolve().name, folder / CORPUS, tuple(queries))

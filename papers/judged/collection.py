@@ -6,23 +6,23 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ingest.progress import Progress
 from papers.base.language_pairs import language_pair
+from papers.judged.beir import Collection, read_beir
+from papers.judged.indexing import INDEX, Indexed, index_collection
 from reranker.base.errors import UnknownLanguage
+from reranker.base.temporary import temporary_folder
+from reranker.embeddings import Embeddings
+from reranker.search.searcher import Searcher
+from reranker.service.settings import Settings
+from reranker.stores import open_store
 from reranker.text.languages import language_code
 from sinkrank.actions import judged
 from sinkrank.console import output, resources
-
-if TYPE_CHECKING:
-    from ingest.progress import Progress
-    from papers.judged.beir import Collection
-    from papers.judged.indexing import Indexed
-    from reranker.embeddings import Embeddings
-    from reranker.search.searcher import Searcher
-    from reranker.service.settings import Settings
-    from sinkrank.evaluation.comparison import Run
-    from sinkrank.evaluation.judgments import JudgedQuery
+from sinkrank.evaluation.comparison import IndexSearches, Run, Way
+from sinkrank.evaluation.judgments import JudgedQuery
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,6 @@ class IndexedCollection:
 
     def run(self, settings: Settings, method: str, queries: Sequence[JudgedQuery], progress: Progress) -> Run:
         """Runs queries by a method in the way of the settings, and measures the results."""
-        from papers.judged.indexing import INDEX
-        from sinkrank.evaluation.comparison import IndexSearches, Way
-
         return IndexSearches(self.searcher, INDEX).run(Way.of(settings, method), queries, progress)
 
     def described(self) -> dict[str, Any]:
@@ -60,27 +57,18 @@ class IndexedCollection:
 
 @contextmanager
 def opened(
-    source: str, qrels: Path | None, lang: str, settings: Settings, progress: Progress
+    source: Path, qrels: Path | None, lang: str, settings: Settings, progress: Progress
 ) -> Iterator[IndexedCollection]:
     """Opens a collection and indexes it in a store that is deleted at the end.
 
     Args:
-        source: a folder in BEIR's layout, or a name of ir_datasets.
+        source: a folder in BEIR's layout.
         qrels: other judgments than the collection's own.
         lang: language of queries and documents, `en` or `en-de`.
     """
-    from papers.judged.indexing import INDEX, index_collection
-    from papers.judged.sources import opened_collection
-    from reranker.base.temporary import temporary_folder
-    from reranker.search.searcher import Searcher
-    from reranker.stores import open_store
-
     embeddings = resources.open_embeddings(settings)
-    with (
-        opened_collection(source, qrels, progress) as collection,
-        temporary_folder("sinkrank-measured-") as folder,
-        closing(open_store(str(folder))) as store,
-    ):
+    collection = read_beir(source, qrels)
+    with temporary_folder("sinkrank-measured-") as folder, closing(open_store(str(folder))) as store:
         languages = languages_of(collection, lang, embeddings)
         queries = [replace(query, language=query.language or languages[0]) for query in collection.queries]
         index = index_collection(collection, languages[1], store, embeddings, progress)

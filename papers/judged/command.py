@@ -39,9 +39,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_mar
 @options.takes_settings("first_stage", "depth", "home", "embeddings")
 def measure(
     settings: Settings,
-    collection: Annotated[
-        str, typer.Argument(metavar="DIR|NAME", help="A folder in BEIR's layout, or a name of ir_datasets.")
-    ],
+    collection: Annotated[Path, typer.Argument(metavar="DIR", help="A folder in BEIR's layout.")],
     qrels: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Other judgments than the collection's qrels/test.tsv.")
     ] = None,

@@ -95,7 +95,7 @@ def judged_hits(folder: Path, embeddings: Path, language: str, first_stage: str,
     """Searches for at most `N_QUERIES` of a collection's queries."""
     settings = Settings(embeddings=embeddings)
     answered, unanswered = [], []
-    with opened(str(folder), None, language, settings, no_progress) as found:
+    with opened(folder, None, language, settings, no_progress) as found:
         opened_embeddings = Embeddings.open(embeddings)
         if not with_encoder:
             opened_embeddings.query_encoders = ()

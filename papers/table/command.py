@@ -109,7 +109,7 @@ def _measure(source: Path, language: str | None, asked: _Asked, progress: Progre
         if store is None or not sides:
             continue
         settings = asked.settings.model_copy(update={"embeddings": store})
-        with opened(str(source), None, language, settings, progress) as found:
+        with opened(source, None, language, settings, progress) as found:
             searched = Opened(found, settings, _prepare_ms(folder) if kind == PREPARED else None, progress)
             for side in sides:
                 write_result(folder, measured(searched, side))
