@@ -12,6 +12,7 @@ from typing import Any
 
 from ingest.files import PAGE_FORMATS, REJECT_FIELDS, Row, Source, json_type, parse, read_header, read_rows
 from reranker.base.errors import BadDocument, BadInput, UnknownLanguage, WrongParameter
+from reranker.stores.base.checks import document_problem
 from reranker.text.documents import Document
 from reranker.text.language_detection import UNKNOWN_LANGUAGE, detect_language
 from reranker.text.languages import language_code
@@ -168,9 +169,6 @@ def record_of(row: Row, layout: Layout) -> Record:
         document = _checked(as_document(row.values, layout))
     except (BadDocument, UnknownLanguage) as error:
         return Record(row, known_id, None, str(error))
-    except UnicodeEncodeError:
-        reason = "it contains half a surrogate pair (\\ud800 to \\udfff), not a character; correct or remove it"
-        return Record(row, known_id, None, reason)
     return Record(row, document.doc_id, document)
 
 
@@ -209,11 +207,11 @@ def _checked(document: Document) -> Document:
     """The document with its language as a code.
 
     Raises:
-        BadDocument: it has no text.
-        UnicodeEncodeError: its id, title or text is no Unicode, such as a file's name in another encoding.
+        BadDocument: it has no text, or no index can take it.
         UnknownLanguage: the language is not known.
     """
-    (document.doc_id + document.title + document.text).encode()
+    if (problem := document_problem(document)) is not None:
+        raise BadDocument(problem)
     if not document.full_text.strip():
         raise BadDocument(f"document {document.doc_id!r} has no text; give it a title or a text")
     if document.language == UNKNOWN_LANGUAGE or (code := language_code(document.language)) == document.language:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from ingest.documents import Layout, Record, record_of
 from ingest.files import Row
 from reranker.embeddings import Embeddings
-from reranker.stores.base.checks import document_problem
 from reranker.stores.base.writing import PreparedDocument, Preparer
 from reranker.text.bags import BagOfWords
 from reranker.text.documents import Document, EncodedDocument, id_hash
@@ -149,7 +148,7 @@ class RowEncoder:
         document, bag = read
         language = document.language
         if self._prepare is None:
-            prepared = PreparedDocument(document.doc_id, None, 0, document_problem(document))
+            prepared = PreparedDocument(document.doc_id, None, 0)
         else:
             prepared = self._prepare(EncodedDocument(document, bag, nbow, self._versions.get(language, "")))
         hashed = id_hash(document.doc_id)

@@ -93,7 +93,7 @@ class Writing:
     def _results(self, documents: Iterable[PreparedDocument]) -> Iterator[WriteResult]:
         if self._target is not None:
             return self._store.write_prepared(self._target, documents)
-        return (WriteResult(document.doc_id, document.problem) for document in documents)
+        return (WriteResult(document.doc_id) for document in documents)
 
     def _documents(
         self, rows: Iterable[Row], seen: SeenIds, encoder: RowEncoder, workers: EncodingWorkers

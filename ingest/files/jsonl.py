@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
@@ -36,7 +37,7 @@ def parse_json(row: Row) -> Row:
 def _parse_slowly(content: bytes) -> tuple[Mapping[str, Any] | None, str | None]:
     """The fields of a line, or what is wrong with it, by Python's own parser, which has better error messages."""
     try:
-        value = json.loads(content.decode(), parse_constant=_refuse_constant)
+        value = json.loads(content.decode(), parse_constant=_refuse_constant, parse_float=_finite)
     except UnicodeDecodeError as error:
         return None, not_utf8(error)
     except json.JSONDecodeError as error:
@@ -54,3 +55,10 @@ def _no_object(value: object) -> str:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(f"{digits} is beyond the range of numbers")
+    return number

@@ -271,36 +271,6 @@ def test_an_id_may_be_any_text_of_512_bytes(store: WritableStore, index: str) ->
     assert set(ids(store.open(index).bm25("cat", 20, ALL))) == set(DOC_IDS)
 
 
-def test_documents_that_cannot_be_kept_are_errors_and_the_others_are_in(store: WritableStore, index: str) -> None:
-    make_index(store, index, DESCRIPTION)
-    circular: dict[str, Any] = {}
-    circular["self"] = circular
-    bad = {
-        "x" * 513: "512",
-        "é" * 257: "512",
-        "a\0b": "NUL",
-        "object": "JSON",
-        "nan": "JSON",
-        "circular": "JSON",
-        "surrogate": "surrogate",
-    }
-    documents = [make_document(doc_id) for doc_id in ("first", *bad)]
-    by_id = {encoded.document.doc_id: encoded for encoded in documents}
-    object.__setattr__(by_id["object"].document, "metadata", {"a": object()})
-    object.__setattr__(by_id["nan"].document, "metadata", {"a": float("nan")})
-    object.__setattr__(by_id["circular"].document, "metadata", circular)
-    object.__setattr__(by_id["surrogate"].document, "text", "half \ud800")
-    results = list(write_documents(store, index, [*documents, make_document("last")]))
-    assert [result.doc_id for result in results] == ["first", *bad, "last"]
-    assert results[0].error is None
-    assert results[-1].error is None
-    for result in results[1:-1]:
-        assert result.error is not None
-        assert bad[result.doc_id] in result.error
-    store.refresh(index)
-    assert store.open(index).count() == 2
-
-
 def test_a_value_that_contradicts_its_fields_type_never_takes_others_with_it(
     store: WritableStore, store_kind: str, index: str
 ) -> None:

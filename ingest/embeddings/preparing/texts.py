@@ -270,5 +270,4 @@ def _group(document: Document, field: str) -> str | None:
     value = document.metadata.get(field, document.metadata.get(field.replace(".", "_")))
     if isinstance(value, bool) or not isinstance(value, str | int):
         return None
-    # Half a surrogate pair, which comes in from JSON, becomes its escape.
-    return str(value).encode(errors="backslashreplace").decode() or None
+    return str(value) or None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import orjson
 
 from reranker.base.errors import BadInput
 from reranker.text.documents import Document
@@ -20,13 +20,14 @@ MAX_DIM = 4096
 def document_problem(document: Document) -> str | None:
     """Says why no index can take a document; None if it can."""
     try:
-        metadata = json.dumps(dict(document.metadata), ensure_ascii=False, allow_nan=False) if document.metadata else ""
-        "".join((document.language, document.title, document.text, document.url, metadata)).encode()
+        "".join((document.title, document.text, document.url)).encode()
         n_id_bytes = len(document.doc_id.encode())
     except UnicodeEncodeError:
-        return "it holds half of a surrogate pair; decode the source as UTF-8 again"
-    except (TypeError, ValueError, RecursionError) as error:
-        return f"the metadata is not JSON ({error}); use strings, finite numbers, booleans, lists and objects"
+        return "it contains half a surrogate pair (\\ud800 to \\udfff), not a character; correct or remove it"
+    try:
+        orjson.dumps({"metadata": dict(document.metadata)})
+    except TypeError as error:  # an integer of more than 64 bits, more than 254 levels, half a surrogate pair
+        return f"the metadata cannot be written as JSON ({error}); change it"
     if n_id_bytes > MAX_ID_BYTES:
         return f"the id has {n_id_bytes} bytes; {MAX_ID_BYTES} is the most that an engine takes"
     if "\0" in document.doc_id:

@@ -197,7 +197,8 @@ class WritableStore(Store, Protocol):
         ...
 
     def preparer(self, index: str) -> Preparer:
-        """Returns a function that turns encoded documents into what `write_prepared` takes."""
+        """Returns a function that turns encoded documents, which have no `checks.document_problem`, into what
+        `write_prepared` takes."""
         ...
 
     def write_prepared(self, index: str, documents: Iterable[PreparedDocument]) -> Iterator[WriteResult]:

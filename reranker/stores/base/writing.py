@@ -25,15 +25,13 @@ class PreparedDocument(NamedTuple):
     """A document as one store takes it.
 
     Attributes:
-        content: for the store that made it; None if the store cannot keep the document.
+        content: for the store that made it.
         n_bytes: about its size in memory and in a request.
-        problem: why the store cannot keep it.
     """
 
     doc_id: str
     content: Any
     n_bytes: int
-    problem: str | None = None
 
 
 Preparer = Callable[[EncodedDocument], PreparedDocument]

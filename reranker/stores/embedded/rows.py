@@ -61,7 +61,7 @@ class PreparedRow:
 
 
 def prepare(encoded: EncodedDocument) -> PreparedRow:
-    """Makes the row of a document that passed `checks.document_problem`."""
+    """Makes the row of a document."""
     document = encoded.document
     return PreparedRow(
         doc_id=document.doc_id,

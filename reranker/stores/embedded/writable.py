@@ -10,7 +10,7 @@ from typing import Any
 
 from reranker.base.batches import in_batches
 from reranker.base.errors import NotFound
-from reranker.stores.base.checks import check_dim, document_problem
+from reranker.stores.base.checks import check_dim
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.names import IndexVersion, check_index_name
 from reranker.stores.base.notes import Change, Kind, NotesWriter
@@ -126,13 +126,9 @@ class WritableEmbeddedStore(NotesWriter, EmbeddedStore):
         """Applies the content of each document, many in a transaction."""
         for batch in in_batches(documents, attrgetter("n_bytes"), _BATCH_DOCUMENTS, _BATCH_BYTES):
             with self._changing(index) as (connection, index_id, change):
-                was_there = [
-                    document.problem is None and apply(connection, index_id, change, document.content)
-                    for document in batch
-                ]
+                was_there = [apply(connection, index_id, change, document.content) for document in batch]
             for document, found in zip(batch, was_there, strict=True):
-                error = None if found else document.problem or "not_found: the index has no such document"
-                yield WriteResult(document.doc_id, error)
+                yield WriteResult(document.doc_id, None if found else "not_found: the index has no such document")
 
     @contextmanager
     def _changing(self, index: str) -> Iterator[tuple[sqlite3.Connection, int, int]]:
@@ -170,9 +166,5 @@ class WritableEmbeddedStore(NotesWriter, EmbeddedStore):
 
 
 def _prepare(encoded: EncodedDocument) -> PreparedDocument:
-    doc_id = encoded.document.doc_id
-    problem = document_problem(encoded.document)
-    if problem is not None:
-        return PreparedDocument(doc_id, None, 0, problem)
     row = prepare(encoded)
-    return PreparedDocument(doc_id, row, row.n_bytes)
+    return PreparedDocument(row.doc_id, row, row.n_bytes)

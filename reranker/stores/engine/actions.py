@@ -10,7 +10,6 @@ from typing import Any
 
 import orjson
 
-from reranker.stores.base.checks import document_problem
 from reranker.stores.base.writing import NewVector, PreparedDocument, Preparer
 from reranker.stores.engine.queries import make_source
 from reranker.text.documents import EncodedDocument
@@ -44,13 +43,7 @@ def vector_action(vector: NewVector) -> PreparedDocument:
 
 def _prepare(distribution: Distribution, encoded: EncodedDocument) -> PreparedDocument:
     doc_id = encoded.document.doc_id
-    problem = document_problem(encoded.document)
-    if problem is not None:
-        return PreparedDocument(doc_id, None, 0, problem)
-    try:
-        lines = _line({"index": {"_id": doc_id}}) + _line(make_source(distribution, encoded))
-    except TypeError as error:  # an integer of more than 64 bits, or metadata of more than 254 levels
-        return PreparedDocument(doc_id, None, 0, f"the document cannot be written as JSON ({error}); change it")
+    lines = _line({"index": {"_id": doc_id}}) + _line(make_source(distribution, encoded))
     return PreparedDocument(doc_id, lines, len(lines))
 
 

@@ -48,7 +48,7 @@ class BulkWriter:
                 for batch in in_batches(documents, attrgetter("n_bytes"), _BATCH_DOCUMENTS, _BATCH_BYTES):
                     if len(on_their_way) >= _REQUESTS_AT_A_TIME:
                         yield from _results(*on_their_way.popleft())
-                    on_their_way.append((batch, pool.submit(self._send, batch)))
+                    on_their_way.append((batch, pool.submit(self._sender.send, [one.content for one in batch])))
                     while on_their_way and on_their_way[0][1].done():
                         yield from _results(*on_their_way.popleft())
                 while on_their_way:
@@ -61,21 +61,7 @@ class BulkWriter:
         if self._stopping.wait(seconds):
             raise exceptions.ConnectionError("N/A", "stopped between two tries", None)
 
-    def _send(self, batch: Sequence[PreparedDocument]) -> _Errors:
-        actions = [one.content for one in batch if one.problem is None]
-        return self._sender.send(actions) if actions else []
-
 
 def _results(batch: Sequence[PreparedDocument], future: Future[_Errors]) -> Iterator[WriteResult]:
-    failure: exceptions.TransportError | None = None
-    try:
-        errors = iter(future.result())
-    except exceptions.TransportError as error:
-        failure, errors = error, iter(())
-    for document in batch:
-        if document.problem is not None:
-            yield WriteResult(document.doc_id, document.problem)
-        elif failure is not None:
-            raise failure
-        else:
-            yield WriteResult(document.doc_id, next(errors))
+    for document, error in zip(batch, future.result(), strict=True):
+        yield WriteResult(document.doc_id, error)

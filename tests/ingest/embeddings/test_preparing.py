@@ -234,18 +234,6 @@ def test_groups_of_another_type_are_none_unless_the_field_was_named(tmp_path: Pa
         read(tmp_path, rows, group="group")
 
 
-def test_half_a_surrogate_pair_in_a_group_parts_and_joins_as_any_other_character(tmp_path: Path) -> None:
-    groups = {"en": ["a\ud83d", "a\ud83e"], "fr": ["a\ud83d", "a"]}
-    rows = [
-        {"id": f"{code}{n}", "text": "word", "language": code, "group": group}
-        for code, ones in groups.items()
-        for n, group in enumerate(ones)
-    ]
-    texts = read(tmp_path, rows)
-    assert texts.n_aligned == 1
-    assert len({unit.group for unit in texts.units(0.999_999)}) == 3
-
-
 def test_passages_need_the_encoder(tmp_path: Path) -> None:
     english = read(tmp_path, [{"id": str(n), "text": "cat dog", "language": "en"} for n in range(3)])
     plan = make_plan(english, tmp_path)
