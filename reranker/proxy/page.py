@@ -84,7 +84,7 @@ def fetch_pages(
     as_it_came = [one for one in ranked if one.is_for_engine]
     if as_it_came and not request.is_multi:
         status, reason, message = as_it_came[0].outcome
-        raise Fallback(reason, message) if status == "fallback" else Skip(reason, request.without_ours)
+        raise Fallback(reason, message) if status == "fallback" else Skip(reason)
     places = {one: places_of(one) for one in ranked if not one.is_for_engine}
     ids_only = [(one, own) for one, own in places.items() if one.window.kind is not None]
     to_fetch = [(one, own) for one, own in ids_only if own or one.window.search.window_plan.needs_page]

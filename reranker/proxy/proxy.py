@@ -29,7 +29,7 @@ from reranker.proxy.indices import Indices
 from reranker.proxy.interleave import Interleaver
 from reranker.proxy.page import Page, fetch_pages
 from reranker.proxy.rank import RankedWindow, WindowRanker
-from reranker.proxy.read import Skip, check_not_off, may_have_section, read_request
+from reranker.proxy.read import Skip, check_not_off, may_have_section, read_request, without_sections
 from reranker.proxy.search import Outcome, ProxyRequest
 from reranker.proxy.translation import SearchTranslator
 from reranker.proxy.window import AsItCame, Misfit, Window
@@ -138,11 +138,10 @@ class Proxy:
         """The answer to `_search` or `_msearch`."""
         metrics = self._service.metrics
         rest = incoming.read_search(self._service.settings.max_body_bytes)
-        request: ProxyRequest | None = None
+        if rest is not None:
+            return self._unranked(incoming, is_multi, "skipped", "body_too_large", rest)
         try:
-            if rest is not None:
-                raise Skip("body_too_large")
-            check_not_off(self._service, incoming, is_multi)
+            check_not_off(incoming)
             if self._shadow is not None:
                 return self._in_shadow(incoming, is_multi, self._shadow)
             request = self._read(incoming, is_multi)
@@ -161,19 +160,19 @@ class Proxy:
                 reply.headers += _teams_of(answered.lines)
             return _marked(reply, *self._outcome(incoming, [line.outcome for line in answered.lines]))
         except Skip as skip:
-            return self._unranked(incoming, skip.status, skip.reason, skip.body, rest)
+            return self._unranked(incoming, is_multi, skip.status, skip.reason)
         except Refused as refused:
             metrics.searches.labels("fallback", refused.reason).inc()
             answer = refused.response
             reply = own_reply(incoming, answer.headers, answer.body, answer.status_line)
             return _marked(reply, "fallback", refused.reason)
         except Fallback as failed:
-            return self._failed_open(incoming, failed, request)
+            return self._failed_open(incoming, is_multi, failed)
         except SinkrankError:
             raise  # a broken `ext.rerank`, or no engine
         except Exception as error:  # whatever it is, a search is worth more than its re-ranking
             why = Fallback("rerank_failed", f"{type(error).__name__}: {error}")
-            return self._failed_open(incoming, why, request)
+            return self._failed_open(incoming, is_multi, why)
 
     def rank(self, incoming: Incoming, is_multi: bool) -> Answered:
         """What `search` would write its answer from, of a search whose body is read.
@@ -217,13 +216,10 @@ class Proxy:
         Raises:
             BadInput: as `read_request`, of a search that may have a section of ours.
         """
-        new_body = None
         if may_have_section(incoming):  # other searches are read by the process that ranks them
-            try:
-                new_body = self._read(incoming, is_multi).without_ours
-            except Skip as skip:
-                new_body = skip.body
-        reply = self._unranked(incoming, "skipped", "shadow", new_body)
+            with suppress(Skip):
+                self._read(incoming, is_multi)
+        reply = self._unranked(incoming, is_multi, "skipped", "shadow")
         shadow(incoming)
         return reply
 
@@ -289,20 +285,19 @@ class Proxy:
         status = next(status for status in ("applied", "fallback", "skipped") if status in statuses)
         return status, mixed if set(reasons) != {"applied"} else ""
 
-    def _failed_open(self, incoming: Incoming, failed: Fallback, request: ProxyRequest | None) -> Reply:
-        """The engine's own answer to a search that could not be re-ranked; `request` is None where it is not read."""
+    def _failed_open(self, incoming: Incoming, is_multi: bool, failed: Fallback) -> Reply:
+        """The engine's own answer to a search that could not be re-ranked."""
         _log_fallback(incoming, failed.reason, str(failed))
-        return self._unranked(incoming, "fallback", failed.reason, None if request is None else request.without_ours)
+        return self._unranked(incoming, is_multi, "fallback", failed.reason)
 
     def _unranked(
-        self,
-        incoming: Incoming,
-        status: str,
-        reason: str,
-        new_body: bytes | None,
-        rest: Iterable[bytes] | None = None,
+        self, incoming: Incoming, is_multi: bool, status: str, reason: str, rest: Iterable[bytes] | None = None
     ) -> Reply:
-        """The engine's own answer; `new_body` stands in for the caller's, which our section had to be taken out of."""
+        """The engine's own answer to a search without our sections.
+
+        Args:
+            rest: as of `Incoming.read_search`.
+        """
         self._service.metrics.searches.labels(status, reason).inc()
         # An engine would refuse a parameter that it does not know; all else stays byte for byte.
         query_string = without_parameters(incoming.query_string, ("rerank",))
@@ -311,6 +306,7 @@ class Proxy:
         headers, body = incoming.headers, incoming.body
         if rest is not None:
             return _marked(streamed(send(headers, chain([body], rest), incoming.n_body_bytes)), status, reason)
+        new_body = without_sections(self._service, incoming, is_multi)
         if new_body is None:
             answer = send(headers, body or None, len(body) or None, is_safe=True)
         else:

@@ -77,17 +77,15 @@ _JSON_ENDINGS = ("/json", "+json", "/x-ndjson", "+x-ndjson")
 
 
 class Skip(Exception):
-    """The request is passed on as it is.
+    """The request is passed on as it is, but for our sections (`without_sections`).
 
     Attributes:
         reason: one of a fixed set of words, for the header.
-        body: what to pass on in place of the body that came, where that holds our section; else None.
     """
 
-    def __init__(self, reason: str, body: bytes | None = None) -> None:
+    def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
-        self.body = body
 
     @property
     def status(self) -> str:
@@ -160,21 +158,24 @@ def read_request(service: Service, calls: EngineCalls, known_types: FieldTypeCac
     return ProxyRequest(calls, is_multi, [read_search(service, parameters, data, types, indices)])
 
 
-def check_not_off(service: Service, incoming: Incoming, is_multi: bool) -> None:
+def check_not_off(incoming: Incoming) -> None:
     """Raises Skip where the URL switches re-ranking off."""
-    if incoming.parameters.get("rerank", "").strip().lower() not in _NO:
-        return
-    skip = Skip("disabled")
-    if may_have_section(incoming):
-        with suppress(Skip):  # what cannot be read is passed on as it came
-            data = _json_body(service, incoming)
-            skip.body = _lines_without_ours(_pairs(data)) if is_multi else _without_ours(data)
-    raise skip
+    if incoming.parameters.get("rerank", "").strip().lower() in _NO:
+        raise Skip("disabled")
 
 
 def may_have_section(incoming: Incoming) -> bool:
     """Whether the body may have `ext.rerank`, which an engine refuses: most that have none need not be read."""
     return "HTTP_CONTENT_ENCODING" in incoming.environ or _NAME in incoming.body
+
+
+def without_sections(service: Service, incoming: Incoming, is_multi: bool) -> bytes | None:
+    """The body of a request without our sections; None where it has none, or cannot be read."""
+    if may_have_section(incoming):
+        with suppress(Skip):
+            data = _json_body(service, incoming)
+            return _lines_without_ours(_pairs(data)) if is_multi else _without_ours(data)
+    return None
 
 
 def _json_body(service: Service, incoming: Incoming) -> bytes:
@@ -234,16 +235,11 @@ def _read_lines(
         Skip: none of its searches is to be re-ranked, or the lines are not in pairs of JSON objects.
         BadInput: the `ext.rerank` of a line holds what we cannot use.
     """
-    try:
-        check_form({}, parameters)
-    except Skip as skip:
-        with suppress(Skip):
-            skip.body = _lines_without_ours(_pairs(data))
-        raise
+    check_form({}, parameters)
     own = {name: parameters[name] for name in ("rerank",) if name in parameters}
     pairs = _pairs(data)
     if len(pairs) > _MAX_SEARCHES:
-        raise Skip("body_too_large", _lines_without_ours(pairs))
+        raise Skip("body_too_large")
     lines: list[Search | Skipped] = []
     for number, (header, body) in enumerate(pairs, start=1):
         named = json.loads(header).get("index") if header.strip() else None
@@ -251,13 +247,13 @@ def _read_lines(
         try:
             lines.append(read_search(service, own, body, types, indices, header))
         except Skip as skip:
-            lines.append(Skipped(header, body if skip.body is None else skip.body, skip.reason))
+            lines.append(Skipped(header, _without_ours(body) or body, skip.reason))
         except BadInput as error:
             raise BadInput(f"search {number}: {error}") from None
     reasons = {line.reason for line in lines if isinstance(line, Skipped)}
     if not any(isinstance(line, Search) for line in lines):
         reason = NO_EMBEDDINGS if NO_EMBEDDINGS in reasons else reasons.pop() if len(reasons) == 1 else "none_of_them"
-        raise Skip(reason, written_lines((line.header, line.as_it_came) for line in lines))
+        raise Skip(reason)
     return lines
 
 
@@ -323,11 +319,64 @@ def read_search(
     """
     body, written = _read_body(data)
     section = None if written is None else _read_section(written)
+    ext, values, settings = section or _NO_SECTION, body.raw.parsed, service.settings
+    check_form(values, parameters)
+    method = check_method(ext.method or settings.method, "none")
+    check_min_relevance(ext.min_relevance, method)
+    if method == "none":
+        raise Skip("method_none")
+    share = settings.first_stage_share if ext.first_stage_share is None else ext.first_stage_share
+    check_first_stage_share(share)
+    if service.opened is None:
+        raise Skip(NO_EMBEDDINGS)
+    page = _page(values, parameters, ext.window_size or settings.depth)
+    page = replace(page, is_cut=bool(ext.min_relevance))
+    # Who writes a section, or the parameter, asks for re-ranking whatever the query scores by.
+    is_asked = section is not None or parameters.get("rerank", "").strip().lower() in _YES
+    reading = read_query(values, parameters, types, is_asked)
+    text = ext.query_context.query_text or ""
+    if not text.strip():
+        text = reading.text
+        if not text or (reading.reason and not is_asked):
+            raise Skip(reading.reason or "no_query_text")
+    language = None if ext.language is None else language_code(ext.language)
     try:
-        return _read(service, parameters, body, section, types, indices, header)
-    except Skip as skip:
-        skip.body = body.without_ours
-        raise
+        query = service.reranker.query(text, language)
+    except (EmptyQuery, UnknownWords):  # the engine's order is then the best there is
+        raise Skip("unknown_words") from None
+    languages = _languages(service, ext.languages) if ext.languages else ()
+    translate = settings.proxy_translate if ext.translate is None else "always" if ext.translate else "never"
+    wants_seq_no = values.get("seq_no_primary_term") in (True, "true")
+    if "seq_no_primary_term" in parameters:
+        wants_seq_no = parameters["seq_no_primary_term"] == "true"  # the engines take no value for no
+    own = {name: value for name, value in values.items() if name != "ext"}
+    is_plain = not page.is_behind and (section is not None or "ext" not in values) and body.other_ext is None
+    plan = read_window_plan(own, parameters, header, page.size, page.n_fetch) if is_plain else WindowPlan()
+    text_fields = tuple(ext.text_fields or settings.proxy_text_fields)
+    return Search(
+        header=header,
+        body=body,
+        indices=indices,
+        query=query,
+        language=language,
+        method=method,
+        parameters=service.parameters(ext.epsilon, ext.n_iterations, ext.tau),
+        feedback=settings.feedback if ext.feedback is None else ext.feedback,
+        first_stage_share=share,
+        page=page,
+        source_filter=read_source_filter(values, parameters),
+        text_fields=text_fields,
+        weighted_fields=fields_to_read(text_fields, reading.fields),
+        added_keys=() if wants_seq_no else _SEQ_NO_KEYS,
+        with_details=ext.details,
+        min_relevance=ext.min_relevance,
+        clause=query_of(values, parameters),
+        types=types,
+        translate=translate,
+        languages=languages,
+        window_plan=plan,
+        highlight=_highlight(values["highlight"], ext.highlight) if "highlight" in values else None,
+    )
 
 
 def _read_body(data: bytes) -> tuple[RawBody, Any]:
@@ -419,75 +468,6 @@ def _is_cursor(body: Mapping[str, Any], parameters: Mapping[str, str], n_keys: i
     is_first = parameters.get("from", body.get("from", 0)) in (0, "0")
     is_taken = isinstance(body["search_after"], list) and not any(name in body for name in _NOT_WITH_AFTER)
     return has_sort and is_first and is_taken
-
-
-def _read(
-    service: Service,
-    parameters: Mapping[str, str],
-    body: RawBody,
-    section: RerankSection | None,
-    types: FieldTypes,
-    indices: tuple[str, ...],
-    header: bytes,
-) -> Search:
-    ext, values, settings = section or _NO_SECTION, body.raw.parsed, service.settings
-    check_form(values, parameters)
-    method = check_method(ext.method or settings.method, "none")
-    check_min_relevance(ext.min_relevance, method)
-    if method == "none":
-        raise Skip("method_none")
-    share = settings.first_stage_share if ext.first_stage_share is None else ext.first_stage_share
-    check_first_stage_share(share)
-    if service.opened is None:
-        raise Skip(NO_EMBEDDINGS)
-    page = _page(values, parameters, ext.window_size or settings.depth)
-    page = replace(page, is_cut=bool(ext.min_relevance))
-    # Who writes a section, or the parameter, asks for re-ranking whatever the query scores by.
-    is_asked = section is not None or parameters.get("rerank", "").strip().lower() in _YES
-    reading = read_query(values, parameters, types, is_asked)
-    text = ext.query_context.query_text or ""
-    if not text.strip():
-        text = reading.text
-        if not text or (reading.reason and not is_asked):
-            raise Skip(reading.reason or "no_query_text")
-    language = None if ext.language is None else language_code(ext.language)
-    try:
-        query = service.reranker.query(text, language)
-    except (EmptyQuery, UnknownWords):  # the engine's order is then the best there is
-        raise Skip("unknown_words") from None
-    languages = _languages(service, ext.languages) if ext.languages else ()
-    translate = settings.proxy_translate if ext.translate is None else "always" if ext.translate else "never"
-    wants_seq_no = values.get("seq_no_primary_term") in (True, "true")
-    if "seq_no_primary_term" in parameters:
-        wants_seq_no = parameters["seq_no_primary_term"] == "true"  # the engines take no value for no
-    own = {name: value for name, value in values.items() if name != "ext"}
-    is_plain = not page.is_behind and (section is not None or "ext" not in values) and body.other_ext is None
-    plan = read_window_plan(own, parameters, header, page.size, page.n_fetch) if is_plain else WindowPlan()
-    text_fields = tuple(ext.text_fields or settings.proxy_text_fields)
-    return Search(
-        header=header,
-        body=body,
-        indices=indices,
-        query=query,
-        language=language,
-        method=method,
-        parameters=service.parameters(ext.epsilon, ext.n_iterations, ext.tau),
-        feedback=settings.feedback if ext.feedback is None else ext.feedback,
-        first_stage_share=share,
-        page=page,
-        source_filter=read_source_filter(values, parameters),
-        text_fields=text_fields,
-        weighted_fields=fields_to_read(text_fields, reading.fields),
-        added_keys=() if wants_seq_no else _SEQ_NO_KEYS,
-        with_details=ext.details,
-        min_relevance=ext.min_relevance,
-        clause=query_of(values, parameters),
-        types=types,
-        translate=translate,
-        languages=languages,
-        window_plan=plan,
-        highlight=_highlight(values["highlight"], ext.highlight) if "highlight" in values else None,
-    )
 
 
 def _highlight(value: Any, section: _HighlightSection) -> Highlight | None:

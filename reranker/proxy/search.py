@@ -267,13 +267,6 @@ class ProxyRequest:
         """Those of the lines that are to be re-ranked."""
         return [line for line in self.lines if isinstance(line, Search)]
 
-    @property
-    def without_ours(self) -> bytes | None:
-        """What to pass on where re-ranking fails; None for the body that came, which has no section of ours."""
-        if not self.is_multi:
-            return self.searches[0].body.without_ours
-        return written_lines((line.header, line.as_it_came) for line in self.lines)
-
 
 def written_lines(pairs: Iterable[tuple[bytes, bytes]]) -> bytes:
     """The body of a multi-search of such headers and bodies."""
