@@ -7,9 +7,9 @@ from papers.corpora.tasks import Direction, Task, make_task
 from papers.systems.corrected import sample_of
 from papers.systems.runs import encode, method_distances
 from papers.tests.test_tasks_runs import TEXTS, translated
-from reranker import Reranker
 from reranker.text.bags import unpack
 from reranker.text.idf import DocumentFrequencies, IdfTable
+from sinkrank import Reranker
 from sinkrank.demo.pages import Corpus
 from tests.demo.small_pages import page
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
-from reranker import Parameters
 from reranker.base.errors import BadInput, NotFound
 from reranker.embeddings import Embeddings
 from reranker.search.searcher import Searcher
 from reranker.stores import open_store
 from reranker.text.documents import Document
+from sinkrank import Parameters
 from sinkrank.evaluation.comparison import IndexSearches, Run, Way, by_gain, differences, query_moves
 from sinkrank.evaluation.judgments import JudgedQuery, read_judged_queries
 from sinkrank.evaluation.tuning import halves, tune

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from reranker import Reranker
 from reranker.embeddings import Embeddings
 from reranker.ranking.coverage import Coverage, find_coverage
 from reranker.text.idf import DocumentFrequencies, IdfTable
+from sinkrank import Reranker
 
 NAN = math.nan
 # By Lucene's formula, with 100 documents: 4 hold cat, 49 hold dog.

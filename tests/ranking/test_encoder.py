@@ -8,7 +8,6 @@ water half as much more than to the cat.
 import numpy as np
 import pytest
 
-from reranker import Reranker
 from reranker.base.errors import UnknownWords
 from reranker.embeddings import Embeddings
 from reranker.embeddings.query_encoder import QueryEncoder
@@ -17,6 +16,7 @@ from reranker.stores import open_store
 from reranker.stores.base.description import IndexDescription
 from reranker.text.documents import Document
 from reranker.text.idf import IdfTable
+from sinkrank import Reranker
 from tests.stores.samples import make_index, write_documents
 from tests.support.encode import encode
 from tests.support.query_encoder import encoder_files, encoding_embeddings

@@ -5,11 +5,11 @@ from math import cos, pi, sin, sqrt
 import numpy as np
 import pytest
 
-from reranker import Parameters, Reranker
 from reranker.base.errors import BadInput
 from reranker.embeddings import EmbeddingsWriter
 from reranker.ranking.explanation import explain
 from reranker.text.bags import WeightedBag
+from sinkrank import Parameters, Reranker
 from tests.support.tiny import TRANSLATION_COST
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker import Reranker
 from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.ranking.matches import find_marks, find_matches
+from sinkrank import Reranker
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reranker import Reranker
 from reranker.base.errors import WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.ranking.corrections import Corrections
@@ -21,6 +20,7 @@ from reranker.ranking.relevance import (
     Relevance,
     check_min_relevance,
 )
+from sinkrank import Reranker
 
 # By Lucene's formula, with 100 documents: 4 hold cat, 49 hold dog.
 CAT, DOG = math.log(1 + 96.5 / 4.5), math.log(1 + 51.5 / 49.5)

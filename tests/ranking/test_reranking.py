@@ -7,11 +7,11 @@ import pickle
 import numpy as np
 import pytest
 
-from reranker import Parameters, Reranker
 from reranker.base.errors import BadInput, EmptyQuery, UnknownLanguage, UnknownWords, WrongParameter
 from reranker.embeddings.detection import guess_language
 from reranker.embeddings.hubness import HubnessSampleBuilder
 from reranker.text.idf import DocumentFrequencies, IdfTable
+from sinkrank import Parameters, Reranker
 from tests.support.tiny import TRANSLATION_COST
 
 

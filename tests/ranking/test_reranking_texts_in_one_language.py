@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from reranker import Reranker
 from reranker.embeddings import Embeddings
 from reranker.ranking.ranked import Reranking
 from reranker.text.idf import DocumentFrequencies, IdfTable
+from sinkrank import Reranker
 
 # Of all words dog is the nearest to cat, so by transport alone the first comes first; the second holds the word itself.
 TEXTS = ["dog", "cat bread bread bread"]

@@ -11,9 +11,9 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from reranker import Reranker
 from reranker.ranking.sources import N_DOCUMENTS, N_ENCODER_WORDS, N_GAINED_WORDS
 from reranker.text.bags import BagOfWords
+from sinkrank import Reranker
 from tests.support.query_encoder import encoding_embeddings
 from tests.support.tiny import POSITIONS, tiny_embeddings, write_embeddings
 

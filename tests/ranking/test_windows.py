@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reranker import Reranker
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from reranker.ranking.windows import best_windows
 from reranker.text.bags import BagOfWords, pack, unknown_hash, unpack
+from sinkrank import Reranker
 
 # 64 tokens, as many as a part of a bag has.
 WATER, BREAD = "water " * 64, "bread " * 64

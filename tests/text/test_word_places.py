@@ -6,11 +6,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reranker import Reranker
 from reranker.ranking.explanation import explain
 from reranker.text.documents import Document
 from reranker.text.token_places import token_places
 from reranker.text.tokens import tokenize
+from sinkrank import Reranker
 
 WORDS = {
     "tr": ["İSTANBUL", "ISPARTA", "I\u0307zmir"],
