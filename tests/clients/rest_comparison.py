@@ -1,4 +1,4 @@
-"""Runs REST tests directly and through the proxy, says where the two differ, and chooses a sample of a suite."""
+"""Runs REST tests directly and through the proxy, and says where the two differ."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from tests.clients.rest_suite import RestTest
 
 # An engine gives shards, lists and sequence numbers in an order of chance: what is the proxy's doing is so each time.
 MAX_RUNS = 3
-# What is removed after each test takes as long as so many requests.
-_CLEANING = 4
 _SEARCHES = frozenset(["search", "msearch"])
 
 
@@ -73,23 +71,3 @@ def _unlike(direct: Run, proxied: Run) -> list[str]:
 def calls(test: RestTest) -> set[str]:
     """The names of the APIs that a test calls, and of what it expects of them."""
     return {name for call in test.calls() for name in call}
-
-
-def sample(tests: Sequence[RestTest], apis: frozenset[str], every: int) -> list[RestTest]:
-    """Few short tests that call all of the APIs that any test calls, and every n-th of those that look at hits.
-
-    The choice depends on the tests alone. The order is theirs.
-    """
-    looking = [test for test in tests if calls(test) & _SEARCHES and "hits.hits" in repr(test.steps)]
-    chosen = {test.name for test in looking[::every]}
-    left = {name for test in tests for name in calls(test)} & apis
-    left -= {name for test in tests if test.name in chosen for name in calls(test)}
-    while left:
-        best = max(tests, key=lambda test: (len(calls(test) & left) / _length(test), test.name))
-        chosen.add(best.name)
-        left -= calls(best)
-    return [test for test in tests if test.name in chosen]
-
-
-def _length(test: RestTest) -> int:
-    return len(test.calls()) + _CLEANING

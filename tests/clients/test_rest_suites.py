@@ -1,7 +1,6 @@
 """The engines' own REST tests turn out through the proxy as they do directly, request by request.
 
-A sample that calls every API of the first engine is in `make test`; `make conformance` runs all of them, some ten
-minutes an engine.
+They take some ten minutes an engine.
 
 A test that fails directly as well was written for another version, or needs a module that this node has not: it is
 counted apart, and has to fail in the same place through the proxy. Searches are run once more with a text to re-rank
@@ -23,10 +22,9 @@ import urllib3
 from reranker.api.app import create_app
 from reranker.service.settings import Settings
 from reranker.stores import open_store
-from tests.clients.rest_comparison import Comparison, Runners, sample
+from tests.clients.rest_comparison import Comparison, Runners
 from tests.clients.rest_runner import RestRunner
-from tests.clients.rest_steps import is_for
-from tests.clients.rest_suite import PUBLISHED, RestSuite, RestTest, read_suite
+from tests.clients.rest_suite import PUBLISHED, RestSuite, read_suite
 from tests.clients.word_embeddings import word_embeddings
 from tests.support.engines.artifacts import fetched_artifact
 from tests.support.engines.errors import EngineUnavailable
@@ -34,10 +32,7 @@ from tests.support.engines.nodes import Node, folder_in_memory, start_node
 from tests.support.engines.sources import chosen_engines
 from tests.support.service import serving
 
-pytestmark = pytest.mark.engine
-
-EVERY = 20
-"""Of the tests that look at hits one in so many is in the sample."""
+pytestmark = [pytest.mark.engine, pytest.mark.conformance, pytest.mark.timeout(5400)]
 
 # Words of the tests' own documents.
 RERANK_TEXT = "foo bar test"
@@ -51,17 +46,11 @@ class Floor:
     n_reranked: int
 
 
-SAMPLE_FLOORS = {
-    "opensearch-2.19.1": Floor(95, 40),
-    "opensearch-3.5.0": Floor(95, 40),
-    "elasticsearch-8.15.5": Floor(75, 10),
-}
 FLOORS = {
     "opensearch-2.19.1": Floor(1350, 560),
     "opensearch-3.5.0": Floor(1380, 610),
     "elasticsearch-8.15.5": Floor(1130, 300),
 }
-"""Of the sample, and of all tests."""
 
 
 @dataclass(frozen=True)
@@ -71,13 +60,7 @@ class Stage:
     runners: Runners
 
 
-def _engines() -> list[object]:
-    """The chosen ones with a published suite."""
-    first, *others = (name for name in chosen_engines() if name in PUBLISHED)
-    return [first, *(pytest.param(name, marks=pytest.mark.conformance) for name in others)]
-
-
-@pytest.fixture(scope="module", params=_engines())
+@pytest.fixture(scope="module", params=[name for name in chosen_engines() if name in PUBLISHED])
 def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
     """A node of its own, since the tests remove all that is on it, and the proxy in front of it."""
     published = PUBLISHED[request.param]
@@ -115,23 +98,8 @@ def _node(name: str, folder: Path) -> Iterator[Node]:
         yield node
 
 
-def sampled(stage: Stage) -> Sequence[RestTest]:
-    fitting = [test for test in stage.suite.tests if is_for(test, stage.node.distribution, stage.node.version)]
-    return sample(fitting, frozenset(stage.suite.apis), EVERY)
-
-
-def test_each_test_of_a_sample_turns_out_through_the_proxy_as_directly(stage: Stage) -> None:
-    _compare(stage, sampled(stage), SAMPLE_FLOORS[stage.node.name])
-
-
-@pytest.mark.conformance
-@pytest.mark.timeout(5400)
 def test_each_test_turns_out_through_the_proxy_as_directly(stage: Stage) -> None:
-    _compare(stage, stage.suite.tests, FLOORS[stage.node.name])
-
-
-def _compare(stage: Stage, tests: Sequence[RestTest], floor: Floor) -> None:
-    compared = list(stage.runners.compare(tests))
+    compared, floor = list(stage.runners.compare(stage.suite.tests)), FLOORS[stage.node.name]
     print(report(stage.node.name, compared))
     unlike = {f"{one.test.name}, forced: {one.is_forced}": one.differences for one in compared if one.differences}
     assert unlike == {}
