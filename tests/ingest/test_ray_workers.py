@@ -99,7 +99,7 @@ def test_two_ray_workers_make_the_same_index_also_after_one_of_them_was_killed(
     assert_as_by_a_process(store, by_ray, by_process, many_runs)
 
 
-@pytest.mark.slow
+@pytest.mark.conformance  # a cluster takes twenty seconds to start
 @NEEDS_RAY
 def test_workers_for_which_a_cluster_has_no_processor_get_nothing_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     from ray.cluster_utils import Cluster
