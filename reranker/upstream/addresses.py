@@ -17,6 +17,8 @@ Distribution = Literal["opensearch", "elasticsearch"]
 # A scheme has two letters at least: `C:\...` is a folder.
 _SCHEME = regex.compile(r"([A-Za-z][A-Za-z0-9+.\-]+)://")
 
+# `user:password@` without a scheme; no folder would be meant by it.
+_CREDENTIALS = regex.compile(r"[^/\\]*:[^/\\]*@")
 _HOSTS_AND_PORTS = regex.compile(r"[\w.\-]+:[0-9]{1,5}(,[\w.\-]+:[0-9]{1,5})*")
 
 # Of ASCII, without blanks. A ',' comes before another node, and an '@' behind a password that has a '/'.
@@ -85,12 +87,15 @@ def read_address(address: str) -> EngineAddress | Path:
     """Returns the engine's address, or the folder.
 
     Raises:
-        WrongParameter: the address is empty or no URL, its scheme is unknown, or it is a host and port without scheme.
+        WrongParameter: the address is empty or no URL, its scheme is unknown, or it has none and is a host and port or
+            has credentials.
     """
     scheme = _SCHEME.match(address)
     if scheme is None:
         if not address.strip() or "\0" in address:
             raise WrongParameter(f"the store's address is {address!r}; give {_FORMS}")
+        if _CREDENTIALS.match(address):
+            raise WrongParameter(f"the store's address has credentials and no scheme before them; give {_FORMS}")
         if _HOSTS_AND_PORTS.fullmatch(address):
             raise WrongParameter(
                 f"the store's address {address!r} does not say what it is; give opensearch://{address}, "
