@@ -86,9 +86,13 @@ class SlowClients:
 
 def least_needed(channels: Iterable[Channel]) -> Channel | None:
     """The connection to close for a new one, if there is one: of the address with the most connections, an idle one
-    rather than one whose request waits for a thread, and the one that did nothing for longest. None is being answered.
+    rather than one whose request waits for a thread, that rather than one whose answer is read, and the one that did
+    nothing for longest. None is being answered.
     """
     channels = list(channels)
     n_by_address = Counter(channel.addr[0] for channel in channels)
-    free = [channel for channel in channels if not channel.is_served and not channel.total_outbufs_len]
-    return max(free, key=lambda one: (n_by_address[one.addr[0]], not one.requests, -one.active_s), default=None)
+
+    def rank(one: Channel) -> tuple[int, bool, bool, float]:
+        return n_by_address[one.addr[0]], not one.total_outbufs_len, not one.requests, -one.active_s
+
+    return max((channel for channel in channels if not channel.is_served), key=rank, default=None)

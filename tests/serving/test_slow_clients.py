@@ -179,9 +179,12 @@ def test_the_slowest_readers_are_those_with_the_fewest_bytes_a_second() -> None:
 
 def test_room_is_made_by_the_address_with_the_most_connections() -> None:
     balancer = [Connection("balancer", idle_s=100), Connection("balancer", idle_s=200)]
-    queued, idle, served = (Connection("attacker", idle_s=n) for n in (9, 1, 99))
+    reader, queued, idle, served = (Connection("attacker", idle_s=n) for n in (50, 9, 1, 99))
     queued.requests, served.requests, served.is_served = [1], [1], True
+    reader.total_outbufs_len = 1
     assert least_needed([*balancer, queued, idle, served]) is idle
     assert least_needed([*balancer, queued, served]) is balancer[1]  # as many: what is idle, and for longest
-    assert least_needed([queued, served]) is queued
+    assert least_needed([reader, queued, served]) is queued
+    # Or a client would keep all others out, if it reads each answer just fast enough.
+    assert least_needed([balancer[0], reader, served]) is reader
     assert least_needed([served]) is None
