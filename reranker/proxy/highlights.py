@@ -133,8 +133,7 @@ def with_highlights(request: ProxyRequest, pages: Sequence[Page | AsItCame], slo
         _log.warning("hits are marked by the engine alone (%s): %s", failed.reason, failed)
         return pages
     except Exception as error:  # whatever it is, a ranking is worth more than its marks
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        _log.warning("hits are marked by the engine alone (highlights_failed): %s", reason)
+        _log.warning("hits are marked by the engine alone (highlights_failed): %s: %s", type(error).__name__, error)
         return pages
     return [
         replace(page, highlights=written[page]) if isinstance(page, Page) and page in written else page

@@ -216,7 +216,7 @@ class IndexStatistics:
         except Exception as error:  # whatever it is, searches go on without
             reason = str(error) if isinstance(error, SinkrankError) else f"{type(error).__name__}: {error}"
             level = logging.INFO if isinstance(error, NotFound) else logging.WARNING
-            _log.log(level, "the word frequencies of index %r cannot be learned: %s", index, " ".join(reason.split()))
+            _log.log(level, "the word frequencies of index %r cannot be learned: %s", index, reason)
             return _Known(None if isinstance(error, NotFound) else before, self._clock() + _RETRY_S)
         _log.info("learned the word frequencies of index %r from %d documents", index, statistics.n_documents)
         return _Known(statistics, self._clock() + MAX_AGE_S)

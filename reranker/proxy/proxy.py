@@ -345,6 +345,5 @@ def _marked(reply: Reply, status: str, reason: str) -> Reply:
 
 
 def _log_fallback(incoming: Incoming, reason: str, message: str) -> None:
-    # One line, whatever is in it.
     if message:
-        _log.warning("search %r is not re-ranked (%s): %s", incoming.path, reason, " ".join(message.split()))
+        _log.warning("search %r is not re-ranked (%s): %s", incoming.path, reason, message)

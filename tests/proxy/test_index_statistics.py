@@ -144,7 +144,7 @@ def test_statistics_are_learned_anew_after_an_hour_and_used_meanwhile(
 def test_after_a_failure_it_waits_five_minutes(
     statistics: IndexStatistics, store: FakeStore, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    store.error = StoreUnavailable("the engine\nis overloaded")
+    store.error = StoreUnavailable("the engine is overloaded")
     tried_at = []
     for _ in range(100):
         n_before = len(store.asked)
