@@ -127,7 +127,7 @@ def present(
     if as_json:
         output.print_json(report)
         return summed
-    console = output.results()
+    console = output.results(least_width=80)
     console.print(comparison_tables(summed))
     for line in _moved(runs, moves):
         console.print(line)

@@ -35,7 +35,7 @@ def present(tuning: Tuning, as_json: bool) -> None:
     if as_json:
         output.print_json(_tuning_json(tuning, difference))
         return
-    console = output.results()
+    console = output.results(least_width=80)
     console.print(judged.comparison_tables(summed))
     console.print(_verdict(tuning, difference))
     if _is_better(tuning, difference):

@@ -28,10 +28,14 @@ LOADING = "loading the embeddings and the index …"
 _VISIBLE_SECONDS = 1.0
 
 
-def results() -> Console:
-    """Standard output."""
+def results(least_width: int = 64) -> Console:
+    """Standard output.
+
+    Args:
+        least_width: columns without which a table would have to cut its figures. A narrower terminal folds the lines.
+    """
     console = Console(**_PLAIN)
-    return console if console.is_terminal else Console(**_PLAIN, width=_PIPE_WIDTH)
+    return Console(**_PLAIN, width=max(console.width, least_width) if console.is_terminal else _PIPE_WIDTH)
 
 
 def talk() -> Console:

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from reranker.transport import Parameters
 from sinkrank.actions.tuned import present
@@ -130,8 +129,8 @@ def test_one_query_is_a_query(run: RunCommand, tmp_path: Path) -> None:
     assert run("evaluate", "--qrels", str(tmp_path / "ratings.csv")).stdout.startswith("1 query; p: ")
 
 
-def test_a_narrow_terminal_cuts_no_measure(run: RunCommand, files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sinkrank.console.output.results", lambda: Console(highlight=False, width=80))
+@pytest.mark.usefixtures("narrow_terminal")
+def test_a_narrow_terminal_cuts_no_measure(run: RunCommand, files: list[str]) -> None:
     shown = run("evaluate", *files, "--methods", "auto").stdout
     assert "…" not in shown
     assert [line.split()[1:] for line in shown.splitlines() if line.split()[:1] == ["method"]] == [

@@ -69,8 +69,8 @@ def test_of_several_indices_one_is_to_be_named_by_the_option(run: Run, indexed: 
     assert "several indices (documents, other); name one of them: --index NAME" in result.stderr
 
 
-def test_a_narrow_terminal_shows_ranks_scores_and_ids_whole(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sinkrank.console.output.results", lambda: Console(highlight=False, width=60))
+@pytest.mark.usefixtures("narrow_terminal")
+def test_a_narrow_terminal_shows_ranks_scores_and_ids_whole(run: Run) -> None:
     lines = run("search", "cat", "--lang", "en", "--first-stage", "knn").stdout.splitlines()
     row = next(number for number, line in enumerate(lines) if line.split()[:1] == ["1"])
     assert lines[row].split() == ["1", "0.9615", "1", "0.9600", "fr", "Chat"]

@@ -73,6 +73,13 @@ def home(empty_home: Path, _home: Path) -> Path:
 
 
 @pytest.fixture
+def narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands print to a terminal of 40 columns, without colours."""
+    for name, value in {"FORCE_COLOR": "1", "TERM": "dumb", "COLUMNS": "40", "LINES": "25"}.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
 def run() -> Run:
     return call
 
