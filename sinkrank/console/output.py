@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 
 if TYPE_CHECKING:
@@ -22,10 +23,21 @@ if TYPE_CHECKING:
 _PIPE_WIDTH = 200
 # A text is printed as it is, whatever is in it.
 _PLAIN: Any = {"highlight": False, "markup": False, "emoji": False}
+_CONTROLS = [code for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"]
+_NO_CONTROLS = dict.fromkeys(_CONTROLS)
+_JSON_ESCAPES = {code: f"\\u{code:04x}" for code in _CONTROLS}
 # Shown on a terminal while a command waits for its first search.
 LOADING = "loading the embeddings and the index …"
 # The bar of a shorter step is removed when the next one begins.
 _VISIBLE_SECONDS = 1.0
+
+
+class _Console(Console):
+    """A console on which texts of documents and names of an engine's fields cannot control the terminal."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else text.translate(_NO_CONTROLS), style, control)
 
 
 def results(least_width: int = 64) -> Console:
@@ -34,13 +46,13 @@ def results(least_width: int = 64) -> Console:
     Args:
         least_width: columns without which a table would have to cut its figures. A narrower terminal folds the lines.
     """
-    console = Console(**_PLAIN)
-    return Console(**_PLAIN, width=max(console.width, least_width) if console.is_terminal else _PIPE_WIDTH)
+    console = _Console(**_PLAIN)
+    return _Console(**_PLAIN, width=max(console.width, least_width) if console.is_terminal else _PIPE_WIDTH)
 
 
 def talk() -> Console:
     """Standard error."""
-    return Console(**_PLAIN, stderr=True, soft_wrap=True)
+    return _Console(**_PLAIN, stderr=True, soft_wrap=True)
 
 
 def table(*columns: str, **more: Any) -> Table:
@@ -59,7 +71,8 @@ def counted(n: int, thing: str, things: str = "") -> str:
 
 def print_json(value: Any) -> None:
     """One JSON document on standard output."""
-    print(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False, default=dict))  # noqa: T201
+    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False, default=dict)
+    print(text.translate(_JSON_ESCAPES))  # noqa: T201
 
 
 @contextmanager

@@ -86,7 +86,7 @@ def search_footer(answer: SearchAnswer) -> str:
             f"{how}; the query was read as {answer.language!r}"
         ]
     if answer.unknown_words:
-        lines.append(f"words without an embedding: {plain(', '.join(answer.unknown_words)).plain}")
+        lines.append(f"words without an embedding: {', '.join(answer.unknown_words)}")
     return "\n".join(lines)
 
 
@@ -142,7 +142,7 @@ def _source_lines(sources: ScoreSources) -> Iterator[str]:
 
     feedback, neighbours = sources.feedback, sources.neighbours
     if feedback is not None and feedback.words:
-        words = ", ".join(f"{plain(each.word).plain} {each.weight:.3f}" for each in feedback.words)
+        words = ", ".join(f"{each.word} {each.weight:.3f}" for each in feedback.words)
         yield f"Feedback: the query gained {words}, … from {named(feedback.documents)}, …"
     if neighbours is not None and neighbours.documents:
         yield f"Neighbours: it resembles {named(neighbours.documents)}"
@@ -153,7 +153,7 @@ def explanation_footer(explanation: ExplainAnswer) -> str:
     distance alone."""
     lines = [f"cost: {explanation.cost_meaning}. The column mass · cost sums to the distance."]
     if explanation.unknown_words:
-        named = plain(", ".join(explanation.unknown_words)).plain
+        named = ", ".join(explanation.unknown_words)
         lines.append(f"words without an embedding, not part of the distance: {named}")
     if explanation.score_parts is not None:
         lines.append(_score_line(explanation.score, explanation.score_parts))
@@ -163,7 +163,7 @@ def explanation_footer(explanation: ExplainAnswer) -> str:
         of = explanation.order_parts
         parts = [f"{of.words:.4f} (known words: {1.0 - explanation.unknown_share:.4f} · the distance)"]
         if explanation.unknown_share:
-            lacking = plain(", ".join(explanation.lacking_words)).plain or "none"
+            lacking = ", ".join(explanation.lacking_words) or "none"
             parts.append(f"{of.lacking_words:.4f} (words without an embedding that the document lacks: {lacking})")
         if explanation.hubness is not None:
             parts.append(f"{of.hubness:.4f} (hubness: {HUBNESS_WEIGHT} · {explanation.hubness:.4f})")
@@ -191,7 +191,7 @@ def _standing_lines(standing: Standing) -> Iterator[str]:
     if standing.lacking_query_words:
         near = {each.query_word: each.word for each in standing.near_words}
         words = [f"{word} (near: {near[word]})" if word in near else word for word in standing.lacking_query_words]
-        yield f"It lacks words of the query: {plain(', '.join(words)).plain}"
+        yield f"It lacks words of the query: {', '.join(words)}"
 
 
 # What the parts of a score come from; those that are always there come first.
@@ -217,13 +217,12 @@ def _score_line(score: float, parts: ScoreParts) -> str:
 def telling_pairs(explanation: ExplainAnswer, n: int) -> list[str]:
     """The pairs that contributed most, `chat → cat (mass 0.120, cost 0.40)`; fewer if fewer contributed."""
     return [
-        f"{plain(pair.query_word).plain} → {plain(pair.document_word).plain} "
-        f"(mass {pair.mass:.3f}, cost {pair.cost:z.2f})"
+        f"{pair.query_word} → {pair.document_word} (mass {pair.mass:.3f}, cost {pair.cost:z.2f})"
         for pair in explanation.telling_pairs[:n]
         if pair.mass >= 0.0005
     ]
 
 
 def plain(text: str) -> Text:
-    """A text of a document without control sequences for the terminal."""
+    """A text of a document in one line."""
     return Text("".join(" " if unicodedata.category(char) in ("Cc", "Zl", "Zp") else char for char in text))
