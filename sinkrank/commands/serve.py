@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import typer
 
-from reranker.base.errors import SinkrankError, WrongParameter
+from reranker.base.errors import SinkrankError
 from reranker.service.settings import Settings
 from reranker.service.settings_sources import LoadedSettings
 from sinkrank.console import options, output
@@ -148,14 +148,12 @@ def _say_if_down(settings: Settings) -> None:
     connections."""
     from sinkrank.console import resources
 
-    try:
-        with resources.opened_store(settings) as store:
+    with resources.opened_store(settings) as store:
+        try:
             for problem in store.problems():
                 _say(settings, problem, logging.WARNING)
-    except WrongParameter:
-        raise
-    except SinkrankError as error:
-        _say(settings, f"{error} (/-/ready says 503 until it answers)", logging.WARNING)
+        except SinkrankError as error:
+            _say(settings, f"{error} (/-/ready says 503 until it answers)", logging.WARNING)
 
 
 def _print_settings(loaded: LoadedSettings, as_json: bool) -> None:

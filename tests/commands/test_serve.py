@@ -124,6 +124,15 @@ def test_an_engine_that_is_down_is_said_before_the_first_search(
     assert "/-/ready says 503 until it answers" in result.stderr
 
 
+def test_what_is_set_wrong_for_the_engine_ends_the_start_and_is_said_once(
+    home: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SINKRANK_STORE_CA_CERTS", "none.pem")
+    result = run("serve", "--port", "0", "--store", f"https://127.0.0.1:{closed_port()}", exits=1)
+    cure = "store_ca_certs 'none.pem' cannot be used (No such file or directory); give a PEM file of authorities"
+    assert " ".join(result.stderr.split()) == f"sinkrank: {cure}"
+
+
 @pytest.mark.slow
 def test_each_line_of_a_log_in_json_is_an_object_from_the_first_to_the_last(
     empty_home: Path, monkeypatch: pytest.MonkeyPatch
