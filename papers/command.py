@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from papers.base.names import known_names
 from papers.base.options import Directions
+from sinkrank.console.parsing import parse_names
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
 
@@ -57,8 +59,8 @@ def measure(
     from sinkrank.console import output
 
     settings = load_settings({"home": home}).settings
-    chosen = tuple(Direction.parse(name) for name in _names(directions)) or None
-    names = ALL_NAMES if _names(systems) in ([], ["all"]) else tuple(dict.fromkeys(_names(systems)))
+    chosen = tuple(Direction.parse(name) for name in parse_names(directions)) or None
+    names = known_names(parse_names(systems or "all"), ALL_NAMES, "a system of the suite")
     asked = tuple(COLLECTIONS) if corpus is None else (corpus,)
     # In the quick form, loading would take each process as long as measuring.
     suite = Suite(names, asked, chosen, quick, 1 if quick else settings.n_threads)
@@ -69,7 +71,3 @@ def measure(
     written = report.write(outcomes, folder)
     output.results().print("\n".join(report.overviews(outcomes)), soft_wrap=True)
     talk.print(f"written: {written}; runs and qrels beside it")
-
-
-def _names(listed: str | None) -> list[str]:
-    return [name.strip() for name in (listed or "").split(",") if name.strip()]

@@ -12,14 +12,14 @@ from papers.base.names import known_names
 from papers.base.options import Directions
 from papers.corpora.tasks import DEFAULT_LIMIT, DEFAULT_QUERY_KINDS, Direction, default_directions
 from papers.held_out import report as reports
-from papers.held_out.experiment import DEFAULT_METHODS, Plan, fit_systems, parse_methods, run_plan
+from papers.held_out.experiment import DEFAULT_METHODS, Plan, fit_systems, run_plan
 from papers.held_out.pages import LANGUAGES, load
 from papers.systems.catalogue import SYSTEM_NAMES, make_system
 from papers.systems.surroundings import Surroundings
-from papers.systems.unknown_words import check_rule
 from reranker.base.errors import WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
+from reranker.transport import METHODS
 from sinkrank.console import options, output
 from sinkrank.console.parsing import parse_names
 from sinkrank.console.resources import open_embeddings
@@ -96,11 +96,11 @@ def measure(
     plan = Plan(
         directions=_directions(corpus, directions),
         query_kinds=tuple(parse_names(queries)),
-        methods=parse_methods(parse_names(methods)),
+        methods=known_names(parse_names(methods), METHODS, "a method"),
         limit=limit or None,
         depth=settings.depth,
         everything=everything,
-        unknown_words=check_rule(unknown_words),
+        unknown_words=unknown_words,
         systems=known_names(parse_names(systems), SYSTEM_NAMES, "a system to measure beside"),
     )
     given = Surroundings(plan.directions, settings.home, settings.n_threads)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ingest.progress import Progress, no_progress
 from papers.base.measures import measure, recall
+from papers.base.names import check_name
 from papers.corpora.tasks import (
     DEFAULT_LIMIT,
     DEFAULT_QUERY_KINDS,
@@ -23,11 +24,11 @@ from papers.systems.corrected import sample_of
 from papers.systems.protocol import Distances, System, fit
 from papers.systems.runs import EncodedTask, encode, first_stage_run, make_run, plain_run, unknown_shares
 from papers.systems.transport import Transport
-from papers.systems.unknown_words import UnknownWordsRule, by_rule, check_rule
+from papers.systems.unknown_words import RULES, by_rule
 from reranker.base.errors import BadInput, WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.ranking.corrections import CORRECTED_METHOD
-from reranker.transport import METHODS, Parameters, check_method
+from reranker.transport import Parameters, check_method
 from sinkrank.demo.pages import Corpus
 
 # Without `emd`: for 400 queries and 400 pages it takes some ten times as long as all the others together.
@@ -55,7 +56,7 @@ class Plan:
     everything: bool = True
     seed: int = SAMPLE_SEED
     parameters: Parameters = field(default_factory=Parameters)
-    unknown_words: UnknownWordsRule = "parts"
+    unknown_words: str = "parts"
     systems: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -71,9 +72,8 @@ class Plan:
         for method in self.methods:
             check_method(method)
         for query_kind in self.query_kinds:
-            if query_kind not in QUERY_KINDS:
-                raise WrongParameter(f"{query_kind!r} is not a kind of query; give one of {', '.join(QUERY_KINDS)}")
-        check_rule(self.unknown_words)
+            check_name(query_kind, QUERY_KINDS, "a kind of query")
+        check_name(self.unknown_words, tuple(RULES), "a rule for unknown words")
         if self.depth < 1:
             raise WrongParameter(f"depth is {self.depth}; give 1 or more")
         if self.systems and not self.everything:
@@ -196,38 +196,12 @@ def run_plan(
     tasks = [(kind, direction) for kind in plan.query_kinds for direction in plan.directions]
     for place, (query_kind, direction) in enumerate(tasks):
         task = make_task(corpus, direction, query_kind, plan.limit, plan.seed)
-        yield measure_task(
-            encode(task, embeddings, sample), plan, n_threads, _part(progress, place, len(tasks)), systems
-        )
+        progress(place, len(tasks), f"measuring tasks, {task.name}")
+        yield measure_task(encode(task, embeddings, sample), plan, n_threads, systems)
+    progress(len(tasks), len(tasks), "measuring tasks")
 
 
-def _part(progress: Progress, place: int, n_tasks: int) -> Progress:
-    """The progress of one task as a part of the whole progress, with equal parts for all tasks."""
-
-    def report(done: int, total: int | None, description: str) -> None:
-        whole = total or 1
-        progress(place * whole + done, n_tasks * whole, description)
-
-    return report
-
-
-def _ranking(progress: Progress, place: int, n_parts: int, n_queries: int) -> Progress:
-    """The progress of one method or system as a part of a task, in queries."""
-
-    def report(done: int, total: int | None, _description: str) -> None:
-        ranked = round(n_queries * done / (total or 1))
-        progress(place * n_queries + ranked, n_parts * n_queries, "ranking, queries times methods")
-
-    return report
-
-
-def measure_task(
-    encoded: EncodedTask,
-    plan: Plan,
-    n_threads: int = 1,
-    progress: Progress = no_progress,
-    systems: Sequence[System] = (),
-) -> TaskResult:
+def measure_task(encoded: EncodedTask, plan: Plan, n_threads: int = 1, systems: Sequence[System] = ()) -> TaskResult:
     """Runs the plan's methods and systems over one task."""
     task = encoded.task
     depth = None if plan.everything else plan.depth
@@ -236,15 +210,12 @@ def measure_task(
     if translated is not None:
         encoded = with_default_candidates(encoded, translated, plan.depth)
 
-    def part(place: int) -> Progress:
-        return _ranking(progress, place, len(plan.methods) + len(systems), len(encoded.queries))
-
     results: list[MethodResult] = []
     beside: list[SystemResult] = []
-    for place, method in enumerate(plan.methods):
+    for method in plan.methods:
         # A distance depends only on its query and document, so the candidates' distances are a part of all distances.
         ours = Transport(method, encoded.embeddings, plan.parameters, depth, n_threads)
-        found = ours.distances_of(encoded, part(place))
+        found = ours.distances_of(encoded)
         two_stage = everything = found.values
         if method == CORRECTED_METHOD and translated is not None:
             two_stage = by_evidence(encoded, translated, found.values, plan.depth)
@@ -254,8 +225,8 @@ def measure_task(
         results.append(MethodResult(method, of_two_stages, of_everything))
         if systems and of_everything:
             beside.append(SystemResult.of(method, of_everything, found))
-    for place, system in enumerate(systems, start=len(plan.methods)):
-        found = system.distances(task, part(place))
+    for system in systems:
+        found = system.distances(task)
         beside.append(SystemResult.of(system.name, measure(task.qrels, plain_run(task, found.values)), found))
     return TaskResult(
         direction=task.direction,
@@ -272,16 +243,3 @@ def measure_task(
         systems=tuple(beside),
         stripped=measure_stripped(encoded, plan.methods, plan.parameters, plan.depth, n_threads),
     )
-
-
-def parse_methods(names: Sequence[str]) -> tuple[str, ...]:
-    """Checks names of methods; `all` stands for all of them.
-
-    Raises:
-        BadInput: one is unknown; the message suggests the nearest.
-    """
-    if list(names) == ["all"]:
-        return METHODS
-    for name in names:
-        check_method(name)
-    return tuple(names)

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from ingest.progress import Progress
+from papers.base.names import known_names
 from papers.base.stopwatch import Stopwatch
 from papers.judged.collection import IndexedCollection, opened, present
 from papers.judged.comparators import (
@@ -18,7 +19,6 @@ from papers.judged.comparators import (
     Candidates,
     Cost,
     bm25_scores,
-    parse_comparators,
     rank_by_bm25,
     rank_by_encoder,
 )
@@ -63,7 +63,7 @@ def measure(
     Example: [bold]python -m papers.judged collections/cranfield --first-stage bm25 --systems minilm[/bold]
     """
     names = judged.after_first_stage(parse_names(methods))
-    others = parse_comparators(parse_names(systems))
+    others = known_names(parse_names(systems), COMPARATORS, "a system to compare with on a collection")
     with output.progress_bars() as progress, opened(collection, qrels, lang, settings, progress) as found:
         runs, costs = _search(found, settings, names, progress)
         if others:

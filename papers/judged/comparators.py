@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ingest.progress import Progress, no_progress
-from papers.base.names import known_names
 from papers.base.stopwatch import Stopwatch
 from papers.judged.encoders import ENCODERS, Encoder
 from papers.systems.vectors import VectorCache
@@ -59,15 +58,6 @@ class Candidates:
     ranking: Mapping[str, Sequence[str]]
     texts: Mapping[str, str]
     bm25: Scores
-
-
-def parse_comparators(names: Sequence[str]) -> tuple[str, ...]:
-    """Checks names of comparators and removes repetitions; `all` stands for all of them.
-
-    Raises:
-        WrongParameter: one is unknown; the message suggests the nearest.
-    """
-    return known_names(names, COMPARATORS, "a system to compare with on a collection")
 
 
 def bm25_scores(

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from collections.abc import Mapping
+from types import MappingProxyType
 
-from reranker.base.errors import WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.text.tokens import has_digit
-
-UnknownWordsRule = Literal["skip", "parts", "paper"]
-"""Which embedding a word without one gets:
-
-    skip      none; the word is left out
-    parts     that of another word, or those of its parts (`reranker.embeddings.unknown`): the rule of the product
-    paper     that of the same spelling in another language, or of the nearest spelling in its own (the `+` systems);
-              and a word of several languages always gets the embedding of the largest dictionary
-"""
-
-UNKNOWN_WORDS_RULES: tuple[UnknownWordsRule, ...] = get_args(UnknownWordsRule)
 
 
 class WithoutStandIns(Embeddings):
@@ -45,20 +34,18 @@ class OfLargestDictionary(Embeddings):
         return next((term_id for term_id in found if term_id is not None), None)
 
 
-_KINDS: dict[str, type[Embeddings]] = {"skip": WithoutStandIns, "parts": Embeddings, "paper": OfLargestDictionary}
+RULES: Mapping[str, type[Embeddings]] = MappingProxyType(
+    {"skip": WithoutStandIns, "parts": Embeddings, "paper": OfLargestDictionary}
+)
+"""Which embedding a word without one gets:
+
+    skip      none; the word is left out
+    parts     that of another word, or those of its parts (`reranker.embeddings.unknown`): the rule of the product
+    paper     that of the same spelling in another language, or of the nearest spelling in its own (the `+` systems);
+              and a word of several languages always gets the embedding of the largest dictionary
+"""
 
 
-def by_rule(embeddings: Embeddings, rule: UnknownWordsRule) -> Embeddings:
+def by_rule(embeddings: Embeddings, rule: str) -> Embeddings:
     """The same store, whose `stand_ins` and `bag_of_tokens` go by a rule."""
-    return _KINDS[rule].open(embeddings.path)
-
-
-def check_rule(name: str) -> UnknownWordsRule:
-    """Returns the name if it is a rule.
-
-    Raises:
-        WrongParameter: it is not.
-    """
-    if name not in UNKNOWN_WORDS_RULES:
-        raise WrongParameter(f"{name!r} is not a rule for unknown words; give one of {', '.join(UNKNOWN_WORDS_RULES)}")
-    return name
+    return RULES[rule].open(embeddings.path)

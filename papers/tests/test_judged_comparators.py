@@ -13,7 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 from ingest.fetching.packages import Package
-from papers.judged.comparators import Candidates, parse_comparators, rank_by_bm25, rank_by_encoder, scaled
+from papers.base.names import known_names
+from papers.judged.comparators import COMPARATORS, Candidates, rank_by_bm25, rank_by_encoder, scaled
 from papers.judged.encoders import ENCODERS, MINILM, OnnxEncoder
 from papers.systems.encoder import E5Encoder
 from reranker.base.errors import NotFound, WrongParameter
@@ -79,10 +80,10 @@ def test_a_text_is_encoded_once_for_all_runs(tmp_path: Path) -> None:
 
 
 def test_names_are_read_and_the_nearest_is_named() -> None:
-    assert parse_comparators(["all"]) == ("bm25", "minilm", "e5-small", "wordllama")
-    assert parse_comparators(["bm25", "bm25"]) == ("bm25",)
+    assert known_names(["all"], COMPARATORS, "a system") == ("bm25", "minilm", "e5-small", "wordllama")
+    assert known_names(["bm25", "bm25"], COMPARATORS, "a system") == ("bm25",)
     with pytest.raises(WrongParameter, match="did you mean 'e5-small'"):
-        parse_comparators(["e5smal"])
+        known_names(["e5smal"], COMPARATORS, "a system")
 
 
 # Models

@@ -103,16 +103,6 @@ def test_without_systems_nothing_stands_beside(corpus: Corpus, embeddings: Embed
     assert "Measured beside" not in markdown(report)
 
 
-def test_progress_of_methods_and_systems_grows_to_the_end(corpus: Corpus, embeddings: Embeddings) -> None:
-    seen: list[tuple[int, int | None]] = []
-    plan = Plan((FR_EN,), ("pages",), ("sinkhorn",), systems=("backwards",))
-
-    list(run_plan(corpus, embeddings, plan, 1, lambda done, total, _: seen.append((done, total)), [Backwards()]))
-
-    # Four queries by one method and one system, which counts in its own way.
-    assert seen == [(0, 8), (1, 8), (2, 8), (3, 8), (4, 8), (6, 8), (8, 8)]
-
-
 # The table
 
 

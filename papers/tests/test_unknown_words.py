@@ -4,8 +4,7 @@ import pickle
 
 import pytest
 
-from papers.systems.unknown_words import by_rule, check_rule
-from reranker.base.errors import WrongParameter
+from papers.systems.unknown_words import by_rule
 from tests.support.tiny import write_words
 
 # The English dictionary is the larger one.
@@ -49,8 +48,3 @@ def test_a_bag_holds_what_the_rule_takes(store):
 
 def test_a_pickled_store_keeps_its_rule(store):
     assert pickle.loads(pickle.dumps(by_rule(store, "skip"))).stand_ins("en", "priner") == ()
-
-
-def test_a_rule_that_is_not_there_is_refused_with_those_that_are():
-    with pytest.raises(WrongParameter, match="'fuzzy' is not a rule for unknown words; give one of skip, parts"):
-        check_rule("fuzzy")
