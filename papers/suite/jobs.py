@@ -14,7 +14,7 @@ from papers.suite.asking import Candidate, Refusal, ask
 from papers.suite.collections import Collection, Load
 from papers.suite.questions import Question
 from papers.suite.records import Record, Records
-from papers.systems.catalogue import CACHED_NAMES, ENSEMBLE_MEMBERS, PAPER_NAMES, TRANSLATED_NAMES, make_system
+from papers.systems.catalogue import PAPER_NAMES, make_system
 from papers.systems.protocol import System
 from papers.systems.surroundings import Surroundings
 from papers.systems.transport import Transport
@@ -31,8 +31,6 @@ SLOW_DIRECTIONS = (Direction("en", "fr"), Direction("fi", "en"))
 _LEARNING = frozenset({"bilda", "mltm", "lda", "msda", "ccg", "cr5"})
 SLOW_TO_LEARN = frozenset(name for name in PAPER_NAMES if _LEARNING & set(name.partition("-")[0].split("_")))
 """Systems that are not in the quick form: they and the ensembles with them train for minutes."""
-
-_FREEDICT = frozenset({"bm25-translated", *TRANSLATED_NAMES})
 
 
 class Job(NamedTuple):
@@ -122,17 +120,6 @@ def is_for_slow(question: Question) -> bool:
     )
 
 
-def needs(job: Job) -> frozenset[str]:
-    """The names of what a job shares with others and the first one makes: dictionaries, or members' distances."""
-    if job.system in _FREEDICT:
-        return frozenset({"freedict"})
-    if job.system in ENSEMBLE_MEMBERS:
-        return frozenset(ENSEMBLE_MEMBERS[job.system])
-    return frozenset({job.system} & set(CACHED_NAMES))
-
-
 def longest_first(job: Job) -> int:
     """A sorting key that puts long jobs first. With a long job at the end, all other processes would be idle."""
-    if job.system in ENSEMBLE_MEMBERS:
-        return 3  # after their members
     return 0 if job.system in SLOW_TO_LEARN else 1 if job.system in SLOW else 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any, TypeVar
 
 from joblib import Parallel, delayed, parallel_config
@@ -17,23 +17,23 @@ Result = TypeVar("Result")
 
 
 def results(
-    work: Callable[[Job], Result], jobs: Sequence[Job], needs: Callable[[Job], Collection[str]], n_processes: int
+    work: Callable[[Job], Result], groups: Iterable[Sequence[Job]], n_processes: int
 ) -> Generator[tuple[Job, Result], None, None]:
     """Yields each job with its result as it ends. However this ends, the processes end too.
 
     Args:
         work: does a job; it, jobs and results must be picklable. It computes with one thread.
-        needs: the names of what a job shares with others. The first job that needs it makes it, and others come after.
+        groups: the jobs of a group begin when those before it have ended.
 
     Raises:
         SinkrankError: a process was killed.
     """
     is_done = False
     try:
-        for wave in waves(jobs, needs):
+        for jobs in groups:
             with parallel_config("loky", inner_max_num_threads=1):
                 pool = Parallel(n_processes, return_as="generator_unordered", batch_size=1, pre_dispatch="all")
-            yield from pool(delayed(_with_its_job)(work, job) for job in wave)
+            yield from pool(delayed(_with_its_job)(work, job) for job in jobs)
         is_done = True
     except TerminatedWorkerError as error:
         raise SinkrankError(
@@ -43,26 +43,6 @@ def results(
     finally:
         # Otherwise they would stay for the next call, with their collection in memory.
         get_reusable_executor().shutdown(wait=True, kill_workers=not is_done)
-
-
-def waves(jobs: Sequence[Job], needs: Callable[[Job], Collection[str]]) -> Iterator[list[Job]]:
-    """Divides jobs into waves: in each, what is not yet made is needed by one job at most.
-
-    >>> list(waves(["mltm", "cr5", "mltm_cr5", "tf"], lambda job: set(job.split("_"))))
-    [['mltm', 'cr5', 'tf'], ['mltm_cr5']]
-    """
-    waiting, made = list(jobs), set[str]()
-    while waiting:
-        wave: list[Job] = []
-        making: set[str] = set()
-        for job in waiting:
-            missing = set(needs(job)) - made
-            if making.isdisjoint(missing):
-                wave.append(job)
-                making |= missing
-        yield wave
-        made |= making
-        waiting = [job for job in waiting if job not in wave]
 
 
 def one_thread() -> Any:

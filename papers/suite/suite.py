@@ -24,13 +24,12 @@ from papers.suite.jobs import (
     do_in_process,
     is_asked,
     longest_first,
-    needs,
 )
 from papers.suite.processes import one_thread, results
 from papers.suite.questions import Question
 from papers.suite.records import Record
 from papers.suite.results import ClassRow, Table, class_rows, tables
-from papers.systems.catalogue import ALL_NAMES, CACHED_NAMES, make_cached
+from papers.systems.catalogue import ALL_NAMES, CACHED_NAMES, ENSEMBLE_MEMBERS, make_cached
 from papers.systems.surroundings import Surroundings
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
@@ -159,7 +158,9 @@ def _results(suite: Suite, load: Load, shop: Workshop, jobs: Sequence[Job]) -> G
     """Yields the jobs as they end. A single job runs here: another process would load the collection again."""
     if min(suite.n_processes, len(jobs)) > 1:
         work = partial(do_in_process, load, shop.home, suite.directions)
-        yield from results(work, sorted(jobs, key=longest_first), needs, suite.n_processes)
+        ensembles = [job for job in jobs if job.system in ENSEMBLE_MEMBERS]
+        others = sorted((job for job in jobs if job.system not in ENSEMBLE_MEMBERS), key=longest_first)
+        yield from results(work, [others, ensembles], suite.n_processes)  # of members, distances are cached
         return
     for job in jobs:
         with one_thread():

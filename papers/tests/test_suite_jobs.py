@@ -1,4 +1,4 @@
-"""What is asked in one go, and which jobs must not be done at once."""
+"""What is asked in one go, and which jobs are begun first."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from papers.corpora.tasks import Direction
 from papers.suite.collections import Collection
-from papers.suite.jobs import Job, is_asked, longest_first, needs
+from papers.suite.jobs import Job, is_asked, longest_first
 from papers.suite.questions import Question, translations
 from papers.suite.suite import EPSILONS, Suite
 from sinkrank.demo import load_parallel_texts
@@ -27,26 +27,10 @@ def collection(corpus, *questions: Question) -> Collection:
     return Collection("c", "C", "shipped", "Apache-2.0", corpus, corpus, questions)
 
 
-@pytest.mark.parametrize(
-    ("system", "needed"),
-    [
-        ("mltm", {"mltm"}),
-        ("mltm_cr5_wass-fused", {"mltm", "cr5", "entro-wass-idf"}),
-        ("cr5_auto", {"cr5", "auto"}),
-        ("bm25-translated", {"freedict"}),
-        ("translated-wass-tf", {"freedict"}),
-        ("bilda", set()),
-        ("tf-idf", set()),
-    ],
-)
-def test_an_ensemble_needs_what_its_members_say_and_a_translation_the_dictionaries(system, needed) -> None:
-    assert needs(Job(system)) == needed
+def test_what_takes_long_is_begun_first() -> None:
+    names = ["tf-idf", "wmd", "mltm", "auto"]
 
-
-def test_what_takes_long_is_begun_first_and_ensembles_after_their_members() -> None:
-    names = ["tf-idf", "wmd", "mltm_wass", "mltm", "auto"]
-
-    assert sorted(names, key=lambda name: longest_first(Job(name))) == ["mltm", "wmd", "tf-idf", "auto", "mltm_wass"]
+    assert sorted(names, key=lambda name: longest_first(Job(name))) == ["mltm", "wmd", "tf-idf", "auto"]
 
 
 def test_slow_systems_are_asked_the_small_questions_alone(corpus) -> None:

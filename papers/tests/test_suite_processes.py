@@ -53,10 +53,6 @@ def n_threads(_job):
     return max(each["num_threads"] for each in threadpool_info())
 
 
-def nothing(job: object) -> tuple[str, ...]:
-    return ()
-
-
 def is_running(process_id: int) -> bool:
     try:
         os.kill(process_id, 0)
@@ -66,7 +62,7 @@ def is_running(process_id: int) -> bool:
 
 
 def test_every_job_is_done_once_in_another_process_that_ends_with_the_work() -> None:
-    found = dict(results(square, range(6), nothing, 2))
+    found = dict(results(square, [range(6)], 2))
 
     assert {job: squared for job, (squared, _) in found.items()} == {0: 0, 1: 1, 2: 4, 3: 9, 4: 16, 5: 25}
     processes = {process for _, process in found.values()}
@@ -74,23 +70,22 @@ def test_every_job_is_done_once_in_another_process_that_ends_with_the_work() -> 
     assert not any(map(is_running, processes))
 
 
-def test_what_the_first_job_makes_is_there_when_others_that_need_it_begin(tmp_path: Path) -> None:
-    needs = {"first": ("file",), "second": ("file",), "third": ("file",), "free": ()}
-    found = dict(results(partial(makes, tmp_path), list(needs), lambda job: needs[job], 2))
+def test_what_a_group_makes_is_there_when_the_next_one_begins(tmp_path: Path) -> None:
+    found = dict(results(partial(makes, tmp_path), [["first", "free"], ["second", "third"]], 2))
 
     assert (found["first"], found["second"], found["third"]) == (True, True, True)
     assert set(list(found)[:2]) == {"first", "free"}
 
 
 def test_arithmetic_takes_one_thread_in_each_process_and_here_when_it_is_told_to() -> None:
-    assert dict(results(n_threads, ["job"], nothing, 2)) == {"job": 1}
+    assert dict(results(n_threads, [["job"]], 2)) == {"job": 1}
     with one_thread():
         assert n_threads("job") == 1
 
 
 @pytest.mark.filterwarnings("ignore:.*have been cancelled")
 def test_processes_end_when_nobody_reads_on_whatever_they_are_at(tmp_path: Path) -> None:
-    found = results(partial(stays, tmp_path), ["stays", "ends"], nothing, 2)
+    found = results(partial(stays, tmp_path), [["stays", "ends"]], 2)
     assert next(found)[0] == "ends"
     (busy,) = (int(file.name) for file in tmp_path.iterdir())
     assert is_running(busy)
@@ -110,4 +105,4 @@ def test_processes_end_when_nobody_reads_on_whatever_they_are_at(tmp_path: Path)
 )
 def test_what_a_job_raises_is_raised_here(job, error, words) -> None:
     with pytest.raises(error, match=words):
-        list(results(fails, [job], nothing, 2))
+        list(results(fails, [[job]], 2))
