@@ -104,39 +104,25 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.scale", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    steps = parser.add_subparsers(dest="step", required=True)
-    for name in (
-        "collect",
-        "nodes",
-        "ingest",
-        "ordinary",
-        "search",
-        "recall",
-        "variants",
-        "load",
-        "spread",
-        "report",
-        "stop",
-    ):
-        step = steps.add_parser(name)
-        step.add_argument("--folder", type=Path, required=True, help="folder of all files")
-        step.add_argument(
-            "--state", default="nodes.json", help="file in FOLDER with the addresses of the nodes (%(default)s)"
-        )
-        step.add_argument("--file", default="documents.jsonl", help="file in FOLDER to ingest (%(default)s)")
-        step.add_argument("--index", default="scale")
-        step.add_argument("--documents", type=int, default=1_000_000)
-        step.add_argument("--embeddings", type=Path, help="default: FOLDER/embeddings")
-        step.add_argument("--engine", default="opensearch-2.19.1", help="engine of the node (%(default)s)")
-        step.add_argument("--heap", default="2g", help="heap of each node (%(default)s)")
-        step.add_argument("--shards", type=int, default=1)
-        step.add_argument("--kill-at", type=int, default=0, help="documents after which ingest is killed once")
-        step.add_argument("--replicas", type=int, default=1)
-        step.add_argument("--nodes", type=int, default=3)
-        step.add_argument("--queries", type=int, default=300)
-        step.add_argument("--clients", default="1,8,32,128", help="numbers of clients of the load (%(default)s)")
-        step.add_argument("--seconds", type=float, default=300.0, help="length of each load (%(default)s)")
-        step.add_argument("--kill", action="store_true", help="kill a node after half of the load")
+    parser.add_argument("step", choices=_STEPS)
+    parser.add_argument("--folder", type=Path, required=True, help="folder of all files")
+    parser.add_argument(
+        "--state", default="nodes.json", help="file in FOLDER with the addresses of the nodes (%(default)s)"
+    )
+    parser.add_argument("--file", default="documents.jsonl", help="file in FOLDER to ingest (%(default)s)")
+    parser.add_argument("--index", default="scale")
+    parser.add_argument("--documents", type=int, default=1_000_000)
+    parser.add_argument("--embeddings", type=Path, help="default: FOLDER/embeddings")
+    parser.add_argument("--engine", default="opensearch-2.19.1", help="engine of the node (%(default)s)")
+    parser.add_argument("--heap", default="2g", help="heap of each node (%(default)s)")
+    parser.add_argument("--shards", type=int, default=1)
+    parser.add_argument("--kill-at", type=int, default=0, help="documents after which ingest is killed once")
+    parser.add_argument("--replicas", type=int, default=1)
+    parser.add_argument("--nodes", type=int, default=3)
+    parser.add_argument("--queries", type=int, default=300)
+    parser.add_argument("--clients", default="1,8,32,128", help="numbers of clients of the load (%(default)s)")
+    parser.add_argument("--seconds", type=float, default=300.0, help="length of each load (%(default)s)")
+    parser.add_argument("--kill", action="store_true", help="kill a node after half of the load")
     return parser.parse_args()
 
 

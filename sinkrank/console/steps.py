@@ -12,30 +12,18 @@ from ingest.progress import Progress
 from sinkrank.console import output
 
 
-class Steps:
-    """Shows the name of each step and its time.
-
-    with steps("training") as progress:
-        train(..., progress=progress)
-    """
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-
-    @contextmanager
-    def __call__(self, name: str) -> Iterator[Progress]:
-        started = time.monotonic()
-        if not self._console.is_terminal:
-            # The name comes first, so that a log shows what a long step is waiting for.
-            self._console.print(f"{name} …", end=" ")
-        try:
-            with output.progress_bars(self._console) as progress:
-                progress(0, None, name)
-                yield progress
-        except BaseException:
-            self._say(name, "stopped")
-            raise
-        self._say(name, f"done in {time.monotonic() - started:.0f} s")
-
-    def _say(self, name: str, what: str) -> None:
-        self._console.print(f"{name} … {what}" if self._console.is_terminal else what)
+@contextmanager
+def step(console: Console, name: str) -> Iterator[Progress]:
+    """Shows the name of a step, its progress and its time."""
+    started = time.monotonic()
+    if not console.is_terminal:
+        # The name comes first, so that a log shows what a long step is waiting for.
+        console.print(f"{name} …", end=" ")
+    ended = "stopped"
+    try:
+        with output.progress_bars(console) as progress:
+            progress(0, None, name)
+            yield progress
+        ended = f"done in {time.monotonic() - started:.0f} s"
+    finally:
+        console.print(f"{name} … {ended}" if console.is_terminal else ended)

