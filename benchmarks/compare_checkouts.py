@@ -19,6 +19,7 @@ from benchmarks.proxy import (
     PAGE,
     Request,
     Server,
+    http_address,
     make_index,
     node,
     parser_of,
@@ -69,8 +70,8 @@ def main() -> None:
         real = stack.enter_context(node(arguments.store, arguments.engine))
         make_index(real, Embeddings.open(arguments.embeddings), documents)
         try:
-            scheme, _, host = real.partition("://")
-            engine = f"{scheme}://{stack.enter_context(recorded(f'http://{host}'))}"
+            recorder = stack.enter_context(recorded(http_address(real)))
+            engine = f"{real.partition('://')[0]}://{recorder}"
             codes = [stack.enter_context(serving(engine, arguments.embeddings, code=code)) for code in arguments.code]
             for row in compare(kinds, codes, arguments.requests):
                 results["rows"].append(row)

@@ -33,13 +33,14 @@ import regex
 import urllib3
 
 from benchmarks.report import machine
+from benchmarks.scale import resources
 from benchmarks.timing import in_turn
+from ingest.files import Source
+from ingest.pipeline import ingest
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
-from reranker.stores.base.description import IndexDescription
 from reranker.text.documents import Document
-from reranker.text.idf import DocumentFrequencies, IdfTable
-from tests.support.encode import encode
+from sinkrank.demo.pages import write_jsonl
 
 INDEX = "sinkrank-benchmark-proxy"
 # Indices that are not ours, by the length of their documents: name, length, number of documents.
@@ -241,48 +242,42 @@ def load(
     }
 
 
-def make_index(store_address: str, embeddings: Embeddings, documents: Sequence[Document]) -> None:
+def make_index(store_address: str, embeddings: Embeddings, documents: Sequence[Document], index: str = INDEX) -> None:
     """Makes an index of our own."""
-    with closing(open_store(store_address)) as store:
-        if INDEX in store.indices():
-            store.drop(INDEX)
-        store.promote(INDEX, store.stage(INDEX, IndexDescription(embeddings.version, embeddings.dim)))
-        encoded = [encode(document, embeddings, embeddings.idf) for document in documents]
-        written = store.write_prepared(INDEX, map(store.preparer(INDEX), encoded))
-        failed = [result.error for result in written if result.error]
-        if failed:
-            raise RuntimeError(f"{len(failed)} documents were not written: {failed[0]}")
-        store.save_idf(INDEX, IdfTable({"en": DocumentFrequencies.count(one.bag for one in encoded)}))
-        store.refresh(INDEX)
+    with tempfile.TemporaryDirectory() as folder, closing(open_store(store_address)) as store:
+        if index in store.indices():
+            store.drop(index)
+        path = Path(folder, "documents.jsonl")
+        rows = ({"id": each.doc_id, "lang": each.language, **_source(each, each.text)} for each in documents)
+        write_jsonl(path, rows)
+        made = ingest([Source(path, str(path), "jsonl")], store, index, embeddings)
+        if not made.is_whole:
+            raise RuntimeError(f"not all documents came in: {made}")
 
 
-def make_others(engine: urllib3.HTTPConnectionPool, documents: Sequence[Document]) -> None:
+def make_others(engine: str, documents: Sequence[Document]) -> None:
     """Makes the indices that are not ours, with one shard. Each document has a title, and a text of that length from
-    words of all documents."""
+    words of all documents.
+
+    Args:
+        engine: its address, `http://host:port`.
+    """
     words = " ".join(document.text for document in documents).split()
     chance = random.Random(2018)  # noqa: S311 - no secret
     for index, n_chars, n_documents in OTHERS.values():
-        engine.urlopen("DELETE", f"/{index}")
-        body = json.dumps({"settings": {"number_of_shards": 1, "number_of_replicas": 0}}).encode()
-        _check(engine.urlopen("PUT", f"/{index}", body, JSON))
-        for start in range(0, n_documents, 200):
-            lines = []
-            for number in range(start, start + 200):
-                document = documents[number % len(documents)]
-                at = chance.randrange(max(1, len(words) - n_chars // 3))
-                text = f"{document.text} {' '.join(words[at : at + n_chars // 3])}"[:n_chars]
-                lines += [
-                    {"index": {"_id": str(number)}},
-                    {"title": document.title, "url": document.url, "text": text},
-                ]
-            data = "".join(json.dumps(line) + "\n" for line in lines).encode()
-            _check(engine.urlopen("POST", f"/{index}/_bulk", data, JSON))
-        _check(engine.urlopen("POST", f"/{index}/_refresh"))
+        resources.ask(engine, f"/{index}?ignore_unavailable=true", method="DELETE")
+        resources.ask(engine, f"/{index}", {"settings": {"number_of_shards": 1, "number_of_replicas": 0}}, "PUT")
+        sources = []
+        for number in range(n_documents):
+            document = documents[number % len(documents)]
+            at = chance.randrange(max(1, len(words) - n_chars // 3))
+            text = f"{document.text} {' '.join(words[at : at + n_chars // 3])}"[:n_chars]
+            sources.append((str(number), _source(document, text)))
+        resources.write(engine, index, sources)
 
 
-def _check(answer: urllib3.BaseHTTPResponse) -> None:
-    if answer.status >= 300:
-        raise RuntimeError(f"{answer.status}: {answer.data[:300]!r}")
+def _source(document: Document, text: str) -> dict[str, str]:
+    return {"title": document.title, "url": document.url, "text": text}
 
 
 def read_documents(path: Path, n: int) -> list[Document]:
@@ -375,6 +370,11 @@ def node(address: str | None, name: str) -> Iterator[str]:
         yield started.url.replace("http://", "elasticsearch://" if "elasticsearch" in name else "opensearch://")
 
 
+def http_address(store: str) -> str:
+    """`http://host:port` of a store's address."""
+    return f"http://{store.partition('://')[2]}"
+
+
 def _p99(times: Sequence[float]) -> float:
     return quantiles(times, n=100)[98] if len(times) > 1 else times[0]
 
@@ -428,7 +428,7 @@ def main() -> None:
         engine = pool(address)
         embeddings = Embeddings.open(arguments.embeddings)
         make_index(address, embeddings, documents)
-        make_others(engine, documents)
+        make_others(http_address(address), documents)
         try:
             modules = {"proxy": "sinkrank", "whole": "benchmarks.whole_windows"}
             proxies = {

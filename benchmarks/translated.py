@@ -3,8 +3,8 @@
     python -m benchmarks.translated --libreoffice HOME --embeddings STORE
 
 The English pages of the LibreOffice help go into an ordinary index of an engine (title and text by its `english`
-analyzer, where it has one, no vectors) and into one of ours (kNN). The first words of held-out pages in other
-languages ask for their translation: through the proxy with `ext.rerank.translate`, and by `/v1/search` with kNN.
+analyzer, no vectors) and into one of ours (kNN). The first words of held-out pages in other languages ask for their
+translation: through the proxy with `ext.rerank.translate`, and by `/v1/search` with kNN.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-import urllib3
 from flask.testing import FlaskClient
 
-from benchmarks.proxy import node
+from benchmarks.proxy import http_address, make_index, node
 from benchmarks.report import machine
+from benchmarks.scale import resources
 from papers.corpora.tasks import Direction, Task, make_task
 from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
@@ -30,14 +30,10 @@ from reranker.proxy import PROXY_EXTENSION
 from reranker.search.searcher import Searcher, SearchRequest
 from reranker.service.settings import Settings
 from reranker.stores import open_store
-from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.filters import Filters
-from reranker.stores.base.protocol import WritableStore
 from reranker.text.documents import Document
-from reranker.text.idf import DocumentFrequencies, IdfTable
 from sinkrank.demo import load_libreoffice
 from sinkrank.demo.pages import CorpusPage
-from tests.support.encode import encode
 
 PLAIN, OURS = "sinkrank-benchmark-plain", "sinkrank-benchmark-ours"
 FIELDS = ["title", "text"]
@@ -61,43 +57,13 @@ Ranks = Mapping[str, int | None]
 """The rank of each query's page, from 1; None where it is not among the first 100."""
 
 
-def make_plain_index(http: urllib3.PoolManager, url: str, pages: Sequence[CorpusPage]) -> str:
-    """An ordinary index; the analyzer that it has."""
-    for analyzer in ("english", "standard"):
-        text = {"type": "text", "analyzer": analyzer}
-        body = {
-            "settings": {"number_of_shards": 1, "number_of_replicas": 0},
-            "mappings": {"properties": {"title": text, "text": text}},
-        }
-        if http.request("PUT", f"{url}/{PLAIN}", json=body).status == 200:
-            break
-    else:
-        raise RuntimeError(f"the engine does not make the index {PLAIN}; is there one of that name?")
-    for start in range(0, len(pages), 200):
-        rows: list[Any] = []
-        for page in pages[start : start + 200]:
-            rows += [{"index": {"_id": page.page_id}}, {"title": page.title, "text": page.text}]
-        data = "".join(json.dumps(row) + "\n" for row in rows).encode()
-        headers = {"Content-Type": "application/x-ndjson"}
-        answer = http.request("POST", f"{url}/{PLAIN}/_bulk?refresh=true", body=data, headers=headers).json()
-        if answer["errors"]:
-            raise RuntimeError("some pages were not indexed")
-    return analyzer
-
-
-def make_our_index(store: WritableStore, embeddings: Embeddings, pages: Sequence[CorpusPage]) -> None:
-    """The same pages in an index of ours."""
-    store.promote(OURS, store.stage(OURS, IndexDescription(embeddings.version, embeddings.dim)))
-    documents = [Document(page.page_id, page.text, page.language, title=page.title) for page in pages]
-    bags = [embeddings.bag(document.full_text, document.language) for document in documents]
-    idf = IdfTable({"en": DocumentFrequencies.count(bags)})
-    prepare = store.preparer(OURS)
-    prepared = (prepare(encode(each, embeddings, idf)) for each in documents)
-    failed = [one.error for one in store.write_prepared(OURS, prepared) if one.error]
-    if failed:
-        raise RuntimeError(f"{len(failed)} pages were not indexed: {failed[0]}")
-    store.save_idf(OURS, idf)
-    store.refresh(OURS)
+def make_plain_index(url: str, pages: Sequence[CorpusPage]) -> None:
+    """An ordinary index."""
+    text = {"type": "text", "analyzer": "english"}
+    settings = {"number_of_shards": 1, "number_of_replicas": 0}
+    body = {"settings": settings, "mappings": {"properties": {"title": text, "text": text}}}
+    resources.ask(url, f"/{PLAIN}", body, "PUT")
+    resources.write(url, PLAIN, ((page.page_id, {"title": page.title, "text": page.text}) for page in pages))
 
 
 def through_proxy(client: FlaskClient, task: Task) -> tuple[Ranks, Ranks]:
@@ -200,9 +166,9 @@ def main() -> None:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         address = stack.enter_context(node(None, arguments.engine))
         store = stack.enter_context(closing(open_store(address)))
-        http = stack.enter_context(urllib3.PoolManager())
-        make_our_index(store, embeddings, pages)
-        print("analyzer", make_plain_index(http, f"http://{address.partition('://')[2]}", pages))
+        documents = [Document(page.page_id, page.text, page.language, title=page.title) for page in pages]
+        make_index(address, embeddings, documents, OURS)
+        make_plain_index(http_address(address), pages)
         # The order is measured here, whatever else the machine does.
         settings = Settings(home=folder, store=address, proxy_budget_ms=60_000)
         app = create_app(settings, store, embeddings)

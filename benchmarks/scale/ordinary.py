@@ -11,8 +11,6 @@ from typing import Any
 
 from benchmarks.scale import resources
 
-_BULK = 2_000
-
 
 def index_plainly(documents: Path, nodes: Sequence[dict[str, Any]], name: str, n_documents: int) -> dict[str, Any]:
     """Makes the index; an older one of that name is deleted.
@@ -27,15 +25,10 @@ def index_plainly(documents: Path, nodes: Sequence[dict[str, Any]], name: str, n
     resources.ask(url, f"/{name}", {"mappings": mappings, "settings": {"index": settings}}, "PUT")
     before, started = resources.engine(nodes), time.monotonic()
     with documents.open(encoding="utf-8") as lines:
-        wanted = islice(lines, n_documents)
-        while some := list(islice(wanted, _BULK)):
-            rows: list[Any] = []
-            for row in map(json.loads, some):
-                rows.append({"index": {"_id": row["id"]}})
-                rows.append({"title": row["title"], "text": row["text"], "lang": row["language"]})
-            resources.bulk(url, name, rows)
+        rows = map(json.loads, islice(lines, n_documents))
+        sources = ((row["id"], {"title": row["title"], "text": row["text"], "lang": row["language"]}) for row in rows)
+        resources.write(url, name, sources)
     resources.ask(url, f"/{name}/_settings", {"index": {"refresh_interval": None}}, "PUT")
-    resources.ask(url, f"/{name}/_refresh", method="POST")
     resources.wait_for_merges(nodes, name)
     after = resources.engine(nodes, name)
     return {

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import urllib3
 _TICK = os.sysconf("SC_CLK_TCK")
 _LONGEST_S = 7200.0
 _CALM_S = 10.0
+# Documents in a request.
+_BULK = 1_000
 http = urllib3.PoolManager(timeout=600, retries=False)
 
 
@@ -34,16 +37,19 @@ def ask(url: str, path: str, body: object = None, method: str = "GET", also: int
     return json.loads(answer.data) if answer.data else None
 
 
-def bulk(url: str, index: str, rows: Iterable[object]) -> None:
-    """Writes rows, in pairs of an action and a document.
+def write(url: str, index: str, documents: Iterable[tuple[str, object]]) -> None:
+    """Writes documents with their ids, and makes them visible.
 
     Raises:
         SystemExit: the engine refuses one.
     """
-    body = "".join(json.dumps(row) + "\n" for row in rows).encode()
-    answer = http.request("POST", f"{url}/{index}/_bulk", body=body, headers={"Content-Type": "application/x-ndjson"})
-    if answer.status != HTTPStatus.OK or json.loads(answer.data)["errors"]:
-        raise SystemExit(f"bulk: {answer.data[:300]!r}")
+    headers, documents = {"Content-Type": "application/x-ndjson"}, iter(documents)
+    while some := list(islice(documents, _BULK)):
+        lines = (f"{json.dumps({'index': {'_id': name}})}\n{json.dumps(source)}\n" for name, source in some)
+        answer = http.request("POST", f"{url}/{index}/_bulk", body="".join(lines).encode(), headers=headers)
+        if answer.status != HTTPStatus.OK or json.loads(answer.data)["errors"]:
+            raise SystemExit(f"bulk: {answer.data[:300]!r}")
+    ask(url, f"/{index}/_refresh", method="POST")
 
 
 def cpu_ms(pids: Iterable[int]) -> float:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from benchmarks.scale.kinds import DEPTH
 from benchmarks.scale.searching import asked, by_ef
 
 EF = (100, 200, 400, 800)
-_BULK, _PAGE = 1_000, 2_000
+_PAGE = 2_000
 
 
 def _field(dim: int, m: int = 16, encoder: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
@@ -90,9 +90,8 @@ def _measured(
     mappings = {"properties": {"v": field}, "_source": {"enabled": False}}
     resources.ask(url, f"/{index}", {"settings": {"index": settings}, "mappings": mappings}, "PUT")
     before, started = resources.engine(nodes)["cpu_s"], time.monotonic()
-    for some in _bulks(_numbers(vectors, is_byte)):
-        resources.bulk(url, index, some)
-    resources.ask(url, f"/{index}/_refresh", method="POST")
+    numbers = enumerate(_numbers(vectors, is_byte))
+    resources.write(url, index, ((str(number), {"v": vector.tolist()}) for number, vector in numbers))
     resources.wait_for_merges(nodes, index)
     resources.ask(url, f"/{index}/_flush", method="POST")
     wall_s, cpu_s = time.monotonic() - started, resources.engine(nodes)["cpu_s"] - before
@@ -125,14 +124,6 @@ def _numbers(vectors: NDArray[np.float32], is_byte: bool) -> NDArray[Any]:
     scale = 127 / 0.6  # few numbers of a vector of length 1 are larger; these are cut
     whole: NDArray[np.int8] = np.clip(np.rint(vectors * scale), -127, 127).astype(np.int8)
     return whole
-
-
-def _bulks(vectors: NDArray[Any]) -> Iterator[list[object]]:
-    for start in range(0, len(vectors), _BULK):
-        rows: list[object] = []
-        for number, vector in enumerate(vectors[start : start + _BULK].tolist(), start=start):
-            rows += [{"index": {"_id": str(number)}}, {"v": vector}]
-        yield rows
 
 
 def _body(vector: NDArray[Any], ef: int) -> dict[str, Any]:
