@@ -16,8 +16,6 @@ from reranker.proxy.rank import RankedWindow, WindowRanker
 from reranker.proxy.search import ProxyRequest, knn_with_k
 from reranker.proxy.window import Window
 from reranker.query_dsl.source_texts import source_text
-from reranker.ranking.explanation import explain
-from reranker.ranking.standing import standing
 from reranker.search.answers import explain_answer
 from reranker.stores.engine.client import describe_failure
 from reranker.text.documents import Document
@@ -123,36 +121,19 @@ def explain_hit(found: _Found) -> ExplainAnswer:
     search, ranking = window.search, found.ranked.ranking
     if ranking is None or weighed is None or bags is None:
         raise not_reranked(found.ranked.outcome.reason)
-    hit, (_, language), (reranker, query) = window.hits[found.place], bags.bags[found.place], weighed
-    ranked = next(each for each in ranking.documents if each.index == found.place)
+    hit, (_, language) = window.hits[found.place], bags.bags[found.place]
     source = hit.get("_source")
     text = source_text(source, search.read_fields) or source_text(source, ())
-    document = Document(str(hit.get("_id")), text, language)
-    explained = explain(
-        query.weighted,
-        ranked.weighted,
-        reranker.embeddings,
-        search.method,
-        search.parameters,
-        document=document,
-    )
-    stands = standing(
-        query,
-        document,
-        reranker.embeddings,
-        ranking.documents,
+    return explain_answer(
+        str(hit.get("_index")),
+        weighed.query,
+        Document(str(hit.get("_id")), text, language),
+        ranking,
         found.place,
         found.first_stage_rank,
         found.is_candidate,
-    )
-    return explain_answer(
-        str(hit.get("_index")),
-        query,
-        document,
-        explained,
-        stands,
-        ranked,
-        ranked.sources(reranker.embeddings, bags.doc_ids.__getitem__),
+        search.parameters,
+        bags.doc_ids.__getitem__,
         () if window.translation is None else window.translation.groups.get(language, ()),
     )
 

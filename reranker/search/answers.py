@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from reranker.answers.explanation import (
     ExplainAnswer,
     ExplainedDocument,
     OrderParts,
-    Standing,
     TranslatedWord,
     WordTranslation,
 )
 from reranker.answers.search import FoundBy, Hit, SearchAnswer
-from reranker.answers.sources import ScoreSources
-from reranker.ranking.explanation import Explanation, cost_meaning
+from reranker.ranking.explanation import cost_meaning, explain
 from reranker.ranking.query import Query
 from reranker.ranking.ranked import RankedDocument, Reranking
+from reranker.ranking.standing import standing
 from reranker.search.request import SearchRequest
 from reranker.text.documents import Candidate, Document
 from reranker.translation.groups import WordGroup
+from reranker.transport import Parameters
 
 
 def search_answer(
@@ -95,20 +95,30 @@ def explain_answer(
     index: str,
     query: Query,
     document: Document,
-    explained: Explanation,
-    stands: Standing,
-    ranked: RankedDocument,
-    sources: ScoreSources | None,
+    ranking: Reranking,
+    place: int,
+    first_stage_rank: int | None,
+    is_candidate: bool,
+    parameters: Parameters,
+    name: Callable[[int], str],
     groups: Sequence[WordGroup],
 ) -> ExplainAnswer:
-    """A score taken apart.
+    """The score of a document taken apart: its evidence, and the transport word by word.
 
     Args:
-        stands: where the document stands in the search.
-        ranked: the document among the candidates of the search.
-        sources: what the parts of its score came from.
+        ranking: of the candidates of the search, among them the document.
+        place: of the document among the candidates as they were given.
+        first_stage_rank, is_candidate: as of `standing`.
+        name: the id of a candidate, from its place.
         groups: translations of the query's words, by which the first stage searched documents in this language.
+
+    Raises:
+        BadInput: no word of the document has an embedding.
     """
+    embeddings = query.embeddings
+    ranked = next(each for each in ranking.documents if each.index == place)
+    explained = explain(query.weighted, ranked.weighted, embeddings, ranking.method, parameters, document)
+    stands = standing(query, document, embeddings, ranking.documents, place, first_stage_rank, is_candidate)
     correction = ranked.correction
     return ExplainAnswer(
         id=document.doc_id,
@@ -129,7 +139,7 @@ def explain_answer(
         hubness=correction.hubness,
         score=ranked.score,
         score_parts=ranked.parts,
-        score_sources=sources,
+        score_sources=ranked.sources(embeddings, name),
         standing=stands,
         translations=[_translated(group) for group in groups],
         words=explained.words,

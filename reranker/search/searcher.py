@@ -12,12 +12,10 @@ from reranker.answers.search import Hit, SearchAnswer
 from reranker.base.errors import BadInput, NotFound, WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.ranking.corrections import start_encoding
-from reranker.ranking.explanation import explain
 from reranker.ranking.query import Query
 from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.ranking.reranker import Observer, Reranker
 from reranker.ranking.scores import scores_behind, scores_by_rank
-from reranker.ranking.standing import standing
 from reranker.search.answers import explain_answer, hit_by_rank, reranked_hit, search_answer
 from reranker.search.first_stage import DEFAULT_FIRST_STAGE, MAX_DEPTH, CandidateSearch, CandidateWindow
 from reranker.search.opened_indices import OpenedIndex, OpenedIndices
@@ -109,17 +107,19 @@ class Searcher:
         window = found.with_document(encoded)
         reranking = self._rerank(reranker, query, window, request)
         assert reranking is not None  # noqa: S101 - there is a method, and the query has a known word
-        place = next(i for i, each in enumerate(window.candidates) if each.doc_id == doc_id)
-        ranked = next(each for each in reranking.documents if each.index == place)
-        explained = explain(
-            query.weighted, ranked.weighted, self.embeddings, request.method, request.parameters, document=document
+        doc_ids = [each.doc_id for each in window.candidates]
+        return explain_answer(
+            request.index,
+            query,
+            document,
+            reranking,
+            doc_ids.index(doc_id),
+            first_stage_rank,
+            window is found,
+            request.parameters,
+            doc_ids.__getitem__,
+            window.groups.get(document.language, ()),
         )
-        groups = window.groups.get(document.language, ())
-        sources = ranked.sources(self.embeddings, lambda index: window.candidates[index].doc_id)
-        stands = standing(
-            query, document, self.embeddings, reranking.documents, place, first_stage_rank, window is found
-        )
-        return explain_answer(request.index, query, document, explained, stands, ranked, sources, groups)
 
     def choose_index(self, index: str | None) -> str:
         """The index that was named, or the store's only one.
