@@ -11,8 +11,8 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-# A part of another: Flask is Werkzeug's.
-COME_ALONG = {"werkzeug"}
+# What others are made of: Flask of Werkzeug, and Pydantic of annotated-types.
+COME_ALONG = {"werkzeug", "annotated_types"}
 PACKAGES = ("reranker", "ingest", "mappings", "sinkrank")
 
 

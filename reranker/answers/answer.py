@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, ItemsView, Iterator, Mapping
+from collections.abc import ItemsView, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from typing import Any, ClassVar
@@ -39,19 +39,6 @@ class Answer(Mapping[str, Any]):
         """The keys and values of the JSON."""
         values = ((name, getattr(self, name), default) for name, default in defaults(type(self)).items())
         return {name: value for name, value, default in values if default is MISSING or value != default}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Limits:
-    """The limits of a number for OpenAPI, as keys of its JSON schema."""
-
-    keys: Mapping[str, float]
-
-    def __get_pydantic_json_schema__(
-        self, core_schema: Any, handler: Callable[[Any], dict[str, Any]]
-    ) -> dict[str, Any]:
-        """Called by pydantic."""
-        return {**handler(core_schema), **self.keys}
 
 
 @cache

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from reranker.answers.answer import Answer, Limits
+from annotated_types import Interval
+
+from reranker.answers.answer import Answer
 from reranker.answers.search import Count, Rank, Score, ScoreParts
 from reranker.answers.sources import ScoreSources
 
@@ -152,7 +154,7 @@ class ExplainAnswer(Answer):
     order_distance: float
     """(1 − unknown_share) · distance, plus what lacking words and hubness add."""
     order_parts: OrderParts
-    unknown_share: Annotated[float, Limits({"minimum": 0, "exclusiveMaximum": 1})]
+    unknown_share: Annotated[float, Interval(ge=0, lt=1)]
     """Share of the query's words without an embedding."""
     unknown_words: list[str]
     """Words of the query without an embedding; no mass goes from them."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from reranker.answers.answer import Answer, Limits
+from annotated_types import Interval
+
+from reranker.answers.answer import Answer
 
 # Higher is better. OpenSearch's rerank processor reads no 0 and no more than 18 characters.
-Score = Annotated[float, Limits({"exclusiveMinimum": 0, "maximum": 1})]
-Rank = Annotated[int, Limits({"minimum": 1})]
-Count = Annotated[int, Limits({"minimum": 0})]
-Probability = Annotated[float, Limits({"minimum": 0, "maximum": 1})]
+Score = Annotated[float, Interval(gt=0, le=1)]
+Rank = Annotated[int, Interval(ge=1)]
+Count = Annotated[int, Interval(ge=0)]
+Probability = Annotated[float, Interval(ge=0, le=1)]
 # The arithmetic of the distances; `none` where nothing was re-ranked.
 Precision = Literal["float32", "float64", "log", "none"]
 # `engine`: by a query of the engine's own, in an index that Sinkrank did not make (`sinkrank search` alone).
