@@ -29,7 +29,8 @@ from papers.corpora.tasks import Direction, make_task
 from papers.judged.beir import CORPUS, QRELS, QUERIES, Collection, read_beir
 from papers.judged.indexing import INDEX, index_collection
 from reranker.embeddings import Embeddings
-from reranker.search.searcher import Searcher, SearchRequest
+from reranker.search.request import SearchRequest
+from reranker.search.searcher import Searcher
 from reranker.stores import open_store
 from reranker.stores.base.filters import Filters
 from reranker.stores.base.protocol import WritableStore

@@ -27,7 +27,8 @@ from papers.corpora.tasks import Direction, Task, make_task
 from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.proxy import PROXY_EXTENSION
-from reranker.search.searcher import Searcher, SearchRequest
+from reranker.search.request import SearchRequest
+from reranker.search.searcher import Searcher
 from reranker.service.settings import Settings
 from reranker.stores import open_store
 from reranker.stores.base.filters import Filters

@@ -43,12 +43,6 @@ class ScoreParts(Answer):
     coverage: float
     """From the part of the query's words that the document holds."""
 
-    @property
-    def total(self) -> float:
-        """Their sum, not rounded."""
-        of_query = self.first_stage + self.words + self.lacking_words + self.hubness
-        return self.window + of_query + self.feedback + self.neighbours + self.encoder + self.coverage
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hit(Answer):

@@ -61,7 +61,6 @@ class ProxyRanking:
     """What orders hits and translates queries: it needs embeddings."""
 
     statistics: IndexStatistics
-    indices: Indices
     ranker: WindowRanker
     translator: SearchTranslator
 
@@ -73,7 +72,7 @@ class ProxyRanking:
         statistics = IndexStatistics(store if isinstance(store, SampledStore) else None, embeddings)
         indices = Indices(service, statistics)
         texts = HitTexts(embeddings, indices.is_ours, service.texts)
-        return cls(statistics, indices, WindowRanker(indices, texts), SearchTranslator(service, indices))
+        return cls(statistics, WindowRanker(indices, texts), SearchTranslator(service, indices))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.ranking.reranker import Observer, Reranker
 from reranker.ranking.scores import scores_behind, scores_by_rank
 from reranker.search.answers import explain_answer, hit_by_rank, reranked_hit, search_answer
-from reranker.search.first_stage import DEFAULT_FIRST_STAGE, MAX_DEPTH, CandidateSearch, CandidateWindow
+from reranker.search.first_stage import DEFAULT_FIRST_STAGE, CandidateSearch, CandidateWindow
 from reranker.search.opened_indices import OpenedIndex, OpenedIndices
 from reranker.search.request import SearchRequest
 from reranker.stores.base.names import check_index_name
@@ -243,6 +243,3 @@ def _in_order(
     ranked = reranking.documents if reranking else ()
     first = [(window.candidates[document.index], document) for document in ranked]
     return [*first, *((candidate, None) for candidate in behind)]
-
-
-__all__ = ["MAX_DEPTH", "SearchAnswer", "SearchRequest", "Searcher"]

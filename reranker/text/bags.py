@@ -16,8 +16,6 @@ from reranker.base.errors import BadInput
 from reranker.native import transport as loops
 
 _PACKED_FORMAT, _WITH_PARTS = 2, 3
-# Hubness samples were packed with this in place of a number.
-_HASHES_LEFT_OUT = 65_535
 # Format, number of unknown tokens, number of their hashes.
 _HEADER = struct.Struct("<BIH")
 _MOST = 65_535
@@ -261,8 +259,6 @@ def unpack(packed: str, exact_keys: frozenset[int] = frozenset()) -> BagOfWords:
     if len(raw) < _HEADER.size or raw[0] not in (_PACKED_FORMAT, _WITH_PARTS):
         raise _wrong_format(raw)
     kind, n_unknown, n_hashes = _HEADER.unpack_from(raw)
-    if n_hashes == _HASHES_LEFT_OUT:
-        n_hashes = 0
     has_parts = kind == _WITH_PARTS
     start = _HEADER.size + 4 * n_hashes
     n_bytes, a_term = len(raw) - start - has_parts * 4 * n_hashes, 10 if has_parts else 6

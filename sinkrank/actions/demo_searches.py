@@ -12,7 +12,8 @@ from rich.text import Text
 from reranker.answers.page import Example
 from reranker.answers.search import Hit
 from reranker.base.errors import UnknownWords
-from reranker.search.searcher import Searcher, SearchRequest
+from reranker.search.request import SearchRequest
+from reranker.search.searcher import Searcher
 from reranker.stores.base.filters import Filters
 from sinkrank.console import output, tables
 from sinkrank.demo.everyday import EVERYDAY_QUERIES, answers

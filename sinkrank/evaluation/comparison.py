@@ -9,7 +9,8 @@ from typing import ClassVar
 
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import EmptyQuery, UnknownWords
-from reranker.search.searcher import Searcher, SearchRequest
+from reranker.search.request import SearchRequest
+from reranker.search.searcher import Searcher
 from reranker.service.settings import Settings
 from reranker.stores.base.filters import Filters
 from reranker.transport import Parameters

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from reranker.search.searcher import SearchRequest
+from reranker.search.request import SearchRequest
 from reranker.service.settings import Settings
 from sinkrank.console.resources import opened_searcher
 from sinkrank.console.tables import search_table

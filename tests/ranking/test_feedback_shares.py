@@ -39,5 +39,5 @@ def test_a_question_that_feedback_makes_longer_keeps_the_shares_of_a_question():
     moved = moved_query(query, documents, evidence.scores())
     assert len(moved) > 24
     evidence.add_feedback(auto(moved))
-    expected = [evidence.parts(place).total for place in range(30)]
+    expected = [sum(evidence.parts(place).values()) for place in range(30)]
     assert {each.index: each.score for each in found.documents} == pytest.approx(dict(enumerate(expected)), abs=2e-6)

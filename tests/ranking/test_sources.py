@@ -216,7 +216,7 @@ def test_neighbours_name_the_documents_that_the_hit_resembles(many):
     share, raised = raised_shares(parts, 0.25)
     lexical = np.array([p.first_stage + p.coverage for p in parts])
     encoder = np.array([p.encoder for p in parts])
-    others = np.array([p.total - p.neighbours - p.encoder - p.window for p in parts]) - lexical
+    others = np.array([sum(p.values()) - p.neighbours - p.encoder - p.window for p in parts]) - lexical
     before = (
         0.02 + lexical * raised / share + (others / 0.75 + encoder) * ((1 - raised) / 0.75) / ((1 - share) / 0.8125)
     )

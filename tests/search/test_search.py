@@ -10,7 +10,8 @@ import pytest
 from reranker.base.errors import BadInput, ClientLeft, NotFound, StoreUnavailable, VersionMismatch, WrongParameter
 from reranker.embeddings.hubness import HubnessSample, HubnessSampleBuilder
 from reranker.proxy.indices import Indices
-from reranker.search.searcher import Searcher, SearchRequest
+from reranker.search.request import SearchRequest
+from reranker.search.searcher import Searcher
 from reranker.stores import open_store
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.filters import Filters
@@ -126,7 +127,7 @@ def test_the_score_of_the_translated_search_is_evidence_across_languages(searche
     assert 0 < hits["e2"].score_parts.first_stage < 0.98 * 0.3
     assert hits["e3"].score_parts.first_stage == 0.0
     for hit in hits.values():
-        assert hit.score_parts.total == pytest.approx(hit.score, abs=1e-6)
+        assert sum(hit.score_parts.values()) == pytest.approx(hit.score, abs=1e-6)
         if hit.distance is not None:
             assert searcher.explain(request, hit.id).score_parts == hit.score_parts
     explained = searcher.explain(request, "e1")
@@ -140,7 +141,7 @@ def test_the_engines_score_is_a_part_of_the_score_and_the_parts_sum_to_it(search
     """Of the English documents e1 alone holds cat, so BM25 finds it alone; f1 holds its translation, f2 does not."""
     hits = {hit.id: hit for hit in searcher.search(SearchRequest("cat", "pets", language="en")).hits}
     for hit in hits.values():
-        assert hit.score_parts.total == pytest.approx(hit.score, abs=1e-6)
+        assert sum(hit.score_parts.values()) == pytest.approx(hit.score, abs=1e-6)
     share = 0.6 + 0.25**2 * 0.05  # one of the four English documents holds the query
     assert hits["e1"].score_parts.first_stage == pytest.approx(0.98 * 0.7 * share)
     assert hits["e1"].score_parts.coverage == pytest.approx(0.98 * 0.3 * share)
@@ -187,7 +188,7 @@ def test_an_explanation_says_where_a_document_fell_and_by_how_much(kennel, metho
         elif place < 20:
             assert stands.score_behind == pytest.approx(hits[9].score - hit.score, abs=1e-6)
         if stands.score_behind is not None and method == "auto":
-            assert stands.parts_behind.total == pytest.approx(stands.score_behind, abs=2e-6)
+            assert sum(stands.parts_behind.values()) == pytest.approx(stands.score_behind, abs=2e-6)
     lost = kennel.explain(request, "bread").standing
     assert (lost.fell_at, lost.rank, lost.first_stage_rank) == ("first_stage", None, None)
     assert lost.lacking_query_words == ["cat", "car"]
