@@ -9,7 +9,7 @@ its ranks too.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -217,25 +217,17 @@ class Evidence:
     def _shares(self) -> Mapping[str, NDArray[np.float64] | float]:
         """Of each kind of evidence, for all candidates or (n,) for each; what is missing leaves its share to the
         others, in proportion."""
-        kinds = tuple(kind in self._scaled for kind in ("feedback", "neighbours", "encoder"))
-        with_coverage = "coverage" in self._scaled
-        if self._translated is None and self._has_score is None and self._lacks_coverage is None:
-            return _shares_of_all(*kinds, with_coverage, self._first_stage_share, self._covered)
-        shares = _default_shares(*kinds)
-        changed = _first_stage_changed(shares, self._first_stage_share, self._covered, False)
-        original = _first_stage_changed(shares, self._first_stage_share, self._covered, with_coverage)
-        across = changed
-        if self._first_stage_share is None:
-            across = shares.with_share("first_stage", self._translated_share)
-        choices = np.array([original, changed, across, shares.with_share("first_stage", 0.0)]).T
+        kinds = (kind in self._scaled for kind in ("feedback", "neighbours", "encoder", "coverage"))
+        choices = _choices(*kinds, self._first_stage_share, self._covered, self._translated_share)
+        lacks_score = None if self._has_score is None else ~self._has_score
+        others = self._lacks_coverage, self._translated, lacks_score
+        if all(one is None for one in others):
+            return dict(zip(Shares._fields, choices[0].tolist(), strict=True))
         places = np.zeros(len(self._scaled["transport"]), np.intp)
-        if self._lacks_coverage is not None:
-            places[self._lacks_coverage] = 1
-        if self._translated is not None:
-            places[self._translated] = 2
-        if self._has_score is not None:
-            places[~self._has_score] = 3
-        return dict(zip(Shares._fields, (1.0 - WINDOW_FLOOR) * choices[:, places], strict=True))
+        for row, is_one in enumerate(others, start=1):
+            if is_one is not None:
+                places[is_one] = row
+        return dict(zip(Shares._fields, choices.T[:, places], strict=True))
 
     def _scaled_first_stage(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n,) from 0 to 1; scores by translations are scaled apart, since they are lower, and by score alone."""
@@ -260,7 +252,6 @@ def _is_one_score(first_stage: NDArray[np.float64]) -> bool:
     return len(first_stage) > 1 and bool(first_stage.min() == first_stage.max())  # no comparison holds of NaN
 
 
-@cache
 def _default_shares(has_feedback: bool, has_neighbours: bool, has_encoder: bool) -> Shares:
     """Those of the evidence that there is, where each candidate has all of it."""
     if not has_feedback:
@@ -283,18 +274,24 @@ def _first_stage_changed(
 
 
 @lru_cache(512)
-def _shares_of_all(
+def _choices(
     has_feedback: bool,
     has_neighbours: bool,
     has_encoder: bool,
-    with_coverage: bool,
+    has_coverage: bool,
     first_stage_share: float | None,
     covered: float,
-) -> Mapping[str, float]:
-    """Of the score, where each candidate has all of the evidence."""
+    translated_share: float,
+) -> NDArray[np.float64]:
+    """(4, 6) the shares of the score by their places in `Shares`: of a candidate with all of the evidence; without
+    coverage; found by translations; and without a score of the first stage."""
     shares = _default_shares(has_feedback, has_neighbours, has_encoder)
-    shares = _first_stage_changed(shares, first_stage_share, covered, with_coverage)
-    return {kind: (1.0 - WINDOW_FLOOR) * share for kind, share in zip(Shares._fields, shares, strict=True)}
+    whole = _first_stage_changed(shares, first_stage_share, covered, has_coverage)
+    uncovered = across = _first_stage_changed(shares, first_stage_share, covered, False)
+    if first_stage_share is None:
+        across = shares.with_share("first_stage", translated_share)
+    without_first_stage = shares.with_share("first_stage", 0.0)
+    return (1.0 - WINDOW_FLOOR) * np.array([whole, uncovered, across, without_first_stage])
 
 
 def scaled(values: NDArray[np.float64], is_known: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
