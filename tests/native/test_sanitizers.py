@@ -84,7 +84,18 @@ def sanitized(tmp_path_factory):
     return compiler, path
 
 
-def _run(sanitized: tuple[str, Path], level: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+_LOWER_LEVELS = LEVELS[: LEVELS.index(LEVEL)]
+
+
+@pytest.mark.parametrize(
+    ("level", "tests"),
+    [
+        (LEVEL, (*OF_EACH_LEVEL, *OF_ALL_LEVELS, *TEXT_TESTS)),
+        *(pytest.param(one, OF_EACH_LEVEL, marks=pytest.mark.conformance) for one in _LOWER_LEVELS),
+    ],
+    ids=[LEVEL, *_LOWER_LEVELS],
+)
+def test_nothing_outside_its_memory_is_read_and_nothing_undefined_is_done(sanitized, level, tests):
     compiler, path = sanitized
     settings = {
         "NATIVE_LEVEL": level,
@@ -92,21 +103,8 @@ def _run(sanitized: tuple[str, Path], level: str, *arguments: str) -> subprocess
         "ASAN_OPTIONS": "detect_leaks=0",  # Python's own are many
         "UBSAN_OPTIONS": "print_stacktrace=1",
     }
-    return subprocess.run(
-        [sys.executable, "-c", _RUN, str(path), *arguments],
+    done = subprocess.run(
+        [sys.executable, "-c", _RUN, str(path), *tests],
         cwd=ROOT, env=os.environ | settings, capture_output=True, text=True, check=False,
     )  # fmt: skip
-
-
-_LOWER_LEVELS = LEVELS[: LEVELS.index(LEVEL)]
-
-
-@pytest.mark.parametrize("level", [LEVEL, *(pytest.param(one, marks=pytest.mark.conformance) for one in _LOWER_LEVELS)])
-def test_nothing_outside_its_memory_is_read_and_nothing_undefined_is_done(sanitized, level):
-    done = _run(sanitized, level, *OF_EACH_LEVEL)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-
-
-def test_nor_where_the_code_is_the_same_at_all_levels(sanitized):
-    done = _run(sanitized, LEVEL, *OF_ALL_LEVELS, *TEXT_TESTS)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
