@@ -23,7 +23,6 @@ OF_EACH_LEVEL = (
     "tests/transport/test_nbow.py",
     "tests/transport/test_bounds.py",
     "tests/transport/test_query_sample.py",
-    "tests/transport/test_whole_solve.py",
     "tests/transport/test_batch.py",
 )
 # These do not depend on the level.
