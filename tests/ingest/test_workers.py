@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -46,10 +47,15 @@ def fail_at_ten(shared: int, piece: int) -> int:
     return piece
 
 
-def test_results_come_in_the_order_of_the_pieces_and_functions_can_change() -> None:
-    with Workers(100, 2) as workers:
-        first = list(workers.map(Add(1), range(50)))
-        second = list(workers.map(Add(2), range(50)))
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Workers]:
+    with Workers(100, 2) as started:
+        yield started
+
+
+def test_results_come_in_the_order_of_the_pieces_and_functions_can_change(workers: Workers) -> None:
+    first = list(workers.map(Add(1), range(50)))
+    second = list(workers.map(Add(2), range(50)))
     assert [(piece, result) for piece, (result, _) in first] == [(piece, 101 + piece) for piece in range(50)]
     assert [result for _, (result, _) in second] == [102 + piece for piece in range(50)]
     processes = {process for _, (_, process) in first}
@@ -57,7 +63,7 @@ def test_results_come_in_the_order_of_the_pieces_and_functions_can_change() -> N
     assert processes >= {process for _, (_, process) in second} or len(processes) == 1
 
 
-def test_pieces_are_read_as_a_stream() -> None:
+def test_pieces_are_read_as_a_stream(workers: Workers) -> None:
     n_read = 0
 
     def pieces():
@@ -66,11 +72,10 @@ def test_pieces_are_read_as_a_stream() -> None:
             n_read += 1
             yield number
 
-    with Workers(0, 2) as workers:
-        results = workers.map(Add(0), pieces())
-        next(results)
-        assert n_read < 20
-        results.close()
+    results = workers.map(Add(0), pieces())
+    next(results)
+    assert n_read < 20
+    results.close()
 
 
 def test_a_worker_that_is_killed_is_said_so() -> None:
@@ -100,8 +105,8 @@ def test_a_script_needs_no_guard_of_its_main_module(embeddings: Embeddings, tmp_
     assert (done.returncode, done.stdout, done.stderr) == (0, "once\n2500\n", "")
 
 
-def test_an_error_in_a_worker_comes_out() -> None:
-    with Workers(0, 2) as workers, pytest.raises(ValueError, match="ten"):
+def test_an_error_in_a_worker_comes_out(workers: Workers) -> None:
+    with pytest.raises(ValueError, match="ten"):
         list(workers.map(fail_at_ten, range(50)))
 
 
