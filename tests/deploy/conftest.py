@@ -74,7 +74,10 @@ def instance(first_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> 
             store.drop(index)
 
 
-@pytest.fixture(scope="module", params=["haproxy", "nginx", pytest.param("envoy", marks=pytest.mark.conformance)])
+@pytest.fixture(
+    scope="module",
+    params=["nginx", *(pytest.param(one, marks=pytest.mark.conformance) for one in ("haproxy", "envoy"))],
+)
 def front_name(request: pytest.FixtureRequest) -> str:
     """Each front that can be had here."""
     name = str(request.param)
