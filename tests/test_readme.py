@@ -7,6 +7,7 @@ import ast
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -129,9 +130,12 @@ class Terminal:
         self._environ = {**inherited, "PATH": f"{environment / 'bin'}:{os.environ['PATH']}", "SINKRANK_PORT": "0"}
 
     def enter(self, name: str) -> None:
-        """Goes to a new folder with files of pages and of judgments."""
+        """Goes to a new folder with files of pages and of judgments, and with the models that were fetched before."""
+        models = self.folder / ".sinkrank" / "models"
         self.folder = self.folder.parent / name
         self.folder.mkdir()
+        if models.exists():
+            shutil.copytree(models, self.folder / ".sinkrank" / "models")
         rows = pages()
         write_rows(self.folder / "pages.jsonl", rows)
         judged = rows[:40]
