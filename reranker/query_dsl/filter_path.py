@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import regex
+
 from reranker.base.raw_json import RawArray, RawObject, read_array, read_object, read_value
 from reranker.query_dsl.name_patterns import is_match
 
@@ -12,6 +14,7 @@ Path = tuple[str, ...]
 _MAX_PATHS = 20
 _MAX_DEPTH = 100
 _INDENT = "  "
+_POINT = regex.compile(r"(?<!\\)\.")
 
 
 def reads_filter_path(value: str) -> bool:
@@ -39,7 +42,9 @@ def filtered_answer(text: str, value: str, is_pretty: bool) -> str:
 
 
 def _paths(value: str) -> list[Path]:
-    return [tuple(path.strip().split(".")) for path in value.split(",") if path.strip()]
+    # A point in a name is escaped: `aggregations.a\.b`.
+    parts = [_POINT.split(path.strip()) for path in value.split(",") if path.strip()]
+    return [tuple(part.replace("\\.", ".") for part in path) for path in parts]
 
 
 def _filtered(text: str, paths: Sequence[Path], depth: int, is_pretty: bool) -> str | None:

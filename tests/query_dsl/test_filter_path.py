@@ -19,6 +19,11 @@ def test_numbers_stay_as_they_are_written() -> None:
     assert filtered_answer('{"n": 1.50E+3, "m": 1}', "n", is_pretty=False) == '{"n": 1.50E+3}'
 
 
+def test_a_point_in_a_name_is_escaped() -> None:
+    text = '{"aggregations":{"a.b":{"c":5},"a":{"b":1}}}'
+    assert filtered_answer(text, r"aggregations.a\.b.c", is_pretty=False) == '{"aggregations":{"a.b":{"c":5}}}'
+
+
 def test_an_answer_over_several_lines_stays_so() -> None:
     text = '{\n  "a" : {\n    "b" : [\n      1\n    ],\n    "c" : 2\n  },\n  "d" : 3\n}\n'
     assert filtered_answer(text, "a.b", is_pretty=True) == '{\n  "a" : {\n    "b" : [\n      1\n    ]\n  }\n}\n'
