@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,13 +14,11 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     """Opens a temporary file beside the path, in a folder that it makes if needed, and renames it when it is
     complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    temporary = Path(name)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    file = temporary.open("xb")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with file:
             yield file
-        # mkstemp makes files that only their owner can read.
-        temporary.chmod(0o644)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
