@@ -21,8 +21,6 @@ QUEUE_S = 5.0
 NO_THREAD = "threads"
 """Reason to refuse a request; see `reranker.api.limits`."""
 
-_OPERATIONS = frozenset(["/-/ready", "/-/metrics"])
-
 _log = logging.getLogger(__name__)
 
 
@@ -62,12 +60,12 @@ class Dispatcher:
     """
 
     def __init__(self, n_threads: int, n_per_client: int) -> None:
-        self._live = _Pool("live", 1)
-        self._operations = _Pool("operations", 2)
+        # A scraper that does not read its answer holds up no check.
+        self._health = {"/-/live": _Pool("live", 1), "/-/ready": _Pool("ready", 2), "/-/metrics": _Pool("metrics", 1)}
         self._refusals = _Pool("refusals", 1)
         self._own = _Pool("own", n_threads)
         self._passed = _Pool("passed", n_threads)
-        self._pools = (self._live, self._operations, self._refusals, self._own, self._passed)
+        self._pools = (*self._health.values(), self._refusals, self._own, self._passed)
         self._n_per_client = n_per_client
         self._n_by_client: Counter[str] = Counter()
         self._waiting: deque[_Work] = deque()
@@ -115,10 +113,8 @@ class Dispatcher:
             return self._ended.wait_for(lambda: not any(pool.n_started for pool in self._pools), timeout)
 
     def _pool_of(self, path: str) -> _Pool:
-        if path == "/-/live":
-            return self._live
-        if path in _OPERATIONS:
-            return self._operations
+        if path in self._health:
+            return self._health[path]
         return self._own if path.lstrip("/").partition("/")[0] in RESERVED else self._passed
 
     def _may_start(self, work: _Work) -> bool:

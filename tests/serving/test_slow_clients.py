@@ -53,6 +53,18 @@ def test_readers_that_do_not_read_stop_nobody_else(tmp_path: Path, embeddings: E
             assert len(server.active_channels) >= 8
 
 
+def test_scrapers_that_do_not_read_stop_no_health_check() -> None:
+    def in_parts(environ: dict[str, Any], start: Any) -> Iterable[bytes]:
+        start("200 OK", [])
+        return (bytes(1_000_000) for _ in range(20)) if environ["PATH_INFO"] == "/-/metrics" else [b"short"]
+
+    server = Server(in_parts, Settings(), bind("127.0.0.1", 0))
+    server.slow_clients = SlowClients(1e6)
+    with running(server) as url, connected(url, 3, request("/-/metrics")):
+        wait_until(lambda: n_unread(server) > 1_000_000, "an answer waits for its reader")
+        assert get(f"{url}/-/ready").data == get(f"{url}/-/live").data == b"short"
+
+
 def n_unread(server: Server) -> int:
     return sum(channel.total_outbufs_len for channel in list(server.active_channels.values()))
 
