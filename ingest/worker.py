@@ -83,7 +83,8 @@ def _start(shared: Any) -> tuple[subprocess.Popen[bytes], Connection]:
     signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
     ours, theirs = Pipe()
     with theirs:  # else the connection would outlive the process
-        command = [get_executable(), "-c", _PROGRAM, str(theirs.fileno()), json.dumps(sys.path)]
+        # -P: no module is taken from the folder that the command is given in.
+        command = [get_executable(), "-P", "-c", _PROGRAM, str(theirs.fileno()), json.dumps(sys.path)]
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
     with suppress(OSError):  # the first call finds out
         ours.send_bytes(pickle.dumps(shared))

@@ -105,6 +105,13 @@ def test_a_script_needs_no_guard_of_its_main_module(embeddings: Embeddings, tmp_
     assert (done.returncode, done.stdout, done.stderr) == (0, "once\n2500\n", "")
 
 
+def test_no_module_is_taken_from_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit('a file of the user was run')")
+    monkeypatch.chdir(tmp_path)
+    with Workers(0, 2) as workers:
+        assert [result for _, (result, _) in workers.map(Add(0), range(10))] == list(range(10))
+
+
 def test_an_error_in_a_worker_comes_out(workers: Workers) -> None:
     with pytest.raises(ValueError, match="ten"):
         list(workers.map(fail_at_ten, range(50)))
