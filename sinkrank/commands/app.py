@@ -28,6 +28,7 @@ from sinkrank.commands.search import search
 from sinkrank.commands.serve import serve
 from sinkrank.commands.traffic import traffic
 from sinkrank.commands.tune import tune
+from sinkrank.console import output
 from sinkrank.console.exits import EXIT_FAILED, EXIT_STOPPED, EXIT_WRONG_USE
 
 
@@ -47,7 +48,7 @@ class _Group(TyperGroup):
         except (SinkrankError, OSError) as error:
             if ctx.params.get("debug"):
                 raise
-            typer.echo(f"sinkrank: {one_line(error)}", err=True)
+            output.talk().print(f"sinkrank: {one_line(error)}")
             raise typer.Exit(EXIT_WRONG_USE if isinstance(error, WrongParameter) else EXIT_FAILED) from None
 
 

@@ -89,6 +89,6 @@ def delete(
         deleted = output.counted(len(results) - len(missing), "document")
         output.results().print(f"{deleted} deleted from index {name!r}")
         if missing:
-            typer.echo(f"sinkrank: not there: {', '.join(missing[:20])}", err=True)
+            output.talk().print(f"sinkrank: not there: {', '.join(missing[:20])}")
     if missing:
         raise typer.Exit(1)

@@ -30,7 +30,7 @@ GroupField = Annotated[
 def show_summary(summary: EmbeddingsSummary, as_json: bool) -> None:
     """Prints the summary of a new store, and warnings on standard error."""
     for warning in summary.warnings:
-        typer.echo(f"sinkrank: {warning}", err=True)
+        output.talk().print(f"sinkrank: {warning}")
     if as_json:
         output.print_json(asdict(summary) | {"output": str(summary.output), "seconds": round(summary.seconds, 3)})
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import typer
+from sinkrank.console import output
 
 if TYPE_CHECKING:
     from ingest.summary import IngestSummary
@@ -41,9 +41,8 @@ def explain_failure(summary: IngestSummary) -> None:
     """Prints on standard error why a run ended early, and how to resume it."""
     if summary.failure is None:
         return
-    typer.echo(
+    output.talk().print(
         f"sinkrank: {summary.failure}\n"
         f"sinkrank: {summary.indexed:,} documents were confirmed, {summary.unconfirmed:,} were on their way. "
-        "Give the same command again: it writes what is missing, and no document is added twice.",
-        err=True,
+        "Give the same command again: it writes what is missing, and no document is added twice."
     )

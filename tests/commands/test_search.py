@@ -152,6 +152,15 @@ def test_a_document_cannot_write_to_the_terminal(run: Run, indexed: Path) -> Non
     assert "[bold]markup[/bold]" in shown
 
 
+def test_an_error_cannot_write_to_the_terminal(run: Run, indexed: Path) -> None:
+    (indexed / "more.csv").write_text("id,t\x1b[31me\x07xt\nfr/1,chat\n")
+
+    told = run("ingest", "more.csv", "--lang", "fr", exits=1).stderr
+
+    assert "its columns are id, t[31mext)" in told
+    assert told.removesuffix("\n").isprintable()
+
+
 def test_explain_prints_the_pairs_and_the_sum(run: Run) -> None:
     # 0.293305 · 0.282843 = 0.082959 and 0.706695 · 0.894427 = 0.632087 make 0.715046.
     shown = run("explain", "cat", "fr/animaux", "--method", "emd").stdout
