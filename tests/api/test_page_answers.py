@@ -80,6 +80,15 @@ def test_hits_of_several_indices_with_one_id_are_told_apart(open_page: OpenPage)
     expect(page.locator("#why-name")).to_have_text("2. Ein roter Hund")
 
 
+def test_a_hit_of_several_indices_is_explained_as_itself_on_later_pages(open_page: OpenPage) -> None:
+    page = open_page()
+    answer_with(page, [hit(f"shop_{n}", "1", n, f"Cat {n}") for n in range(1, 13)])
+    searched(page, "cat")
+    page.get_by_role("button", name="Next page").click()
+    page.get_by_role("button", name="Why is Cat 12 here?").click()
+    expect(page.locator("#why-body .sums")).to_have_text("Score 0.0833; the engine had it at rank 12.")
+
+
 def test_hits_of_one_index_are_judged_by_their_ids(open_page: OpenPage) -> None:
     page = open_page()
     answer_with(page, [hit("shop-version-7", "1", 1, "A cat"), hit("shop-version-7", "2", 2, "A dog")])

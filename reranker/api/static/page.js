@@ -157,7 +157,8 @@ async function explanationOf(hit, signal) {
     const found = answer.hits.filter((other) => other.id === id);
     return (found.length === 1 && found[0].title) || id; // in several indices: one of them is meant, but not which
   };
-  if (answer.isOurs || !hit.rank || hit.rank > PAGE_SIZE) {
+  // Of hits of several indices an id does not say which one is meant.
+  if (answer.isOurs || !hit.rank || (hit.rank > PAGE_SIZE && hit.key === hit.id)) {
     const body = answer.isOurs ? address.explainBody(state, hit.id) : explainEngineBody(state, hit.id);
     const explanation = await post("/v1/explain", body, signal);
     return explanationView(explanation, at("why-body").clientWidth, titleOf);
