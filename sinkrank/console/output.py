@@ -41,13 +41,15 @@ class _Console(Console):
 
 
 def results(least_width: int = 64) -> Console:
-    """Standard output.
+    """Standard output. In a pipe a line stays one line, however long it is.
 
     Args:
         least_width: columns without which a table would have to cut its figures. A narrower terminal folds the lines.
     """
     console = _Console(**_PLAIN)
-    return _Console(**_PLAIN, width=max(console.width, least_width) if console.is_terminal else _PIPE_WIDTH)
+    if console.is_terminal:
+        return _Console(**_PLAIN, width=max(console.width, least_width))
+    return _Console(**_PLAIN, width=_PIPE_WIDTH, soft_wrap=True)
 
 
 def talk() -> Console:

@@ -22,6 +22,17 @@ def test_names_and_texts_cannot_control_the_terminal(
     assert "".join(capsys.readouterr()).replace("\n", "").isprintable()
 
 
+def test_a_line_is_one_line_in_a_pipe_and_a_table_has_the_width_of_a_wide_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    output.results().print("word " * 100)
+    assert capsys.readouterr().out == "word " * 100 + "\n"
+    table = output.table("words")
+    table.add_row("word " * 100)
+    output.results().print(table)
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 200
+
+
 def test_json_escapes_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
     output.print_json({"title": HOSTILE})
     shown = capsys.readouterr().out
