@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from uuid import uuid4
 
-from reranker.base.errors import BadEmbeddings, BadInput, NoEmbeddings, NotFound, VersionMismatch
+from reranker.base.errors import BadEmbeddings, BadInput, NoEmbeddings, NotFound, VersionMismatch, one_line
 from reranker.embeddings.manifest import digest_of_meta
 from reranker.text.tokens import WORDS_VERSION
 
@@ -51,15 +51,17 @@ def read_meta(path: Path) -> Mapping[str, Any]:
         NoEmbeddings: there is nothing at the path.
         NotFound: it is not an embedding store.
         VersionMismatch: another version of Sinkrank made the store.
-        BadEmbeddings: `meta.json` is not what was written.
+        BadEmbeddings: `meta.json` is not what was written, or cannot be read.
     """
     cure = "make a store with `sinkrank embeddings prepare`"
     if not has_store(path):
         raise NoEmbeddings(f"there are no embeddings at {path}; {cure}")
-    if not (path / META).is_file():
-        raise NotFound(f"{path} is not an embedding store (it has no {META}); {cure}")
     try:
+        if not (path / META).is_file():
+            raise NotFound(f"{path} is not an embedding store (it has no {META}); {cure}")
         meta = json.loads((path / META).read_bytes())
+    except OSError as error:
+        raise BadEmbeddings(f"the embeddings cannot be read ({one_line(error)})") from error
     except ValueError as error:
         raise BadEmbeddings(f"{path / META} is not JSON ({error}); import or train the embeddings again") from error
     if not isinstance(meta, dict) or "format" not in meta:

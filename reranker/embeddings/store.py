@@ -284,7 +284,7 @@ class Embeddings:
     def _is_replaced(self) -> bool:
         try:
             return read_meta(self.path) != self.meta
-        except (SinkrankError, OSError):
+        except SinkrankError:
             return False
 
     def _check_language(self, language: str) -> None:

@@ -161,6 +161,25 @@ def test_embeddings_that_are_made_later_and_damaged_are_named_and_searches_pass(
     assert "damaged" in client.get("/-/ready").get_json()["checks"]["embeddings"]["message"]
 
 
+def test_embeddings_that_the_service_may_not_read_leave_it_ready_to_pass_searches_on(
+    app: Flask, tmp_path: Path, look_now: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> bytes:  # root may read all
+        raise PermissionError(13, "Permission denied", str(path))
+
+    tiny_embeddings(tmp_path / "embeddings")
+    client = app.test_client()
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "read_bytes", refuse)
+        look_now()
+        ready = client.get("/-/ready")
+    assert (ready.status_code, ready.get_json()["status"]) == (200, "degraded")
+    cure = "meta.json: Permission denied; check its permissions"
+    assert cure in ready.get_json()["checks"]["embeddings"]["message"]
+    look_now()
+    assert client.post("/i/_search", json=SEARCH).headers["X-Rerank-Status"] == "applied"
+
+
 @pytest.mark.parametrize(
     ("settings", "command"),
     [
