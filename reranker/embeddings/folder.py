@@ -70,7 +70,7 @@ def read_meta(path: Path) -> Mapping[str, Any]:
     if found != (FORMAT, WORDS_VERSION):
         raise VersionMismatch(
             f"the embeddings in {path} are of format {found[0]} and tokenizer {found[1]}, not {FORMAT} and "
-            f"{WORDS_VERSION}; import or train them again"
+            f"{WORDS_VERSION}; make them again with `sinkrank embeddings prepare --replace`"
         )
     if meta.get("digest") != digest_of_meta(meta):
         raise BadEmbeddings(f"{path / META} was changed; the embedding store is damaged: import or train it again")

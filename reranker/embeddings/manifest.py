@@ -62,5 +62,6 @@ def checked_blocks(folder: Path, meta: Mapping[str, Any], n_most: int | None = N
                 yield from check_blocks(file, entry["bytes"], entry["blocks"], n_most)
         except (OSError, WrongBlock) as error:
             raise BadEmbeddings(
-                f"{path} is damaged: {error}; restore the file, or import or train the embeddings again"
+                f"{path} is damaged: {error}; restore the file, or make the embeddings again with "
+                "`sinkrank embeddings prepare --replace`"
             ) from error

@@ -174,7 +174,7 @@ def test_a_changed_byte_is_noticed_at_opening_in_a_small_store(tmp_path, name):
     path = tmp_path / "s"
     list(write(path, {"chat": (1, 0)}).checked_blocks())
     flip(path / name, -1)
-    with pytest.raises(BadEmbeddings, match=rf"{name} is damaged: .*import or train the embeddings again"):
+    with pytest.raises(BadEmbeddings, match=rf"{name} is damaged: .*`sinkrank embeddings prepare --replace`"):
         Embeddings.open(path)
 
 
@@ -235,7 +235,7 @@ def test_a_damaged_file_is_named(tiny, name, damage):
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"format": 99}, VersionMismatch, "format 99"),
+        ({"format": 99}, VersionMismatch, "format 99 .*`sinkrank embeddings prepare --replace`"),
         ({"tokenizer_version": 0}, VersionMismatch, "tokenizer 0"),
         ({"languages": None}, BadEmbeddings, "was changed"),
         ({"source": "mine"}, BadEmbeddings, "was changed"),

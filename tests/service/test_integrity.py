@@ -67,7 +67,7 @@ def test_damaged_vectors_make_the_service_not_ready(home: Path, caplog: pytest.L
     assert ready.status_code == 503
     message = ready.get_json()["checks"]["files"]["message"]
     assert "vectors.npy is damaged: its bytes 0 to " in message
-    assert "import or train the embeddings again" in message
+    assert "make the embeddings again with `sinkrank embeddings prepare --replace`" in message
     assert "vectors.npy is damaged" in caplog.text
     assert 'sinkrank_damaged_parts_total{part="embeddings"} 1.0' in client.get("/-/metrics").text
     refused = client.post("/v1/search", json={"query": "cat"})
