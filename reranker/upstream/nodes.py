@@ -250,8 +250,9 @@ class _Node:
         except OSError as error:
             if isinstance(error, ssl.SSLCertVerificationError):
                 raise NoTls(
-                    f"the certificate of {self.redacted} is not trusted ({error.verify_message}); give the file of its "
-                    f"authority as store_ca_certs, then restart the service: it reads the file at its start"
+                    f"the certificate of {self.redacted} is not trusted ({error.verify_message}); if its authority "
+                    f"is unknown, give its file as store_ca_certs and restart the service, which reads it at its "
+                    f"start; else renew the certificate, or name the host as it does"
                 ) from error
             if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):  # of a node that went away
                 raise NoTls(

@@ -6,11 +6,11 @@ import subprocess
 from pathlib import Path
 
 
-def make_certificates(folder: Path, *names: str) -> Path:
-    """Writes `ca.pem`, whose path it returns, and for each name `NAME.pem` and `NAME.key` (PKCS#8), signed for
-    localhost and 127.0.0.1."""
+def make_certificates(folder: Path, *names: str, hosts: str = "DNS:localhost,IP:127.0.0.1") -> Path:
+    """Writes `ca.pem`, whose path it returns, and for each name `NAME.pem` and `NAME.key` (PKCS#8), signed for the
+    hosts."""
     alternatives = folder / "alternatives"
-    alternatives.write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+    alternatives.write_text(f"subjectAltName={hosts}\n")
     new_key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
     of_authority = ("-days", "2", "-subj", "/CN=tests", "-keyout", "ca.key", "-out", "ca.pem")
     commands: list[tuple[str, ...]] = [("req", "-x509", *new_key, *of_authority)]

@@ -291,9 +291,9 @@ def without_tls() -> Iterator[str]:
 
 
 @contextmanager
-def unknown_to_us(folder: Path) -> Iterator[str]:
-    """Host and port of a node whose certificate another authority has signed."""
-    make_certificates(folder, "node")
+def refused_by_us(folder: Path, hosts: str = "IP:127.0.0.1") -> Iterator[str]:
+    """Host and port of a node whose certificate another authority has signed, for these hosts."""
+    make_certificates(folder, "node", hosts=hosts)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(folder / "node.pem", folder / "node.key")
 
@@ -309,15 +309,23 @@ def test_the_next_node_is_asked_where_one_has_a_bad_certificate_or_no_tls(certif
     """Nothing was sent to it, so a request that changes something goes on too."""
     own = certificates / "node.pem", certificates / "node.key"
     access = EngineAccess(ca_certs=certificates / "ca.pem")
-    with engine(tls=own) as sound, unknown_to_us(tmp_path) as unknown, without_tls() as plain:
+    with engine(tls=own) as sound, refused_by_us(tmp_path) as unknown, without_tls() as plain:
         for bad in (unknown, plain):
             address = read_address(f"opensearch+https://{bad},127.0.0.1:{sound.port}")
             assert isinstance(address, EngineAddress)
             assert ask(Upstream(address, access), "POST", b"abc") == b"{}"
         address = read_address(f"opensearch+https://{plain},{unknown}")
         assert isinstance(address, EngineAddress)
-        with pytest.raises(NoTls, match=f"the certificate of opensearch\\+https://{unknown} is not .* then restart"):
+        with pytest.raises(NoTls, match=f"the certificate of opensearch\\+https://{unknown} is not .* and restart"):
             ask(Upstream(address, access))
+
+
+def test_a_certificate_for_another_host_is_not_said_to_lack_its_authority(tmp_path: Path) -> None:
+    with refused_by_us(tmp_path, "DNS:other.example") as node:
+        address = read_address(f"opensearch+https://{node}")
+        assert isinstance(address, EngineAddress)
+        with pytest.raises(NoTls, match=r"not valid for '127\.0\.0\.1'.*name the host as it does"):
+            ask(Upstream(address, EngineAccess(ca_certs=tmp_path / "ca.pem")))
 
 
 def test_where_all_nodes_are_down_the_last_is_named() -> None:
