@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -21,7 +20,6 @@ SHORT_QUERY_WORDS, LONG_QUERY_WORDS = 12, 24
 """A query of so many distinct words or fewer is short, and one of so many or more is long."""
 
 
-@lru_cache(64)
 def auto_shares(n_query_words: int) -> AutoShares:
     """The shares of `auto` for a query of so many distinct words: those of a short query, of a long one, or between.
 

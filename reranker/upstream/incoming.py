@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from io import BytesIO
 from typing import IO, Any
 from urllib.parse import parse_qsl, quote, unquote_plus
@@ -26,7 +25,8 @@ _HOP_BY_HOP = frozenset(
     ]
 )
 _OF_ANOTHER_BODY = ("accept", "accept-encoding", "content-type", "content-encoding")
-_OURS_TO_SEND = frozenset(["host", "content-length", "expect"])
+# They are about the client's connection, or sent by us.
+_NOT_PASSED_ON = _HOP_BY_HOP | {"host", "content-length", "expect"}
 
 _AUTHORITY = regex.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[^/?#]*")
 IMPERSONATION = ("opendistro_security_impersonate_as", "es-security-runas-user")
@@ -43,8 +43,8 @@ _OF_ONE_REQUEST = regex.compile(
     r"|x-(dynatrace|instana|newrelic)(-.+)?|x-dtpc|singularityheader|sw8(-.+)?|x-ot-span-context|grpc-trace-bin"
     r"|x-queue-start|connect-time|total-route-time|x-timer|x-client-port|idempotency-key"
 )
-# Letters of a name: one has any length.
-_MAX_CACHED = 64
+# Letters of a name that is compared with these; one has any length.
+_LONGEST_NAME = 64
 _DIGEST_BYTES = 16
 _salt = os.urandom(_DIGEST_BYTES)
 _BLOCK_BYTES = 65_536
@@ -169,18 +169,13 @@ def raw_target(environ: dict[str, Any]) -> str:
 
 
 def _header_name(key: str) -> str | None:
-    """The name of a header by its key of WSGI; None where it is none, or is about the client's connection."""
-    return _short_name(key) if len(key) <= _MAX_CACHED else _short_name.__wrapped__(key)
-
-
-@lru_cache(maxsize=1_000)
-def _short_name(key: str) -> str | None:
+    """The name of a header by its key of WSGI; None where it is none, or is not passed on."""
     if key == "CONTENT_TYPE":
         return "Content-Type"
     if not key.startswith("HTTP_"):
         return None
     name = key[5:].replace("_", "-").title()
-    return None if name.lower() in _HOP_BY_HOP | _OURS_TO_SEND else name
+    return None if name.lower() in _NOT_PASSED_ON else name
 
 
 def end_to_end(headers: Headers, *others: str) -> Headers:
@@ -199,12 +194,7 @@ def caller_key(headers: Headers) -> bytes:
 
 
 def _is_of_one_request(name: str) -> bool:
-    return len(name) <= _MAX_CACHED and _is_short_of_one_request(name.replace("_", "-"))
-
-
-@lru_cache(maxsize=1_000)
-def _is_short_of_one_request(name: str) -> bool:
-    return _OF_ONE_REQUEST.fullmatch(name) is not None
+    return len(name) <= _LONGEST_NAME and _OF_ONE_REQUEST.fullmatch(name.replace("_", "-")) is not None
 
 
 def read_parameters(raw_query_string: str) -> dict[str, str]:
