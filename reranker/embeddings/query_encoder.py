@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields
+from functools import cache, partial
 from io import BytesIO
 from os.path import samestat
 from pathlib import Path
@@ -42,6 +43,10 @@ _MAX_CACHED = 1_024  # 1.5 kB each, and the text
 _MAX_THREADS = 4
 
 Vector = NDArray[np.float32]
+
+QueryEncoding = Callable[[], Future[Vector | None]]
+"""The first call begins to encode a query, in another thread. The vector has length 1 and is in the space of the store;
+None: the encoder cannot be used, which is logged."""
 
 _log = logging.getLogger(__name__)
 
@@ -76,7 +81,6 @@ class QueryModel:
     languages: Sequence[str]
     is_mapped: bool = False
     query_prefix: str = ""
-    max_tokens: int = MAX_QUERY_TOKENS
 
     @classmethod
     def from_meta(cls, entry: Mapping[str, Any]) -> QueryModel:
@@ -135,32 +139,15 @@ class QueryEncoderFiles:
                 yield self.model.file(end), content.getvalue()
 
 
-class QueryEncoding:
-    """The vector of one query; it is computed once, by `start` in another thread or by the first `vector`."""
-
-    def __init__(self, encoder: QueryEncoder, text: str, language: str) -> None:
-        self._encoder = encoder
-        self._text, self._language = text, language
-        self._future: Future[Vector | None] | None = None
-
-    def start(self) -> None:
-        """Begins, for a caller who has other work until the vector is needed."""
-        if self._future is None:
-            self._future = self._encoder.begin(self._text, self._language)
-
-    def vector(self) -> Vector | None:
-        """(dim,) of length 1, in the space of the store; None where the encoder cannot be used, which is logged."""
-        self.start()
-        assert self._future is not None  # noqa: S101 - start sets it
-        return self._future.result()
-
-
 class QueryEncoder:
     """Encodes queries in threads of its own; safe to share between threads, and to use after a fork.
 
     Args:
         load: opens the model; called once in each process, at the first query.
         means, map: as of `QueryEncoderFiles`.
+
+    Attributes:
+        problem: why the model cannot be loaded; empty where it was, or nobody has tried.
     """
 
     def __init__(
@@ -173,7 +160,7 @@ class QueryEncoder:
         self.model = model
         self._means, self._map = dict(zip(model.languages, means, strict=True)), map
         self._load = load
-        self._problem = ""
+        self.problem = ""
         self.reset()
         _encoders.add(self)
 
@@ -184,11 +171,6 @@ class QueryEncoder:
         self._cached: LRUCache[tuple[str, str], Future[Vector | None]] = LRUCache(_MAX_CACHED)
         self._pool: ThreadPoolExecutor | None = None
         self._session: OnnxSession | None = None
-
-    @property
-    def problem(self) -> str:
-        """Why the model cannot be loaded; empty where it was, or nobody has tried."""
-        return self._problem
 
     def load(self) -> None:
         """Loads the model now; `problem` says how it went."""
@@ -223,14 +205,15 @@ class QueryEncoder:
         def load() -> OnnxSession:
             # By its path it takes less memory.
             is_there = path.exists() and samestat(path.stat(), opened)
-            return OnnxSession(model.name, path if is_there else onnx.tobytes(), tokenizer.tobytes(), model.max_tokens)
+            return OnnxSession(model.name, path if is_there else onnx.tobytes(), tokenizer.tobytes(), MAX_QUERY_TOKENS)
 
         return cls(model, means, load, map)
 
     def query(self, text: str, language: str) -> QueryEncoding | None:
         """The encoding of a query, not begun; None in a language that the encoder does not read, and where its model
         cannot be loaded."""
-        return None if self._problem or language not in self.model.languages else QueryEncoding(self, text, language)
+        is_read = not self.problem and language in self.model.languages
+        return cache(partial(self.begin, text, language)) if is_read else None
 
     def begin(self, text: str, language: str) -> Future[Vector | None]:
         """Encodes a query in another thread, or finds it among the last ones.
@@ -266,13 +249,13 @@ class QueryEncoder:
         return (vector / norm).astype(np.float32) if np.isfinite(norm) and norm > 0 else None
 
     def _opened(self) -> OnnxSession | None:
-        if self._session is None and not self._problem:  # else it would wait for another encoder
+        if self._session is None and not self.problem:  # else it would wait for another encoder
             with _loading:
-                if self._session is None and not self._problem:
+                if self._session is None and not self.problem:
                     try:
                         self._session = self._load()
                     except (SinkrankError, OSError) as error:
-                        self._problem = str(error)
+                        self.problem = str(error)
                         _log.warning("no query is encoded, so %s counts in no order: %s", self.model.name, error)
         return self._session
 

@@ -105,7 +105,7 @@ def order_distance(distance: _Number, unknown_share: float, offset: _Number) -> 
 def start_encoding(query: Query, method: str) -> None:
     """Begins to encode a query that will be ranked by `auto`, while its caller does other work."""
     if method == CORRECTED_METHOD and query.encoding is not None:
-        query.encoding.start()
+        query.encoding()
 
 
 def find_corrections(

@@ -112,7 +112,7 @@ class Ordering:
             sources.moved_query = moved_query(problem.query, bags, sources.moved_by)
             moved = self._solve(problem.with_moved_query(sources.moved_query))
             evidence.add_feedback(moved.values)
-        sources.encoded = None if encoding is None else encoding.vector()
+        sources.encoded = None if encoding is None else encoding().result()
         cosines = None if sources.encoded is None else self._encoder_cosines(sources.encoded)
         if cosines is not None:
             evidence.add_encoder(cosines)

@@ -140,7 +140,7 @@ class CandidateSearch:
         if not len(self.query.weighted):  # an encoder gives any text a direction, also one without a known word
             return None
         encoding = self.query.encoding
-        encoded = None if encoding is None else encoding.vector()
+        encoded = None if encoding is None else encoding().result()
         return self.embeddings.nbow(self.query.weighted) if encoded is None else encoded
 
     def _groups(self) -> dict[str, tuple[WordGroup, ...]]:

@@ -28,7 +28,7 @@ def embeddings(tmp_path):
 
 
 def vector(embeddings, text, language="en"):
-    return embeddings.query_encoding(text, language).vector()
+    return embeddings.query_encoding(text, language)().result()
 
 
 def test_the_mean_is_taken_off_and_the_rest_has_length_1(embeddings):
@@ -43,10 +43,8 @@ def test_a_prefix_comes_before_each_query(tmp_path):
     assert vector(prefixed, "feline") == pytest.approx(vector(plain, "vessel feline"))
 
 
-def test_of_a_long_query_the_beginning_is_read(tmp_path):
-    model = QueryModel("tiny", ["en"], max_tokens=1)
-    found = encoding_embeddings(tmp_path / "store", encoder_files(model=model))
-    assert vector(found, "vessel " + "feline " * 10_000) == pytest.approx(vector(found, "vessel"))
+def test_of_a_long_query_the_beginning_is_read(embeddings):
+    assert vector(embeddings, "vessel " * 64 + "feline " * 100) == pytest.approx(vector(embeddings, "vessel"))
 
 
 def test_other_keys_of_its_entry_are_ignored(embeddings):
@@ -146,7 +144,7 @@ def test_a_process_that_is_forked_while_the_model_loads_encodes_too(embeddings):
         "encoder.begin('vessel', 'en')\n"
         "begun.wait()\n"
         "child = os.fork()\n"
-        "found = embeddings.query_encoding('vessel', 'en').vector()\n"
+        "found = embeddings.query_encoding('vessel', 'en')().result()\n"
         "if not child:\n"
         "    os._exit(0 if found is not None else 1)\n"
         "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
@@ -167,7 +165,7 @@ def test_a_model_that_cannot_be_read_is_told_once_and_searches_go_on(tmp_path, c
     broken = encoding_embeddings(tmp_path / "store", encoder_files(onnx=b"no model"))
     with caplog.at_level(logging.WARNING):
         both = [broken.query_encoding(text, "en") for text in ("feline", "vessel")]
-        assert [each.vector() for each in both] == [None, None]
+        assert [each().result() for each in both] == [None, None]
     (told,) = caplog.messages
     assert "no query is encoded" in told
     assert "the model tiny cannot be read" in broken.query_encoders[0].problem
@@ -205,7 +203,7 @@ def test_onnxruntime_writes_no_file_and_no_line_of_its_own(embeddings, tmp_path)
         "import sys\n"
         "from reranker.embeddings import Embeddings\n"
         "(encoder,) = Embeddings.open(sys.argv[1]).query_encoders\n"
-        "print(*encoder.query('vessel', 'en').vector().round(3))\n"
+        "print(*encoder.query('vessel', 'en')().result().round(3))\n"
         "from reranker.embeddings.onnx_session import OnnxSession\n"
         "try:\n"
         "    OnnxSession(encoder.model.name, b'no model', b'', 8)\n"

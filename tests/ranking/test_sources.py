@@ -5,6 +5,7 @@ By support/query_encoder.py the query `cat` is encoded as (0.8, 0.6) less (0.6, 
 
 import pickle
 import string
+from concurrent.futures import Future
 from dataclasses import asdict, replace
 from math import sqrt
 
@@ -112,19 +113,6 @@ def letters(n):
     return "".join(chr(ord("a") + digit) for digit in (n // 676, n // 26 % 26, n % 26))
 
 
-class Encoding:
-    """A query that is encoded as a given vector."""
-
-    def __init__(self, vector):
-        self._vector = vector
-
-    def start(self):
-        pass
-
-    def vector(self):
-        return self._vector
-
-
 def many_ranked(reranker, n_documents=40, translated=None):
     """Bags of 30 random words each, ranked for a query of six words; and the query's vector and all weighted bags."""
     rng = np.random.default_rng(9)
@@ -136,9 +124,11 @@ def many_ranked(reranker, n_documents=40, translated=None):
         )
         for _ in range(n_documents)
     ]
+    encoded = Future()
+    encoded.set_result(vector)
     query = reranker.query(" ".join(f"w{letters(n)}" for n in (3, 50, 120, 200, 310, 399)), "en")
     found = reranker.rerank_bags(
-        replace(query, encoding=Encoding(vector)),
+        replace(query, encoding=lambda: encoded),
         [(bag, "en") for bag in bags],
         first_stage_scores=rng.random(n_documents),
         translated=translated,
