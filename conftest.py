@@ -27,7 +27,7 @@ if folder := folder_in_memory():
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(folder))
 
 # How long drawing or running an example takes says more about what else the machine does than about the code.
-settings.register_profile("sinkrank", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("sinkrank", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("sinkrank")
 
 
