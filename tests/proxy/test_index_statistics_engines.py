@@ -47,23 +47,3 @@ def test_rare_words_weigh_more_once_the_index_is_known(
     assert found(http, url, cats, text_fields=["text"]) == ["cat", "bread"]
     assert proxy.ranking.statistics.wait(30)
     assert found(http, url, cats, text_fields=["text"]) == ["bread", "cat"]
-
-
-def test_hits_of_several_indices_are_weighed_by_all_of_them(
-    http: urllib3.PoolManager, engine: Engine, url: str, proxy: Proxy, cats: str
-) -> None:
-    other = f"{cats}-more"
-    make_index(http, engine.url, other, {}, [{"text": "bread", "n": 1}, *[{"text": "cat"}] * 99])
-    try:
-        assert found(http, url, f"{cats}*")[0] == "cat"
-        assert proxy.ranking.statistics.wait(30)
-        assert found(http, url, f"{cats}*")[-1] == "cat"
-    finally:
-        http.request("DELETE", f"{engine.url}/{other}")
-
-
-def test_an_index_of_ours_is_not_sampled(http: urllib3.PoolManager, url: str, proxy: Proxy, ours: str) -> None:
-    body = {"query": {"match_all": {}}, "ext": {"rerank": {"query_context": {"query_text": "chat"}}}}
-    assert post(http, f"{url}/{ours}/_search", body).headers["X-Rerank-Status"] == "applied"
-    assert proxy.ranking.statistics.wait(0)
-    assert proxy.ranking.statistics._known == {}
