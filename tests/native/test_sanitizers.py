@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reranker.native.compiling import compile_library
+from reranker.native.compiling import all_sources, compile_library
 from reranker.native.library import LEVEL, LEVELS
 
 pytestmark = pytest.mark.slow
@@ -71,18 +71,6 @@ def _runtime(compiler: str) -> str | None:
     return None
 
 
-@pytest.fixture(scope="module")
-def sanitized(tmp_path_factory):
-    """The compiler and the library that it made."""
-    compiler = _compiler()
-    if compiler is None:
-        pytest.skip("neither gcc nor clang with AddressSanitizer is here")
-    path = tmp_path_factory.mktemp("sanitized") / "library.so"
-    options = _SANITIZED if compiler == "gcc" else (*_SANITIZED, "-shared-libasan")
-    compile_library(path, options, [compiler])
-    return compiler, path
-
-
 _LOWER_LEVELS = LEVELS[: LEVELS.index(LEVEL)]
 
 
@@ -94,8 +82,14 @@ _LOWER_LEVELS = LEVELS[: LEVELS.index(LEVEL)]
     ],
     ids=[LEVEL, *_LOWER_LEVELS],
 )
-def test_nothing_outside_its_memory_is_read_and_nothing_undefined_is_done(sanitized, level, tests):
-    compiler, path = sanitized
+def test_nothing_outside_its_memory_is_read_and_nothing_undefined_is_done(level, tests, tmp_path):
+    compiler = _compiler()
+    if compiler is None:
+        pytest.skip("neither gcc nor clang with AddressSanitizer is here")
+    options = _SANITIZED if compiler == "gcc" else (*_SANITIZED, "-shared-libasan")
+    others = {*LEVELS} - {level}
+    sources = [source for source in all_sources() if source.stem.rpartition("_")[2] not in others]
+    compile_library(tmp_path / "library.so", options, [compiler], sources)
     settings = {
         "NATIVE_LEVEL": level,
         "LD_PRELOAD": str(_runtime(compiler)),
@@ -103,7 +97,7 @@ def test_nothing_outside_its_memory_is_read_and_nothing_undefined_is_done(saniti
         "UBSAN_OPTIONS": "print_stacktrace=1",
     }
     done = subprocess.run(
-        [sys.executable, "-c", _RUN, str(path), *tests],
+        [sys.executable, "-c", _RUN, str(tmp_path / "library.so"), *tests],
         cwd=ROOT, env=os.environ | settings, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
