@@ -213,16 +213,17 @@ def look_up(request: ProxyRequest, bodies: Sequence[tuple[Search, bytes]]) -> Se
     return ask(request, [(search.header, body) for search, body in bodies], calls.search_again, query_string).answers
 
 
-def fetch_as_it_came(request: ProxyRequest, searches: Sequence[Search]) -> Sequence[EngineAnswer]:
-    """The engine's answers to some searches of a multi-search as they came.
+def fetch_as_it_came(request: ProxyRequest, windows: Sequence[Window]) -> Sequence[EngineAnswer]:
+    """The engine's own answers to the searches of some windows, which are those of a multi-search, or translated.
 
     Raises:
         Refused, Fallback, EngineUnreachable, EngineTimeout: there are none.
     """
-    if not searches:
+    if not windows:
         return ()
-    bodies = [(search.header, search.as_it_came) for search in searches]
-    return ask(request, bodies, request.calls.search, request.calls.incoming.query_string).answers
+    bodies = [(window.search.header, window.as_it_came) for window in windows]
+    query_string = without_parameters(request.calls.incoming.query_string, (*_REPLACED_OF_SEVERAL, *URL_QUERY))
+    return ask(request, bodies, request.calls.search, query_string).answers
 
 
 def ask(

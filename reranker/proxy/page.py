@@ -74,15 +74,15 @@ def fetch_pages(
 ) -> tuple[Sequence[Page | AsItCame], float]:
     """The pages of a request's windows, and how long the engine took for them. Hits of ids-only windows are fetched, in
     one request. Of a multi-search those that only the engine can answer are asked as they came: it may refuse the
-    window alone, and its errors are to be about what the caller wrote.
+    window alone, and its errors are to be about what the caller wrote. Translated ones stay in translation.
 
     Raises:
-        Skip, Fallback: it is a `_search` that only the engine can answer.
+        Skip, Fallback: it is a `_search` that only the engine can answer, as it came.
         Misfit: a hit is not as an ids-only window found it.
         Refused, Fallback, EngineUnreachable, EngineTimeout: the engine has no answer to what it is asked as it came.
     """
     as_it_came = [one for one in ranked if one.is_for_engine]
-    if as_it_came and not request.is_multi:
+    if as_it_came and not request.is_multi and not as_it_came[0].window.translation:
         status, reason, message = as_it_came[0].outcome
         raise Fallback(reason, message) if status == "fallback" else Skip(reason)
     places = {one: places_of(one) for one in ranked if not one.is_for_engine}
@@ -90,7 +90,7 @@ def fetch_pages(
     to_fetch = [(one, own) for one, own in ids_only if own or one.window.search.window_plan.needs_page]
     fetched = _fetch_hits(request, to_fetch) if to_fetch else None
     hits = _hits_of_pages(to_fetch, [] if fetched is None else fetched.answers, texts)
-    answers = iter(fetch_as_it_came(request, [one.window.search for one in as_it_came]))
+    answers = iter(fetch_as_it_came(request, [one.window for one in as_it_came]))
     pages: list[Page | AsItCame] = []
     for one in ranked:
         if one.is_for_engine:

@@ -201,8 +201,6 @@ class Search:
         }
         if kind is not None:
             changed |= IDS_ONLY_MEMBERS[kind]
-        if self.body.other_ext is not None:
-            changed["ext"] = self.body.other_ext
         if translation is not None:
             changed["query"] = translation.query
         changed |= knn_with_k(self.body.raw.parsed)
@@ -211,8 +209,9 @@ class Search:
     def changed_body(self, changed: Mapping[str, Any], dropped: Sequence[str]) -> bytes:
         """The caller's body with other members in place of his, and without some."""
         ours = () if self.body.without_ours is None else ("ext",)
+        others = {} if self.body.other_ext is None else {"ext": self.body.other_ext}
         rest = write_object(self.body.text, self.body.raw, drop={*changed, *dropped, *ours})
-        added = write_value(changed)
+        added = write_value({**changed, **others})
         return json_bytes(added if rest == "{}" else f"{rest[:-1]},{added[1:]}")
 
     @property

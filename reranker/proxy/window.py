@@ -62,6 +62,13 @@ class Window:
             return f"shards failed, or the time was up, and the window of {page.n_fetch} hits lacks some"
         return ""
 
+    @property
+    def as_it_came(self) -> bytes:
+        """The body that finds these hits on the caller's page, in the engine's order."""
+        if self.translation is None or self.is_refused:
+            return self.search.as_it_came
+        return self.search.changed_body({"query": self.translation.query}, ())
+
     @cached_property
     def hits(self) -> Sequence[dict[str, Any]]:
         """Those that are to be re-ranked, in the engine's order."""

@@ -310,6 +310,27 @@ def lines(*bodies: Any) -> bytes:
     return b"".join(b"{}\n" + json.dumps(body).encode() + b"\n" for body in bodies)
 
 
+@pytest.mark.parametrize(
+    "path", ["/pages/_search", "/pages/_search?q=chat&df=body&rerank=true&filter_path=hits", "/pages/_msearch"]
+)
+def test_a_walk_behind_the_window_goes_on_in_translation(client: FlaskClient, fake: FakeEngine, path: str) -> None:
+    cursor = {"sort": ["_score", "id"], "search_after": [0.1, "9"], "size": 2}
+    body = {**FRENCH_QUERY, **cursor, "ext": {"rerank": {}, "other": 1}}
+    if path.endswith("_msearch"):
+        fake.answer = lambda received: ok(json.dumps({"took": 1, "responses": [answer(received)]}).encode())
+        found = client.post(path, data=f"{{}}\n{json.dumps(body)}\n", content_type="application/x-ndjson")
+        (hits,) = (one["hits"]["hits"] for one in found.get_json()["responses"])
+    else:
+        found = client.post(path, json=body)
+        hits = found.get_json()["hits"]["hits"]
+    assert outcome(found) == ("skipped", "search_after")
+    assert [hit["_source"]["body"] for hit in hits] == ENGLISH  # the engine's page, as it is
+    last = json.loads(fake.received[-1].body.splitlines()[-1])
+    assert "cat" in json.dumps(last.pop("query"))
+    assert last == {**cursor, "ext": {"other": 1}}
+    assert "q=" not in fake.received[-1].line
+
+
 def test_lines_of_a_multi_search_are_asked_again_together(client: FlaskClient, fake: FakeEngine) -> None:
     def respond(received: Received) -> bytes:
         bodies = received.body.split(b"\n")[1::2]
