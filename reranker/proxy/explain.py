@@ -99,9 +99,10 @@ def _looked_up(request: ProxyRequest, window: Window, doc_id: str) -> tuple[Mapp
     own_filter = search.body.raw.parsed.get("post_filter")
     filters = [named, *([] if own_filter is None else [own_filter])]
     asked = search.changed_body(changed | {"post_filter": {"bool": {"filter": filters}}}, _NOT_OF_ONE)
-    with suppress(Fallback):  # such as a hit of `collapse`, which is not found by a filter
-        (found,) = look_up(request, [(search, asked)])
-        for hit in found.found:
+    with suppress(Fallback):
+        # A window that is not full holds all that the search finds: a hit of `collapse` stands for others.
+        is_full = len(window.hits) == search.page.window
+        for hit in look_up(request, [(search, asked)])[0].found if is_full else ():
             counted = {"min_score": hit.get("_score"), "size": 0, "track_total_hits": True}
             (better,) = look_up(request, [(search, search.changed_body(changed | counted, _NOT_OF_ONE))])
             return hit, max(better.total, len(window.hits) + 1)

@@ -119,8 +119,8 @@ def test_a_document_that_is_not_on_the_page_says_where_it_fell(
     direct = post(http, f"{engine.url}/{pets}/_search", {"query": query, "size": 60}).json()["hits"]["hits"]
     scores = {hit["_id"]: hit["_score"] for hit in direct}
 
-    def standing(doc_id: str, window_size: int) -> dict[str, Any]:
-        search = {"query": query, "ext": {"rerank": {"language": "en", "window_size": window_size}}}
+    def standing(doc_id: str, window_size: int, **more: Any) -> dict[str, Any]:
+        search = {"query": query, "ext": {"rerank": {"language": "en", "window_size": window_size}}, **more}
         explained = explain(client, index=pets, id=doc_id, search=search)
         assert sum(explained["score_parts"].values()) == pytest.approx(explained["score"], abs=1e-6)
         found: dict[str, Any] = explained["standing"]
@@ -137,6 +137,8 @@ def test_a_document_that_is_not_on_the_page_says_where_it_fell(
     lost = standing(nowhere, 20)
     assert (lost["fell_at"], lost["first_stage_rank"], lost["rank"]) == ("first_stage", None, None)
     assert lost["lacking_query_words"] == ["cat", "dog"]
+    hidden = standing(last, 20, collapse={"field": "price"})  # behind another hit, as all have one price
+    assert (hidden["fell_at"], hidden["first_stage_rank"], hidden["n_candidates"]) == ("first_stage", None, 1)
     held = standing(next(doc_id for doc_id in scores if "cat" not in str(PETS[int(doc_id)])), 60)
     assert held["lacking_query_words"] == ["cat"]
 
