@@ -36,4 +36,4 @@ def stale_parts(store: WritableStore, index: str, embeddings: Embeddings, idf: I
         yield f"{', '.join(grown)}; {refresh}"
     versions = {language: idf.weights_version(language) for language in idf.languages}
     if versions and next(iter(store.bags(index, versions)), None) is not None:
-        yield f"some documents are weighted with other frequencies than the idf's; {refresh}"
+        yield f"some documents are weighted with older document frequencies; {refresh}"

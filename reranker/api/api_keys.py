@@ -43,7 +43,7 @@ class ApiKeys:
         self._names: dict[str, str] | None = read_keys(path)
         self._next_look = clock() + LOOK_SECONDS
         if not self._names:
-            _log.warning("%s holds no key: nobody is let in; add one with `sinkrank keys add NAME`", path)
+            _log.warning("%s holds no key: all callers are refused; add one with `sinkrank keys add NAME`", path)
 
     def name_of(self, key: str) -> str | None:
         """Whose key it is; None for a key that is not in the file.
@@ -68,7 +68,7 @@ class ApiKeys:
         except SinkrankError as error:
             self._names = None
             if before is not None:
-                _log.error("nobody is let in: %s", error)
+                _log.error("all callers are refused: %s", error)
             return
         if self._names != before:
             _log.warning("read the API keys again: %s", ", ".join(self._names.values()) or "none")
@@ -101,7 +101,7 @@ def check_key(keys: ApiKeys, environ: dict[str, Any]) -> str:
     """
     name = take_key(keys, environ)
     if name is None:
-        raise _NoKey("this service asks for a key that it knows; send it as X-Api-Key, or as Authorization: Bearer KEY")
+        raise _NoKey("this service needs an API key; send it as X-Api-Key, or as Authorization: Bearer KEY")
     note(api_key=name)
     return name
 

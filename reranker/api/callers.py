@@ -23,9 +23,8 @@ from reranker.upstream.rights import SERVICE, Rights
 
 _SCHEMES = frozenset(["basic", "bearer", "apikey"])
 _NO_CREDENTIALS = (
-    "the engine is read with your own rights, and no credentials came; send its user and password, API key or token as "
-    "Authorization (the service's own rights are lent where the setting callers_without_credentials is "
-    "'service_rights')"
+    "no credentials came, and the engine is read with the caller's rights; send a user and password, API key or token "
+    "as Authorization, or set callers_without_credentials to 'service_rights' to read with the service's own rights"
 )
 _log = logging.getLogger(__name__)
 

@@ -18,8 +18,8 @@ REFUSAL = "sinkrank.refusal"
 _REFUSALS = {
     "threads": "too many requests are in progress, or too many of this client; try again later, or raise the settings "
     "max_client_requests and max_engine_calls",
-    "bodies": "large request bodies take all the room that they have on disk; try again later, or send smaller "
-    "ones. If none is taken, the service's temporary folder cannot be written: set TMPDIR",
+    "bodies": "large request bodies take all the disk space that they may use; try again later, or send smaller "
+    "ones. If none is accepted, the service's temporary folder cannot be written: set TMPDIR",
 }
 
 

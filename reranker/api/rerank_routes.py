@@ -84,7 +84,7 @@ def _rerank_texts(raw: dict[str, Any]) -> Response:
     _check_count(len(body.texts))
     for place, text in enumerate(body.texts):
         if not isinstance(text, str):
-            raise BadBody(f"text {place} is no string; give one")
+            raise BadBody(f"text {place} is not a string; give one")
     ranked, meta = rank_texts(service, body, body.texts)
     if body.return_text:
         ranked = [replace(one, text=body.texts[one.index]) for one in ranked]

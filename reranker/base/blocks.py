@@ -45,7 +45,7 @@ def check_blocks(file: BinaryIO, n_bytes: int, sums: str, n_most: int | None = N
         end = min(start + BLOCK_BYTES, n_bytes)
         block = _read(file, start, end)
         if _sum(block) != sums[place * _DIGITS : (place + 1) * _DIGITS]:
-            raise WrongBlock(f"its bytes {start:,} to {end - 1:,} are not what was written")
+            raise WrongBlock(f"its bytes {start:,} to {end - 1:,} have changed since they were written")
         yield len(block)
 
 

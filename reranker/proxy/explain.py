@@ -141,7 +141,7 @@ def explain_hit(found: _Found) -> ExplainAnswer:
 
 def not_reranked(reason: str) -> BadInput:
     """The error for a search that keeps the engine's order."""
-    return BadInput(f"this search keeps the engine's order ({reason}), so there is no score of ours to explain")
+    return BadInput(f"this search keeps the engine's order ({reason}), so it has no score of Sinkrank's to explain")
 
 
 def refusal(status: int, details: Any, what: str = "the search", cure: str = "change it") -> SinkrankError:

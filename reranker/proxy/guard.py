@@ -90,7 +90,7 @@ class CircuitBreaker:
         if is_open or was_open:
             self._on_state("open" if is_open else "closed")
         if is_open and not was_open:
-            _log.warning("re-ranking failed %d times in a row and rests for %g s", self.n_failures, self.rest_s)
+            _log.warning("re-ranking failed %d times in a row and pauses for %g s", self.n_failures, self.rest_s)
         elif was_open and not is_open:
             _log.warning("re-ranking works again")
 

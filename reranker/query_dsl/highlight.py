@@ -90,7 +90,7 @@ def _field(name: str, options: Mapping[str, Any], is_html: bool) -> HighlightFie
 def _texts(value: Any) -> tuple[str, ...]:
     texts = tuple(value) if isinstance(value, list) else (value,)
     if not 0 < len(texts) <= _MAX_TAGS or not all(isinstance(text, str) and text for text in texts):
-        raise ValueError(f"{value!r} is no list of at most {_MAX_TAGS} tags")
+        raise ValueError(f"{value!r} is not a list of at most {_MAX_TAGS} tags")
     if max(map(len, texts)) > _MAX_TAG_CHARS:
         raise ValueError(f"a tag has more than {_MAX_TAG_CHARS} characters")
     return texts

@@ -81,7 +81,7 @@ class Integrity:
             if not self._is_stopped.is_set():  # else its files may be gone
                 self._failed(part, error)
         else:
-            _log.info("checked the %s: it is what was written", part)
+            _log.info("checked the %s: undamaged", part)
 
     def _failed(self, part: str, error: SinkrankError) -> None:
         if not isinstance(error, StoreDamaged | BadEmbeddings):

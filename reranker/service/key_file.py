@@ -107,7 +107,7 @@ def _read(path: Path) -> Iterator[tuple[int, int, str, str]]:
             yield start, len(text), found[1], found[2]
         elif text and not text.startswith("#"):
             raise BadInput(
-                f"{path}, line {number} is no API key; a line is NAME, SHA-256 and the time; "
+                f"{path}, line {number} is not an API key; a line is NAME, SHA-256 and the time; "
                 "use `sinkrank keys add NAME`"
             )
         start += len(line) + 1

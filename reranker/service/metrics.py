@@ -45,34 +45,34 @@ class Metrics:
 
         self.requests = counter("http_requests", "Requests answered.", "route", "method", "status")
         self.request_seconds = histogram(
-            "http_request_duration_seconds", "From a request's arrival to the begin of its answer.", _SECONDS, "route"
+            "http_request_duration_seconds", "From a request's arrival to the start of its answer.", _SECONDS, "route"
         )
         self.requests_in_progress = Gauge(
             "sinkrank_http_requests_in_progress",
-            "Requests that are being answered.",
+            "Requests in progress.",
             registry=registry,
             multiprocess_mode="livesum",
         )
         self.stage_seconds = histogram("stage_duration_seconds", "Time of one stage of a search.", _SECONDS, "stage")
         self.rerankings = counter("rerankings", "Lists of candidates that were re-ranked.", "method")
         self.candidates = histogram("candidates", "Candidates of a re-ranking.", _CANDIDATES)
-        self.solved = counter("solved_candidates", "Candidates whose transport was solved to the end.")
-        self.ranked = counter("ranked_candidates", "Candidates that were given a place.")
-        self.iterations = counter("iterations", "Sinkhorn iterations of the candidates ranked.")
-        self.converged = counter("converged_candidates", "Of those ranked, candidates whose iteration converged.")
+        self.solved = counter("solved_candidates", "Candidates whose transport was solved completely.")
+        self.ranked = counter("ranked_candidates", "Candidates ranked.")
+        self.iterations = counter("iterations", "Sinkhorn iterations of the ranked candidates.")
+        self.converged = counter("converged_candidates", "Ranked candidates whose iteration converged.")
         self.wordless = counter("wordless_candidates", "Candidates without a known word.")
-        self.query_words = histogram("query_words", "Distinct known words of a query that was re-ranked by.", _WORDS)
-        self.unknown_words = counter("query_unknown_words", "Words of queries that have no embedding.")
+        self.query_words = histogram("query_words", "Distinct known words of a query.", _WORDS)
+        self.unknown_words = counter("query_unknown_words", "Words of queries without an embedding.")
         self.searches = counter("proxy_searches", "Searches through the proxy.", "outcome", "reason")
-        self.passed = counter("proxy_passed_requests", "Requests that are no searches, passed to the engine.")
-        self.cache_hits = counter("bag_cache_hits", "Bags of words of texts that were found in the cache.")
-        self.cache_misses = counter("bag_cache_misses", "Bags of words that were not found in it.")
-        self.checked_blocks = counter("checked_blocks", "Blocks of files that are what was written.", "part")
+        self.passed = counter("proxy_passed_requests", "Requests other than searches, passed to the engine.")
+        self.cache_hits = counter("bag_cache_hits", "Texts whose bag of words was cached.")
+        self.cache_misses = counter("bag_cache_misses", "Texts whose bag of words was not cached.")
+        self.checked_blocks = counter("checked_blocks", "Blocks of files that were checked and are undamaged.", "part")
         self.damaged_parts = counter("damaged_parts", "Parts whose files are damaged.", "part")
-        self.circuit_openings = counter("proxy_circuit_openings", "Times that re-ranking failed and was rested.")
+        self.circuit_openings = counter("proxy_circuit_openings", "Times that failures paused re-ranking.")
         self.circuit_state = Gauge(
             "sinkrank_proxy_circuit_state",
-            "0 closed (re-ranking runs), 1 half open (one tries it), 2 open (it rests).",
+            "0: re-ranking runs; 1: one search is tried; 2: re-ranking is paused.",
             registry=registry,
             multiprocess_mode="livemax",
         )

@@ -223,7 +223,7 @@ def _finite(text: str) -> float:
 
 
 def _refuse(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no finite number")
+    raise ValueError(f"{text} is not a finite number")
 
 
 def parse(model: type[Body], body: dict[str, Any]) -> Body:

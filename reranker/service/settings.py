@@ -198,7 +198,7 @@ class Settings(BaseModel):
     def _check_hosts(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         for name in names:
             if _HOST_NAME.fullmatch(name) is None:
-                raise ValueError(f"{name!r} is no host name; give names without scheme and port, such as example.org")
+                raise ValueError(f"{name!r} is not a host name; give one without scheme and port, such as example.org")
         return names
 
     @field_validator("query_language")

@@ -125,7 +125,7 @@ def _engine_address(address: str, scheme: str, use_tls: bool, distribution: Dist
         found = {}
     if not 1 <= len(found) <= _MAX_NODES or "?" in address or "#" in address:
         # The address itself is left out: it may hold a password.
-        raise WrongParameter(f"the store's address begins with {scheme!r} but is no URL of an engine; give {_FORMS}")
+        raise WrongParameter(f"the store's address begins with {scheme!r} but is not an engine's URL; give {_FORMS}")
     if not _PREFIX.fullmatch(prefix):
         raise WrongParameter(
             f"the store's address begins with {scheme!r}, and its path has a ',', an '@', a blank or a letter beyond "

@@ -191,7 +191,7 @@ def read_answer(data: bytes, read: Reader | None = None) -> EngineAnswer:
         text = data.decode()
         answer = _answer(text, read_document(text, read_one), data)
     except (ValueError, RecursionError):
-        raise Fallback("answer_not_json", "the engine's answer is no JSON object") from None
+        raise Fallback("answer_not_json", "the engine's answer is not a JSON object") from None
     if answer.hits is None:
         raise Fallback("answer_not_json", "the engine's answer holds no list of hits")
     return answer
@@ -207,5 +207,5 @@ def _answer(text: str, raw: RawObject, data: bytes = b"") -> EngineAnswer:
     else:
         return EngineAnswer(text, raw, None, ())
     if set(map(type, found)) - {dict}:
-        raise ValueError("a hit is no object")
+        raise ValueError("a hit is not an object")
     return EngineAnswer(text, raw, hits, found, data)

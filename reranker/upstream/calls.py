@@ -145,7 +145,7 @@ class EngineCalls:
         try:
             return json.loads(data)
         except (ValueError, RecursionError):
-            raise Fallback("answer_not_json", "the engine's answer is no JSON") from None
+            raise Fallback("answer_not_json", "the engine's answer is not JSON") from None
 
     @cached_property
     def _headers(self) -> Headers:

@@ -256,7 +256,7 @@ class _Node:
                 ) from error
             if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):  # of a node that went away
                 raise NoTls(
-                    f"{self.redacted} does not speak TLS as we do ({reason(error)}); if the engine is without TLS, "
+                    f"no TLS connection to {self.redacted} ({reason(error)}); if the engine has no TLS, "
                     f"write http:// or opensearch://"
                 ) from error
             raise _NoConnection(

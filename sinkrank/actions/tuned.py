@@ -45,13 +45,13 @@ def present(tuning: Tuning, as_json: bool) -> None:
 def _verdict(tuning: Tuning, found: Difference) -> str:
     n_reporting = len(tuning.after.ranking)
     told = (
-        f"Chosen on {tuning.n_choosing} queries out of {len(tuning.tried)} ways; on the other {n_reporting} "
+        f"The best of {len(tuning.tried)} settings on {tuning.n_choosing} queries; on the other {n_reporting} "
         f"{tuning.measure} changes by {found.mean:+.3f} (p = {found.p_value:.3f})."
     )
     if _is_same(tuning.before.way, tuning.after.way):
-        return told + " Nothing was better than what is set."
+        return told + " Nothing was better than the current settings."
     if not _is_better(tuning, found):
-        return told + " That is no more than chance: keep what is set, or judge more queries."
+        return told + " That may be chance: keep the settings, or judge more queries."
     return told
 
 

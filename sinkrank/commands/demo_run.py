@@ -127,7 +127,7 @@ def _is_fetched(encoder: Future[Any], console: Console) -> bool:
             encoder.result()
     except NotFound as error:
         console.print(str(error))
-        console.print("Going on without it: searches in English gain less. When that is mended, run this again.")
+        console.print("Going on without it: searches in English gain less. Run this again when that works.")
         return False
     return True
 

@@ -55,8 +55,9 @@ def refresh(settings: Settings, json_: options.Json = False) -> None:
         return
     changed = ", ".join(done.changed_languages) or "no language"
     output.results().print(
-        f"{output.counted(done.documents, 'document')} in index {done.index!r}; new figures for {changed}, "
-        f"{output.counted(done.reweighed, 'document')} weighed anew"
+        f"{output.counted(done.documents, 'document')} in index {done.index!r}; document frequencies "
+        f"recounted for {changed}, "
+        f"{output.counted(done.reweighed, 'document')} reweighted"
     )
 
 

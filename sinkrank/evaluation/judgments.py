@@ -60,7 +60,7 @@ def read_judged_queries(
         is_csv = _is_csv(content)
         judged = _read_csv(qrels, content) if is_csv else read_qrels(qrels, content)
     except csv.Error as error:
-        raise BadInput(f"{qrels} is no CSV: {error}") from error
+        raise BadInput(f"{qrels} is not CSV: {error}") from error
     if queries is not None:
         found = _read_queries(queries, judged)
     elif is_csv:
@@ -141,7 +141,7 @@ def _rating(value: str, place: str) -> int:
     except ValueError:
         number = 0.5
     if not number.is_integer():
-        raise BadInput(f"{place}: the rating {value!r} is no whole number; give 1 or more for a relevant document")
+        raise BadInput(f"{place}: the rating {value!r} is not a whole number; give 1 or more for a relevant document")
     return int(number)
 
 
@@ -161,8 +161,8 @@ def read_qrels(path: Path, content: str) -> Judgments:
             if number == 0 and grade.lower() == "score":
                 continue  # BEIR's header
             raise BadInput(
-                f"{place}: {line[:80]!r} is no judgment; a line is QUERY 0 DOCUMENT RELEVANCE, or QUERY, DOCUMENT and "
-                "RELEVANCE with tabs between, or the file is CSV with the header query,docid,rating"
+                f"{place}: {line[:80]!r} is not a judgment; a line is QUERY 0 DOCUMENT RELEVANCE, or QUERY, DOCUMENT "
+                "and RELEVANCE with tabs between, or the file is CSV with the header query,docid,rating"
             ) from error
         _add(judged, place, query, document, relevance)
     return judged

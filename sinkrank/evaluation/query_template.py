@@ -47,10 +47,10 @@ class QueryTemplate:
             body = json.loads(data)
         except (ValueError, RecursionError) as error:
             raise BadInput(
-                f"{path} is no JSON ({error}); write {PLACEHOLDER} within quotes, as in {_EXAMPLE}"
+                f"{path} is not JSON ({error}); write {PLACEHOLDER} within quotes, as in {_EXAMPLE}"
             ) from error
         if not isinstance(body, dict):
-            raise BadInput(f"{path} holds no JSON object; write the body of a search, as {_EXAMPLE}")
+            raise BadInput(f"{path} does not hold a JSON object; write the body of a search, as {_EXAMPLE}")
         template = cls(body)
         if template.filled("a") == template.filled("b"):
             raise BadInput(f"{path} has no {PLACEHOLDER}, where the query goes; write it as in {_EXAMPLE}")

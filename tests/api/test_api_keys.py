@@ -188,7 +188,7 @@ def test_a_service_does_not_start_without_its_file_of_keys(make_app: MakeApp, fi
     with pytest.raises(NotFound, match="sinkrank keys add"):
         make_app(Settings(api_keys=file), None)
     file.write_text("shop plain-text-secret\n")
-    with pytest.raises(BadInput, match="line 1 is no API key"):
+    with pytest.raises(BadInput, match="line 1 is not an API key"):
         make_app(Settings(api_keys=file), None)
 
 

@@ -115,7 +115,7 @@ def test_what_the_json_module_refuses_is_refused(text: str) -> None:
     "hits", ["[1]", '[{"_id":"a"},[]]', '[{"_id":"a"},]', '[{"_id" "a"}]', '[{"_id":"a"}', "[{'_id':1}]"]
 )
 def test_an_answer_with_a_hit_that_is_no_object_is_no_answer(hits: str) -> None:
-    with pytest.raises(Fallback, match="no JSON object"):
+    with pytest.raises(Fallback, match="not a JSON object"):
         read_answer(f'{{"hits":{{"hits":{hits}}}}}'.encode())
 
 

@@ -86,7 +86,7 @@ def test_an_index_that_has_grown_is_stale_until_it_is_refreshed(indexed: Path, r
     assert "the idf of fr was counted over 3 documents; there are 6 now" in message
     assert "`sinkrank ingest refresh --index documents`" in message
 
-    assert "new figures for fr, 6 documents weighed anew" in run("ingest", "refresh").stdout
+    assert "document frequencies recounted for fr, 6 documents reweighted" in run("ingest", "refresh").stdout
     found = checks(run, "--quick", exits=0)
     assert found["index documents"]["message"].startswith("7 documents,")
 

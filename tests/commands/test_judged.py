@@ -148,7 +148,7 @@ def test_tune_says_to_keep_what_is_set_and_prints_no_settings(run: RunCommand, f
     """Two documents are all that a query can find: no way is better than another."""
     result = run("tune", *files, "--method", "relaxed", "--first-stage", "hybrid")
     assert "on the other" in result.stdout
-    assert "Nothing was better than what is set." in result.stdout
+    assert "Nothing was better than the current settings." in result.stdout
     assert "epsilon" not in result.stdout
     as_json = json.loads(run("tune", *files, "--method", "emd", "--json").stdout)
     assert as_json["n_choosing"] + as_json["n_reporting"] == 25
@@ -203,4 +203,4 @@ def test_tune_prints_lines_of_settings_only_where_they_are_better_by_more_than_c
     present(Tuning("nDCG@10", ((ways[1], 0.8),), ways[1], *runs, n_choosing=20), as_json=False)
     shown = capsys.readouterr().out
     assert ("epsilon = 0.2" in shown.splitlines()) == is_shown
-    assert ("keep what is set" in shown) == (not is_shown)
+    assert ("keep the settings" in shown) == (not is_shown)

@@ -95,9 +95,9 @@ def test_beside_a_file_of_queries_csv_names_their_ids(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("ratings", "said"),
     [
-        ("query,docid,rating\ncat,d1,high\n", "line 2: the rating 'high' is no whole number"),
-        ("query,docid,rating\ncat,d1,1.5\n", "line 2: the rating '1.5' is no whole number"),
-        ("query,docid,rating\ncat,d1,inf\n", "line 2: the rating 'inf' is no whole number"),
+        ("query,docid,rating\ncat,d1,high\n", "line 2: the rating 'high' is not a whole number"),
+        ("query,docid,rating\ncat,d1,1.5\n", "line 2: the rating '1.5' is not a whole number"),
+        ("query,docid,rating\ncat,d1,inf\n", "line 2: the rating 'inf' is not a whole number"),
         ("query,docid,rating\ncat,,1\n", "line 2: no query or no docid"),
         ("query,docid,rating\ncat,1\n", "line 2: 2 columns, and the header has 3"),
         ("query,docid,rating\n", "is empty"),
@@ -116,10 +116,10 @@ def test_ratings_that_cannot_be_read_are_named_with_their_line(tmp_path: Path, r
     ("queries", "qrels", "said"),
     [
         ("no tab here\n", "q 0 d 1\n", "line 1: 'no tab here' has no tab"),
-        ("q\tchat\n", "q 0 d\n", "line 1: 'q 0 d' is no judgment"),
-        ("q\tchat\n", "q 0 d one\n", "is no judgment"),
-        ("q\tchat\n", "q\td\tone\n", "line 1: .* is no judgment"),
-        ("q\tchat\n", "q\td\t1\nquery-id\tcorpus-id\tscore\n", "line 2: .* is no judgment"),
+        ("q\tchat\n", "q 0 d\n", "line 1: 'q 0 d' is not a judgment"),
+        ("q\tchat\n", "q 0 d one\n", "is not a judgment"),
+        ("q\tchat\n", "q\td\tone\n", "line 1: .* is not a judgment"),
+        ("q\tchat\n", "q\td\t1\nquery-id\tcorpus-id\tscore\n", "line 2: .* is not a judgment"),
         ('{"query_id": "q"}\n', "q 0 d 1\n", "no query id or no text"),
         ("q\tchat\nq\tchien\n", "q 0 d 1\n", "'q' stands there twice"),
         ("q\tchat\n", "other 0 d 1\n", "no query of"),

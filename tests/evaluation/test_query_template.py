@@ -38,10 +38,10 @@ def test_a_query_may_stand_in_several_places_and_within_other_text(tmp_path: Pat
     ("text", "told"),
     [
         ('{"query": {"match": {"a": {{text}}}}}', "within quotes"),
-        ("[1]", "no JSON object"),
+        ("[1]", "not hold a JSON object"),
         ('{"query": {"match_all": {}}}', "has no {{text}}"),
         ('{"{{text}}": 1}', "has no {{text}}"),
-        ("[" * 100_000, "no JSON"),
+        ("[" * 100_000, "is not JSON"),
     ],
 )
 def test_what_is_no_template_is_refused_with_an_example(tmp_path: Path, text: str, told: str) -> None:

@@ -53,7 +53,7 @@ def test_a_body_for_which_there_is_no_room_is_refused_and_slow_senders_make_room
         of_engine = post(f"{url}/a/_bulk", BODY, is_chunked)
         small = post(f"{url}/v1/rerank", BODY.replace(b"a" * 1_000_000, b""), is_chunked)
         assert (refused.status, refused.headers["Retry-After"]) == (429, "1")
-        assert "request bodies take all the room" in refused.json()["message"]
+        assert "request bodies take all the disk space" in refused.json()["message"]
         assert (of_engine.status, of_engine.headers["Retry-After"]) == (429, "1")
         assert of_engine.json()["error"]["type"] == "rejected_execution_exception"
         assert small.status == 200  # it stays in memory

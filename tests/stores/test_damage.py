@@ -70,7 +70,7 @@ def test_zeros_over_a_row_and_its_checksum_are_an_error(tmp_path: Path) -> None:
         connection.execute("UPDATE documents SET text_sum = 0, metadata = char(0, 0)")
         connection.execute("UPDATE notes SET row_sum = 0, content = zeroblob(2)")
     with closing(EmbeddedStore(folder)) as store:
-        with pytest.raises(StoreDamaged, match="table documents is not what was written; restore"):
+        with pytest.raises(StoreDamaged, match="table documents has changed since it was written; restore"):
             store.open("docs").documents(["doc-1"])
         with pytest.raises(StoreDamaged, match="row docs-000001:hubness of the table notes"):
             store.open("docs").hubness_sample()

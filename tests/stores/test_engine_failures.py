@@ -72,7 +72,7 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
         (401, error("security_exception", "no"), StoreUnavailable, "or store_api_key.*SINKRANK_STORE_PASSWORD"),
         (403, error("security_exception", "no permissions"), StoreUnavailable, "no permissions"),
         (404, error("index_not_found_exception", "no such index"), NotFound, "sinkrank ingest"),
-        (404, b"<html>Not Found</html>", NotAnEngine, "no search engine"),
+        (404, b"<html>Not Found</html>", NotAnEngine, "not answer like a search engine"),
         (429, error("circuit_breaking_exception", "too much"), StoreUnavailable, "overloaded"),
         (400, error("parsing_exception", "what is this"), BadInput, "what is this"),
         (413, b"too large", BadInput, "413"),
@@ -81,7 +81,7 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
         (500, b"<html>\r\n  <h1>Error</h1>\n</html>", StoreUnavailable, "500: <html> <h1>Error</h1> </html>"),
         (503, error("cluster_block_exception", "no master"), StoreUnavailable, "no master"),
         (503, error("unavailable_shards_exception", "no shard"), StoreUnavailable, "allocation/explain"),
-        (200, b"<html>Welcome</html>", StoreUnavailable, "no search engine"),
+        (200, b"<html>Welcome</html>", StoreUnavailable, "not answer like a search engine"),
         (0, None, StoreUnavailable, "broke.*http or https"),
     ],
 )
@@ -288,7 +288,7 @@ def test_a_certificate_is_checked_unless_told_otherwise(tls: ssl.SSLContext, cer
 
 
 @pytest.mark.parametrize(
-    ("is_tls", "address", "told"), [(False, "https", "does not speak TLS"), (True, "http", "http or https")]
+    ("is_tls", "address", "told"), [(False, "https", "no TLS connection"), (True, "http", "http or https")]
 )
 def test_a_node_that_speaks_the_other_scheme_is_said_to(
     tls: ssl.SSLContext, is_tls: bool, address: str, told: str

@@ -101,9 +101,9 @@ def test_a_sample_ends_after_its_time(engine: Engine, store: EngineStore, foreig
 
 @pytest.mark.parametrize("name", ["", "..", "_all", "a,b", "pages*", "../x", "a b", "-pages", "<pages-{now/d}>"])
 def test_what_is_no_name_is_refused(store: EngineStore, name: str) -> None:
-    with pytest.raises(WrongParameter, match="is no index"):
+    with pytest.raises(WrongParameter, match="is not an index"):
         list(store.sample(name, (), 10))
-    with pytest.raises(WrongParameter, match="is no index"):
+    with pytest.raises(WrongParameter, match="is not an index"):
         store.mappings(name)
 
 

@@ -112,7 +112,7 @@ def make_plan(
         _check_words(others, texts, dictionaries, are_left_out=DICTIONARIES in without)
         last.append(OtherLanguages(first, others, home, of_others, n_threads))
     if texts.n_aligned > 1:
-        left_out.setdefault(PASSAGES, "it would part words that translations have brought together")
+        left_out.setdefault(PASSAGES, "it would separate words that translations have brought together")
     if PASSAGES not in left_out:
         last.insert(0, PassageMap(model_of(first), first, home, n_threads))
     return PreparationPlan(parts, left_out, last)

@@ -21,10 +21,10 @@ const REASONS = {
   unknown_words: "no word of the query is known, so the engine’s order stays",
   out_of_time: "re-ranking took too long, so the engine’s order stays",
   busy: "the service is busy, so the engine’s order stays; search again",
-  breaker_open: "re-ranking failed several times and rests, so the engine’s order stays",
+  breaker_open: "re-ranking failed several times and is paused, so the engine’s order stays",
   no_text_in_hits: "no hit has a known word, so the engine’s order stays",
   method_none: "not re-ranked",
-  shadow: "re-ranking is only tried in shadow, so the engine’s order stays",
+  shadow: "the proxy runs in shadow mode, so the engine’s order stays",
   no_embeddings: "there are no embeddings yet, so the engine’s order stays",
 };
 

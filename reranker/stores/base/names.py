@@ -53,7 +53,7 @@ def check_any_index_name(index: str) -> str:
         WrongParameter: no index or alias that others made can have it.
     """
     if not is_any_index_name(index):
-        raise WrongParameter(f"{index[:80]!r} is no index; give the name of an index or an alias")
+        raise WrongParameter(f"{index[:80]!r} is not an index; give the name of an index or an alias")
     return index
 
 

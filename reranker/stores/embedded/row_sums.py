@@ -45,7 +45,7 @@ def check_row(
 
 def wrong_row(table: str, key: object) -> StoreDamaged:
     """The error of a damaged row; `SqliteFile` adds the file and the cure."""
-    return StoreDamaged(f"row {key} of the table {table} is not what was written")
+    return StoreDamaged(f"row {key} of the table {table} has changed since it was written")
 
 
 def set_index_sum(connection: sqlite3.Connection, index_id: int) -> None:

@@ -141,8 +141,8 @@ def engine_errors(address: str, index: str = "") -> Iterator[None]:
         raise _status_error(error, address, index) from error
     except (exceptions.OpenSearchException, exceptions.ImproperlyConfigured) as error:
         raise NotAnEngine(
-            f"{address} answers as no search engine does ({type(error).__name__}); check host, port and path, and what "
-            "stands before the engine"
+            f"{address} does not answer like a search engine ({type(error).__name__}); check host, port and path, "
+            "and what stands before the engine"
         ) from error
 
 
@@ -160,7 +160,7 @@ def _status_error(error: exceptions.TransportError, address: str, index: str) ->
             f"{address} has lost the point in time that was being read ({reason}); run the same command again"
         )
     if status == 404 and (not index or not isinstance(error.info, dict)):
-        return NotAnEngine(f"{address} answers as no search engine does (404); check host, port and path")
+        return NotAnEngine(f"{address} does not answer like a search engine (404); check host, port and path")
     if status == 404:
         return no_such_index(address, index)
     if status == 429:
@@ -186,8 +186,8 @@ def no_such_index(address: str, index: str) -> NotFound:
 def _refused_caller(error: CallerRefused, address: str) -> NotAllowed:
     reason = failure_reason(error)
     if error.status_code == 401:
-        return Unauthenticated(f"{address} does not know these credentials (401: {reason}); send a user's it knows")
-    return NotAllowed(f"{address} forbids you this (403: {reason}); ask for the right to read the index")
+        return Unauthenticated(f"{address} refuses these credentials (401: {reason}); send those of one of its users")
+    return NotAllowed(f"{address} forbids this to you (403: {reason}); ask for the right to read the index")
 
 
 def failure_reason(error: exceptions.TransportError) -> str:

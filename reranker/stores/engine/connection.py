@@ -75,7 +75,7 @@ class UpstreamConnection(opensearchpy.Connection):
         try:
             text = answer.body.decode("utf-8", "surrogatepass")
         except UnicodeDecodeError as error:
-            raise exceptions.SerializationError("the answer is no UTF-8", error) from error
+            raise exceptions.SerializationError("the answer is not UTF-8", error) from error
         if not 200 <= answer.status < 300 and answer.status not in ignore:
             try:
                 self._raise_error(answer.status, text, named.get("content-type"))
