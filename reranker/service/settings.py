@@ -138,7 +138,7 @@ class Settings(BaseModel):
     depth: int = Field(100, ge=1, le=1000, description="number of candidates to re-rank, in the proxy too")
     query_language: str | None = Field(
         None,
-        description="language of a query that names none and whose words do not tell; default: the index's most "
+        description="language of a query that names none, if its words fit several; default: the index's most "
         "frequent language",
     )
     method: str = Field(

@@ -90,7 +90,7 @@ def train(
         typer.Option(
             "--lang",
             metavar="CODE",
-            help="Language of documents that name none, and the only one to train; auto detects and trains all.",
+            help="Language to train, and that of documents that name none; auto detects and trains all.",
         ),
     ] = None,
     text_field: options.TextField = None,

@@ -14,7 +14,7 @@ from sinkrank.console import options, output
 
 app = typer.Typer(no_args_is_help=True, help="Make and remove the API keys that `sinkrank serve` asks for.")
 
-_Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the key: whose it is, or what for.")]
+_Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the key, such as who uses it.")]
 
 
 @app.command()
