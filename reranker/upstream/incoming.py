@@ -37,11 +37,12 @@ IMPERSONATION = ("opendistro_security_impersonate_as", "es-security-runas-user")
 # attributes from those that its configuration names.
 _OF_ONE_REQUEST = regex.compile(
     r"accept(-.+)?|content-.+|if-.+|sec-.+|cache-control|date|dnt|origin|pragma|priority|range|referer|user-agent"
-    r"|(.+-)?(request|correlation|trace|span|transaction|unique)-?id|x-opaque-id|x-request-start|request-context"
-    r"|(elastic-apm-)?traceparent|tracestate|baggage|b3|(x-b3|x-datadog)-.+|sentry-trace|newrelic|x-cloud-trace-context"
-    r"|cf-ray|x-amz-cf-id|x-arr-log-id|x-azure-ref|x-varnish|x-envoy-(attempt-count|original-path)"
-    r"|x-(dynatrace|instana|newrelic)(-.+)?|x-dtpc|singularityheader|sw8(-.+)?|x-ot-span-context|grpc-trace-bin"
-    r"|x-queue-start|connect-time|total-route-time|x-timer|x-client-port|idempotency-key"
+    r"|(.+-)?(request|correlation|trace|span|transaction)-?id|(x-)?unique-id|x-opaque-id|x-request-start"
+    r"|request-context|(elastic-apm-)?traceparent|tracestate|baggage|b3|(x-b3|x-datadog)-.+|sentry-trace|newrelic"
+    r"|x-cloud-trace-context|cf-ray|x-amz-cf-id|x-arr-log-id|x-azure-ref|x-varnish"
+    r"|x-envoy-(attempt-count|original-path)|x-(dynatrace|instana|newrelic)(-.+)?|x-dtpc|singularityheader|sw8(-.+)?"
+    r"|x-ot-span-context|grpc-trace-bin|x-queue-start|connect-time|total-route-time|x-timer|x-client-port"
+    r"|idempotency-key"
 )
 # Letters of a name that is compared with these; one has any length.
 _LONGEST_NAME = 64

@@ -22,6 +22,7 @@ def test_nothing_can_be_read_from_a_key_and_neither_case_nor_order_counts() -> N
         *("Authorization", "Cookie", "X-Auth-Token", "X-Company-User", "X-Company-Roles", "X-Proxy-User"),
         *("X-Proxy-Ext-Department", "X-Forwarded-For", "X-Real-Ip", "opendistro_security_impersonate_as"),
         *("es-security-runas-user", "ES-Client-Authentication", "X-Amzn-Oidc-Data", "Proxy-Authorization"),
+        "X-User-Unique-Id",
     ],
 )
 def test_callers_differ_by_any_header_that_an_engine_may_know_them_by(name: str) -> None:
@@ -33,6 +34,7 @@ def test_callers_differ_by_any_header_that_an_engine_may_know_them_by(name: str)
     [
         *(
             "X-Request-Id",
+            "X-Unique-ID",
             "X-Kong-Request-Id",
             "X-Correlation-ID",
             "X-Opaque-Id",
