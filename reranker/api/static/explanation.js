@@ -3,7 +3,7 @@ import { element, isolated, linkOrText, percent, tableRow } from "./elements.js"
 import { partsTable } from "./score_parts.js";
 import { shadedText } from "./shaded_text.js";
 import { standingView } from "./standing.js";
-import { N_SHADES, transportPicture } from "./transport.js";
+import { transportPicture } from "./transport.js";
 
 // `width`: px that the picture may take; `titleOf`: of the hit with an id, or the id.
 export function explanationView(explanation, width, titleOf) {
@@ -14,7 +14,7 @@ export function explanationView(explanation, width, titleOf) {
   if (parts !== null) made.append(partsTable(parts, { sources, lackingWords, titleOf }));
   made.append(element("h3", "Which words of the document the words of the query were matched with"));
   made.append(transportPicture(explanation, width), legend());
-  made.append(element("h3", "The document: the darker a word, the more of the query it was matched with"));
+  made.append(element("h3", "The document: the stronger a word is coloured, the more of the query it was matched with"));
   const text = element("div", undefined, "document");
   text.lang = found.language;
   if (found.title) text.append(shadedText(found.title, words, "in_title", "document-title"));
@@ -52,9 +52,7 @@ function orderSums({ order_distance: ordered, order_parts: parts, lacking_words:
 
 function legend() {
   const made = element("p", undefined, "legend");
-  made.append("near ");
-  for (let shade = 0; shade < N_SHADES; shade += 1) made.append(element("span", "", `swatch cost-${shade}`));
-  made.append(" far · the thicker a band, the more of the query it stands for");
+  made.append("near ", element("span", "", "scale"), " far · the thicker a band, the more of the query it stands for");
   return made;
 }
 

@@ -1,7 +1,6 @@
 // A document's text, its words shaded by the mass that came to them.
 import { element, isolated } from "./elements.js";
 
-const N_LEVELS = 5;
 // A book is not laid out whole; only its first words are read anyway.
 const MAX_CHARS = 20000;
 
@@ -26,8 +25,8 @@ export function shadedText(text, words, name, className) {
 }
 
 function shaded(text, word, most) {
-  const level = Math.ceil((N_LEVELS * word.mass) / most);
-  const made = element("mark", text, `mass-${level}`);
+  const made = element("mark", text);
+  made.style.setProperty("--mass", word.mass / most);
   const cost = word.mass > 0 ? (word.distance / word.mass).toFixed(3) : "0";
   made.title = `${isolated(word.word)}: ${word.mass.toFixed(3)} of the query, mean distance ${cost}`;
   return made;

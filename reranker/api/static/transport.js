@@ -12,12 +12,6 @@ const MAX_QUERY_WORDS = 25;
 const REST = "other words";
 // Unrelated words cost about 1 by the cosine and 1.4 by the Euclidean distance.
 const FAR_COST = 1.4;
-export const N_SHADES = 10;
-
-export function costClass(cost) {
-  const shade = Math.floor((N_SHADES * Math.max(0, cost)) / FAR_COST);
-  return `cost-${Math.min(N_SHADES - 1, shade)}`;
-}
 
 // `width`: px to fill; the picture scales with its place afterwards.
 export function transportPicture(explanation, width) {
@@ -101,8 +95,9 @@ function band(flow, left, right, used, frame) {
   const made = svgElement("path", {
     d: `M${frame.left},${start} C${middle},${start} ${middle},${end} ${frame.right},${end}`,
     "stroke-width": Math.max(0.75, thickness).toFixed(2),
-    class: `band ${costClass(flow.cost)}`,
+    class: "band",
   });
+  made.style.setProperty("--cost", `${100 * Math.min(1, Math.max(0, flow.cost / FAR_COST))}%`);
   made.dataset.query = flow.query;
   made.dataset.document = flow.document;
   const figures = `${flow.mass.toFixed(3)} of the query, distance ${flow.cost.toFixed(3)}`;
