@@ -89,6 +89,16 @@ def test_a_hit_of_several_indices_is_explained_as_itself_on_later_pages(open_pag
     expect(page.locator("#why-body .sums")).to_have_text("Score 0.0833; the engine had it at rank 12.")
 
 
+@pytest.mark.parametrize("told", [{"timed_out": True}, {"_shards": {"total": 2, "successful": 1, "failed": 1}}])
+def test_an_answer_that_lacks_a_part_of_the_index_says_so(open_page: OpenPage, told: dict[str, Any]) -> None:
+    page = open_page()
+    answer_with(page, [])
+    found = {"took": 1, "hits": {"hits": [hit("shop", "1", 1, "A cat")]}}
+    page.route("**/_search*", lambda route: route.fulfill(json=found | told))
+    searched(page, "cat")
+    expect(page.locator("#status")).to_contain_text("a part of the index did not answer")
+
+
 def test_hits_of_one_index_are_judged_by_their_ids(open_page: OpenPage) -> None:
     page = open_page()
     answer_with(page, [hit("shop-version-7", "1", 1, "A cat"), hit("shop-version-7", "2", 2, "A dog")])

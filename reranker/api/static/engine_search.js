@@ -149,6 +149,7 @@ function summary(answer, hits, headers, state) {
   if (status === "applied") says[0] += `, the first ${Math.min(hits.length, Number(state.depth))} re-ranked`;
   else if (hits.length > 0) says.push(REASONS[reason] ?? `the engine’s order stays (${reason || "not re-ranked"})`);
   if (reason === "translated") says.push(`searched with translations${translated(answer.hits.hits[0]?._rerank?.translations)}`);
+  if (answer.timed_out || answer._shards?.failed > 0) says.push("a part of the index did not answer");
   says.push(`${answer.took} ms`);
   if (answer.ext?.rerank?.no_good_answer) says.push(NO_GOOD_ANSWER);
   return says;
