@@ -80,7 +80,10 @@ class RayWorkers(Generic[_Shared]):
             if self._address == LOCAL:
                 message = f"Ray does not start here ({reason}) within half a minute; try again when the load is lower"
             else:
-                message = f"no Ray cluster answers at {self._address} ({reason}); check --ray"
+                message = (
+                    f"no Ray cluster answers at {self._address} ({reason}); check --ray, and set RAY_AUTH_MODE=token "
+                    f"if its head asks for a token"
+                )
             raise BadInput(message) from error
         # Ray lets workers wait for a free processor, if need be for ever.
         n_free = max(1, int(self._ray.available_resources().get("CPU", 1)))
@@ -104,7 +107,7 @@ class RayWorkers(Generic[_Shared]):
             function: takes the shared object and a piece; must be picklable.
 
         Raises:
-            SinkrankError: workers are lost repeatedly.
+            SinkrankError: workers are lost repeatedly, or cannot open what is shared.
         """
         self._n_functions += 1
         # In a list, so that each worker fetches it once and not once for each piece.
@@ -119,9 +122,11 @@ class RayWorkers(Generic[_Shared]):
         try:
             return self._ray.get(reference)
         except self._ray.exceptions.RayActorError as error:
+            reason = str(error).strip().rpartition("\n")[2].strip()
             raise SinkrankError(
-                "Ray lost its workers (a machine is gone, or memory is short); run the same command again: it "
-                "writes what is missing"
+                f"Ray lost its workers ({reason}); see that each machine is up, has memory to spare, this version of "
+                "Sinkrank, and the embeddings at the same path; then run the same command again: it writes what is "
+                "missing"
             ) from error
 
 

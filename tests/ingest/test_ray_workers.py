@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 from ingest.ray_workers import RayWorkers
-from reranker.base.errors import BadInput, MissingPackage
+from reranker.base.errors import BadInput, MissingPackage, NoEmbeddings, SinkrankError
 from reranker.stores import open_store
 from reranker.stores.base.protocol import WritableStore
 from tests.ingest.faulty_proxy import Fault, faulty_proxy
@@ -135,7 +135,7 @@ def test_ray_is_asked_for_a_cluster_whose_host_answers(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=init))
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"ray://127.0.0.1:{server.getsockname()[1]}"
-        with pytest.raises(BadInput, match=f"asked for {address}"):
+        with pytest.raises(BadInput, match=f"asked for {address}.* RAY_AUTH_MODE=token"):
             RayWorkers(None, 1, address).__enter__()
 
 
@@ -153,3 +153,19 @@ def test_a_ray_that_does_not_start_is_one_line(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=init))
     with pytest.raises(BadInput, match=r"does not start here \(The current node timed out during startup\.\)"):
         RayWorkers(None, 2, "local").__enter__()
+
+
+@NEEDS_RAY
+def test_workers_that_cannot_open_the_embeddings_are_said_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ray
+    from ray.exceptions import ActorDiedError, RayTaskError
+
+    reason = "there are no embeddings at /data/embeddings"
+    trace = f'Traceback (most recent call last):\n  File "store.py", line 97, in open\nNoEmbeddings: {reason}'
+
+    def get(reference: object) -> None:  # as where the creation of a worker fails
+        raise ActorDiedError(RayTaskError("_Worker.__init__", trace, NoEmbeddings(reason)))
+
+    monkeypatch.setattr(ray, "get", get)
+    with pytest.raises(SinkrankError, match=rf"\(NoEmbeddings: {reason}\); .* embeddings at the same path"):
+        RayWorkers(None, 1, "local")._result(None)
