@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
-from scipy.sparse import csr_matrix
-from sklearn.feature_extraction.text import CountVectorizer
+from scipy.sparse import csr_array
 from sklearn.preprocessing import normalize
 
 from ingest.progress import Progress, no_progress
 from papers.corpora.tasks import SYSTEM_TOKENS, Task
 from papers.systems.protocol import Matrix, TimedSystem
+from papers.systems.term_counts import idf, scaled, term_counts, vocabulary
 from reranker.base.errors import BadInput
 from reranker.text.tokens import letter_tokens
 from sinkrank.demo.pages import CorpusPage
@@ -39,10 +38,9 @@ class LanguageSpace:
     idf: Matrix
     embeddings: Matrix
 
-    def weights(self, texts: Iterable[Sequence[str]]) -> csr_matrix:
+    def weights(self, texts: Iterable[Sequence[str]]) -> csr_array:
         """(n_texts, n_words), tf·idf vectors of length 1."""
-        counter = CountVectorizer(analyzer=_as_it_is, vocabulary=self.columns)
-        return normalize(counter.transform(texts).multiply(self.idf[None, :]).tocsr())
+        return normalize(scaled(term_counts(texts, self.columns), self.idf))
 
 
 class Cr5(TimedSystem[Matrix]):
@@ -112,7 +110,7 @@ class Cr5(TimedSystem[Matrix]):
 
 
 def regress(
-    languages: Sequence[tuple[csr_matrix, np.ndarray[tuple[int], np.dtype[np.int64]]]],
+    languages: Sequence[tuple[csr_array, np.ndarray[tuple[int], np.dtype[np.int64]]]],
     n_concepts: int,
     rank: int,
     ridge: float,
@@ -145,11 +143,5 @@ def regress(
 
 
 def _counted(texts: Sequence[Sequence[str]]) -> LanguageSpace:
-    frequencies = Counter(token for text in texts for token in set(text))
-    words = sorted(frequencies)
-    idf = np.log((len(texts) + 1) / (np.array([frequencies[word] for word in words]) + 1))
-    return LanguageSpace({word: column for column, word in enumerate(words)}, idf, np.empty((len(words), 0)))
-
-
-def _as_it_is(tokens: Iterable[str]) -> Iterable[str]:
-    return tokens
+    columns = vocabulary(texts)
+    return LanguageSpace(columns, idf(term_counts(texts, columns)), np.empty((len(columns), 0)))

@@ -8,14 +8,14 @@ from typing import Protocol
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_array
 from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import CountVectorizer
 
 from ingest.progress import Progress, no_progress
 from papers.corpora.tasks import SYSTEM_TOKENS, Direction, Task
 from papers.systems.embedded import euclidean
 from papers.systems.protocol import Matrix, TimedSystem
+from papers.systems.term_counts import term_counts
 from reranker.base.errors import BadInput
 from reranker.text.tokens import letter_tokens
 from sinkrank.demo.pages import CorpusPage
@@ -36,10 +36,10 @@ class Representation(Protocol):
     def description(self) -> str:
         """One line with the method, its constants and its source."""
 
-    def fit(self, counts: csr_matrix) -> None:
+    def fit(self, counts: csr_array) -> None:
         """Learns from counts (n_texts, n_words)."""
 
-    def represent(self, counts: csr_matrix) -> Matrix:
+    def represent(self, counts: csr_array) -> Matrix:
         """Turns counts (n_texts, n_words) into vectors (n_texts, dim)."""
 
 
@@ -57,7 +57,7 @@ class LatentSystem(TimedSystem[Matrix]):
     def __init__(self, name: str, representation: Representation, directions: Iterable[Direction]) -> None:
         self.name, self.description, self._representation = name, representation.description, representation
         self._language = one_language(name, directions)
-        self._counter: CountVectorizer | None = None
+        self._columns: dict[str, int] | None = None
 
     def fit(self, pages: Sequence[CorpusPage], progress: Progress = no_progress) -> None:
         """Learns from the pages of its language.
@@ -72,9 +72,9 @@ class LatentSystem(TimedSystem[Matrix]):
             raise BadInput(f"{self.name} learns from training pages in {self._language!r}, and there are none")
         counts = Counter(token for text in texts for token in text)
         words = sorted(counts, key=lambda word: (-counts[word], word))[: self._representation.largest_vocabulary]
-        self._counter = CountVectorizer(analyzer=_as_it_is, vocabulary=words)
+        self._columns = {word: column for column, word in enumerate(words)}
         progress(0, None, f"learning {self.name}")
-        self._representation.fit(self._counter.transform(texts).astype(np.float64))
+        self._representation.fit(term_counts(texts, self._columns))
 
     def prepare(self, task: Task) -> Matrix:
         return self._represent(task.documents.values())
@@ -83,11 +83,11 @@ class LatentSystem(TimedSystem[Matrix]):
         return euclidean(self._represent(task.queries.values()), documents)
 
     def _represent(self, texts: Iterable[Sequence[str]]) -> Matrix:
-        if self._counter is None:
+        if self._columns is None:
             raise RuntimeError(f"{self.name} has learned nothing yet; call fit first")
-        counts = self._counter.transform(texts).astype(np.float64)
+        counts = term_counts(texts, self._columns)
         vectors = self._representation.represent(counts)
-        vectors[counts.getnnz(axis=1) == 0] = np.nan
+        vectors[np.diff(counts.indptr) == 0] = np.nan
         return vectors
 
 
@@ -104,13 +104,13 @@ class Lsi:
             "distance (Kusner et al. 2015)"
         )
 
-    def fit(self, counts: csr_matrix) -> None:
+    def fit(self, counts: csr_array) -> None:
         n_dimensions = min(self._n_dimensions, min(counts.shape) - 1)
         if n_dimensions < 1:
             raise BadInput("lsi needs two training pages and two words or more; give it more pages")
         self._svd.set_params(n_components=n_dimensions).fit(counts)
 
-    def represent(self, counts: csr_matrix) -> Matrix:
+    def represent(self, counts: csr_array) -> Matrix:
         return np.asarray(self._svd.transform(counts))
 
 
@@ -132,14 +132,14 @@ class MarginalisedAutoencoder:
             "words a text has, Euclidean distance (Chen et al. 2012, Kusner et al. 2015)"
         )
 
-    def fit(self, counts: csr_matrix) -> None:
+    def fit(self, counts: csr_array) -> None:
         self._layers = []
         values = _present(counts)
         for _ in range(_N_LAYERS):
             self._layers.append(restoring_weights(values, _NOISE))
             values = _mapped(values, self._layers[-1])
 
-    def represent(self, counts: csr_matrix) -> Matrix:
+    def represent(self, counts: csr_array) -> Matrix:
         parts = [_present(counts)]
         for weights in self._layers:
             parts.append(_mapped(parts[-1], weights))
@@ -178,13 +178,9 @@ def one_language(name: str, directions: Iterable[Direction]) -> str:
     return languages[0]
 
 
-def _present(counts: csr_matrix) -> Matrix:
+def _present(counts: csr_array) -> Matrix:
     return np.asarray(counts.toarray() > 0, dtype=np.float64)
 
 
 def _mapped(values: Matrix, weights: Matrix) -> Matrix:
     return np.asarray(np.tanh(values @ weights[:, :-1].T + weights[:, -1]))
-
-
-def _as_it_is(tokens: Iterable[str]) -> Iterable[str]:
-    return tokens
