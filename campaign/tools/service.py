@@ -96,18 +96,7 @@ def serving(
         RuntimeError: the service does not start.
     """
     log_path = context.folder / f"{name}.log"
-    command = [
-        python_of(root),
-        "-m",
-        *module,
-        "serve",
-        "--port",
-        "0",
-        "--store",
-        store,
-        "--embeddings",
-        str(embeddings),
-    ]
+    command = [python_of(root), "-m", *module, "serve", "--port", "0", "--store", store]
     command += ["--embeddings", str(embeddings), "--home", str(context.folder / f"{name}-home")]
     with log_path.open("wb") as log:
         process = subprocess.Popen(command, env=environment(settings, root), cwd=context.folder, stdout=log, stderr=log)
