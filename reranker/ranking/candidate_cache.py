@@ -77,11 +77,8 @@ class CandidateCache:
                 for place, one in zip(missing, self._keep(new, *self._weigh(new, n_threads)), strict=True):
                     cached[place] = one
             bags, means = self._joined(cached)
-        problem = Problem(query, bags, vectors)
-        if not cached:
-            return problem, None
-        problem.of_candidates.means = means
-        return problem, self._hubness_of(language, cached, means)
+        hubness = self._hubness_of(language, cached, means) if cached else None
+        return Problem(query, bags, vectors, means), hubness
 
     def _weigh(
         self, candidates: Sequence[tuple[BagOfWords, str]], n_threads: int

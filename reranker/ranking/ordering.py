@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -110,7 +111,8 @@ class Ordering:
         if with_feedback:
             sources.moved_by = evidence.scores()
             sources.moved_query = moved_query(problem.query, bags, sources.moved_by)
-            moved = self._solve(problem.with_moved_query(sources.moved_query))
+            # It holds words of the query and of the candidates alone, with weights above 0 that sum to 1: no check.
+            moved = self._solve(replace(problem, query=sources.moved_query))
             evidence.add_feedback(moved.values)
         sources.encoded = None if encoding is None else encoding().result()
         cosines = None if sources.encoded is None else self._encoder_cosines(sources.encoded)

@@ -56,11 +56,10 @@ def mean_embeddings(bags: WeightedBags, embeddings: NDArray[np.float32], n_threa
 
 
 def candidate_means(problem: Problem, n_threads: int = 1) -> NDArray[np.float32]:
-    """`mean_embeddings` of all candidates of a problem, computed once for all queries (`Problem.with_moved_query`)."""
-    known = problem.of_candidates
-    if known.means is None:
-        known.means = mean_embeddings(problem.candidates, problem.embeddings, n_threads)
-    return known.means
+    """`mean_embeddings` of all candidates of a problem."""
+    if problem.means is not None:
+        return problem.means
+    return mean_embeddings(problem.candidates, problem.embeddings, n_threads)
 
 
 def fill(problem: Problem, n_threads: int, values: NDArray[np.float64]) -> None:

@@ -6,7 +6,7 @@ embeddings are the exception: they are looked at when they are read, since most 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +18,6 @@ from reranker.text.bags import WeightedBag, WeightedBags, check_term_ids
 NORM_TOLERANCE = 1e-2
 
 
-@dataclass(slots=True, eq=False)
-class OfCandidates:
-    """What was computed from the candidates alone, for the next query; None where it is not known yet.
-
-    Attributes:
-        means: (n_candidates, dim) mean embeddings, of length 1 or 0 (`nbow.mean_embeddings`).
-    """
-
-    means: NDArray[np.float32] | None = None
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
     """One query and its candidates.
@@ -37,18 +26,14 @@ class Problem:
         query: at least one word.
         candidates: any number; one without a word is at distance +inf.
         embeddings: (n_terms, dim), the rows of the bags' term ids.
-        of_candidates: shared by the problems of `with_moved_query`.
+        means: (n_candidates, dim) mean embeddings of the candidates, of length 1 or 0 (`nbow.mean_embeddings`); None
+            where they are not known.
     """
 
     query: WeightedBag
     candidates: WeightedBags
     embeddings: NDArray[np.float32]
-    of_candidates: OfCandidates = field(default_factory=OfCandidates)
-
-    def with_moved_query(self, query: WeightedBag) -> Problem:
-        """Another query with the same candidates. It holds words of this one and of the candidates alone, with weights
-        above 0 that sum to 1: it is not checked."""
-        return Problem(query, self.candidates, self.embeddings, self.of_candidates)
+    means: NDArray[np.float32] | None = None
 
     def halves(self) -> tuple[Problem, Problem]:
         """The same query with the first half of the candidates, and with the others."""
@@ -56,9 +41,8 @@ class Problem:
         return self._slice(0, middle), self._slice(middle, len(self.candidates))
 
     def _slice(self, first: int, last: int) -> Problem:
-        means = self.of_candidates.means
-        of_candidates = OfCandidates(None if means is None else means[first:last])
-        return Problem(self.query, self.candidates.slice(first, last), self.embeddings, of_candidates)
+        means = None if self.means is None else self.means[first:last]
+        return Problem(self.query, self.candidates.slice(first, last), self.embeddings, means)
 
 
 def checked_problem(query: WeightedBag, candidates: WeightedBags, embeddings: NDArray[np.float32]) -> Problem:
