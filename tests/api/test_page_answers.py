@@ -99,6 +99,21 @@ def test_an_answer_that_lacks_a_part_of_the_index_says_so(open_page: OpenPage, t
     expect(page.locator("#status")).to_contain_text("a part of the index did not answer")
 
 
+def test_a_text_that_is_too_long_to_highlight_hides_no_hits_of_its_shard(open_page: OpenPage) -> None:
+    page = open_page()
+    answer_with(page, [])
+
+    def answer(route: Route) -> None:
+        hits = [hit("shop", str(n), n, f"Cat {n}") for n in (1, 2)]
+        has_failed = "highlight" in json.loads(route.request.post_data or "")
+        shards = {"total": 2, "successful": 2 - has_failed, "failed": int(has_failed)}
+        route.fulfill(json={"took": 1, "_shards": shards, "hits": {"hits": hits[: 2 - has_failed]}})
+
+    page.route("**/_search*", answer)
+    searched(page, "cat")
+    expect(page.locator("#after li")).to_have_count(2)
+
+
 def test_hits_of_one_index_are_judged_by_their_ids(open_page: OpenPage) -> None:
     page = open_page()
     answer_with(page, [hit("shop-version-7", "1", 1, "A cat"), hit("shop-version-7", "2", 2, "A dog")])
