@@ -14,6 +14,7 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from textwrap import fill
 
 import regex
 
@@ -25,6 +26,7 @@ HEADER = Path(__file__).parents[1] / "native" / "text" / "unicode_tables.h"
 # All alphabets of today: the scripts after it are written without spaces, are no longer written, or are rare.
 _END = 0x3000
 _BLOCK = 16
+_WIDTH = 117
 _FLAGS = ("LETTER", "MARK", "DIGIT", "WORDLIKE", "COMPOSES", "REMOVED", "UNCOVERED")
 _UNCOVERED = regex.compile(rf"(?V1)[{UNSPACED_LETTERS}\u1100-\u11ff]")  # and the parts of Hangul syllables
 _WORDLIKE = re.compile(r"[^\W\d_]")
@@ -47,7 +49,7 @@ def header() -> str:
         "/* What is added to a character (modulo 2^16) to make it lower case, or a digit of ASCII; flags;\n"
         " * combining class; that of the last character of its decomposition. */\nstatic const struct record {\n"
         "    uint16_t added;\n    uint8_t flags, combining, trailing;\n} records[] = {",
-        _lines("{" + ", ".join(map(str, record)) + "}" for record in records),
+        _lines(map(_row, records)),
         "};\n/* The block of each 16 characters, and the record of each character of a block. */",
         f"static const uint16_t pages[] = {{\n{_lines(map(str, pages))}\n}};",
         f"static const uint8_t blocks[][BLOCK] = {{\n{_lines(_row(block) for block in blocks)}\n}};",
@@ -103,18 +105,12 @@ def _unaccented(code: int) -> int:
 
 
 def _row(numbers: Iterable[int]) -> str:
-    return "{" + ", ".join(map(str, numbers)) + "}"
+    return "{" + ",".join(map(str, numbers)) + "}"
 
 
-def _lines(values: Iterable[str], between: str = ", ", width: int = 116) -> str:
+def _lines(values: Iterable[str]) -> str:
     """Values one after the other, in lines."""
-    lines, line = [], ""
-    for value in values:
-        if line and len(line) + len(between) + len(value) > width:
-            lines.append(line)
-            line = ""
-        line += between + value if line else value
-    return f"{between.rstrip()}\n".join([*lines, line])
+    return fill(", ".join(values), _WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 if __name__ == "__main__":
