@@ -11,10 +11,6 @@ BLOCK_BYTES = 1 << 20
 _DIGITS = 8  # of a CRC-32 in hexadecimal
 
 
-class WrongBlock(Exception):
-    """A block of a file is not what was written; the message says which bytes."""
-
-
 def block_sums(file: BinaryIO, n_bytes: int) -> str:
     """The CRC-32 of each block of the first `n_bytes` of an open file, 8 hexadecimal digits each.
 
@@ -32,12 +28,12 @@ def check_blocks(file: BinaryIO, n_bytes: int, sums: str, n_most: int | None = N
         n_most: compare only so many blocks, evenly spaced from the first to the last; None: all.
 
     Raises:
-        WrongBlock: a block differs, or the file has another size than `n_bytes`.
+        OSError: a block differs, and the message says which bytes; or the file has another size than `n_bytes`.
     """
     found = os.fstat(file.fileno()).st_size
     n_blocks = -(-n_bytes // BLOCK_BYTES)
     if found != n_bytes or len(sums) != n_blocks * _DIGITS:
-        raise WrongBlock(f"it has {found:,} bytes; {n_bytes:,} were written")
+        raise OSError(f"it has {found:,} bytes; {n_bytes:,} were written")
     n_compared = n_blocks if n_most is None else min(n_most, n_blocks)
     for number in range(n_compared):
         place = (n_blocks - 1) * number // max(1, n_compared - 1)
@@ -45,7 +41,7 @@ def check_blocks(file: BinaryIO, n_bytes: int, sums: str, n_most: int | None = N
         end = min(start + BLOCK_BYTES, n_bytes)
         block = _read(file, start, end)
         if _sum(block) != sums[place * _DIGITS : (place + 1) * _DIGITS]:
-            raise WrongBlock(f"its bytes {start:,} to {end - 1:,} have changed since they were written")
+            raise OSError(f"its bytes {start:,} to {end - 1:,} have changed since they were written")
         yield len(block)
 
 

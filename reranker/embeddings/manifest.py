@@ -11,7 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from reranker.base.blocks import WrongBlock, block_sums, check_blocks
+from reranker.base.blocks import block_sums, check_blocks
 from reranker.base.errors import BadEmbeddings
 
 _DIGEST_BYTES = 16
@@ -60,7 +60,7 @@ def checked_blocks(folder: Path, meta: Mapping[str, Any], n_most: int | None = N
         try:
             with path.open("rb") as file:
                 yield from check_blocks(file, entry["bytes"], entry["blocks"], n_most)
-        except (OSError, WrongBlock) as error:
+        except OSError as error:
             raise BadEmbeddings(
                 f"{path} is damaged: {error}; restore the file, or make the embeddings again with "
                 "`sinkrank embeddings prepare --replace`"

@@ -116,13 +116,9 @@ def _read(query: str, token: regex.Pattern[str], read_terms: ReadTerms) -> list[
         return None
     try:
         found = _Reader(query, token, read_terms).group(None, 0)
-    except _TooDeepError:
+    except RecursionError:
         return None
     return joined(term if boost == 1.0 else replace(term, boost=boost) for term, boost in found)
-
-
-class _TooDeepError(Exception):
-    pass
 
 
 class _Reader:
@@ -136,7 +132,7 @@ class _Reader:
     def group(self, field: str | None, depth: int) -> list[tuple[Leaf, float]]:
         """The terms up to the end, or to the parenthesis that closes the group, with their boosts."""
         if depth > MAX_SYNTAX_DEPTH:
-            raise _TooDeepError
+            raise RecursionError
         found: list[tuple[Leaf, float]] = []
         while (kind := self._next()) is not None:
             if kind == "close" and depth:
