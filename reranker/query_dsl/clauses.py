@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from reranker.query_dsl.nodes import Field, Group, Kind, Leaf, Node
-from reranker.query_dsl.syntax import MAX_SYNTAX_CHARS, is_plain_simple, read_lucene_syntax, read_simple_syntax
+from reranker.query_dsl.syntax import is_plain_simple, read_lucene_syntax, read_simple_syntax
 
 # Why a search keeps the engine's order: the words of `X-Rerank-Reason`, the strongest first.
 CALLER_SCORING = "caller_scoring"
@@ -38,15 +38,17 @@ def objects_within(value: Any) -> Iterator[Mapping[str, Any]]:
             waiting.extend(one)
 
 
+# Of the query strings of a search: as many as our own search takes.
+_MAX_SYNTAX_CHARS = 100_000
 # Queries that are given as text.
 _WRITTEN = frozenset(["query_string", "simple_query_string"])
 
 
 def is_too_long(query: Any) -> bool:
-    """Whether the query strings anywhere in a query have over `MAX_SYNTAX_CHARS` together: a body may hold many."""
+    """Whether the query strings anywhere in a query have over 100,000 characters together: a body may hold many."""
     contents = (one[kind] for one in objects_within(query) for kind in _WRITTEN.intersection(one))
     texts = (content.get("query") for content in contents if isinstance(content, Mapping))
-    return sum(len(text) for text in texts if isinstance(text, str)) > MAX_SYNTAX_CHARS
+    return sum(len(text) for text in texts if isinstance(text, str)) > _MAX_SYNTAX_CHARS
 
 
 def read_fields(value: Any) -> tuple[Field, ...]:

@@ -14,8 +14,6 @@ import regex
 
 from reranker.query_dsl.nodes import Field, Kind, Leaf
 
-# As many as our own search takes.
-MAX_SYNTAX_CHARS = 100_000
 # Groups within groups.
 MAX_SYNTAX_DEPTH = 32
 
@@ -70,7 +68,7 @@ _COMPARISONS = ("<", ">")
 
 
 def read_lucene_syntax(query: str) -> list[Leaf] | None:
-    """The terms of a query that count for its score; None where it is too long or too deep to read.
+    """The terms of a query that count for its score; None where it is too deep to read.
 
     >>> [(term.fields, term.text) for term in read_lucene_syntax('title:"black cat"~2 AND animal -dog NOT text:fish')]
     [((Field(name='title', boost=1.0),), 'black cat'), ((), 'animal')]
@@ -93,8 +91,6 @@ def is_plain_lucene(query: str) -> bool:
     >>> is_plain_lucene("title:black cat^2"), is_plain_lucene("black -cat")
     (True, False)
     """
-    if len(query) > MAX_SYNTAX_CHARS:
-        return False
     return all(match.lastgroup in _PLAIN for match in _TOKEN.finditer(query))
 
 
@@ -112,8 +108,6 @@ ReadTerms = Callable[[str, str, str | None], list[Leaf]]
 
 
 def _read(query: str, token: regex.Pattern[str], read_terms: ReadTerms) -> list[Leaf] | None:
-    if len(query) > MAX_SYNTAX_CHARS:
-        return None
     try:
         found = _Reader(query, token, read_terms).group(None, 0)
     except RecursionError:
