@@ -3,7 +3,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reranker.base.raw_json import (
@@ -97,6 +97,8 @@ def test_what_is_left_of_an_object_stays_as_it_is_written() -> None:
 
 
 @given(text=st.text(alphabet='{}[]":,0a \\n', max_size=30))
+@example(text="{}[]")
+@example(text="[]{}")
 def test_what_the_json_module_refuses_is_refused(text: str) -> None:
     cut = partial(cut_object, includes=(), excludes=())
     for reader, kind in ((read_object, dict), (cut, dict), (read_array, list)):
