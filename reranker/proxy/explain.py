@@ -53,6 +53,8 @@ def window_search(body: Mapping[str, Any]) -> dict[str, Any]:
     """The body of a caller's search without what does not matter to an explanation of one of its hits."""
     searched = {name: value for name, value in body.items() if name not in _PRESENTATION}
     searched |= {**knn_with_k(body), "from": 0, "size": 1}
+    if "slice" not in body:  # with one it is not re-ranked
+        searched.pop("pit", None)  # the index is named beside it, and the engines take one of the two
     ext = body.get("ext")
     section = ext.get("rerank") if isinstance(ext, Mapping) else None
     if isinstance(ext, Mapping) and isinstance(section, Mapping):

@@ -26,6 +26,7 @@ SEARCH = {
     "_source": ["n"],
     "aggs": {"n": {"avg": {"field": "n"}}},
     "min_score": 0.5,
+    "pit": {"id": "a"},
     "ext": {"rerank": {"language": "en", "window_size": 7}, "other": {"a": 1}},
 }
 
