@@ -42,9 +42,12 @@ class Layout:
     Attributes:
         id_field, language_field, title_field, text_field: None uses the first usual name that a row has, such as `id`,
             `doc_id`, `_id` and `docno`.
-        default_language: language of rows that name none; `auto` detects it.
+        default_language: language of rows that name none, as a code; `auto` detects it.
         types: types of metadata fields that are strings: `int`, `float`, `bool` (true or false), or `list` (split
             at |).
+
+    Raises:
+        WrongParameter: an unknown language or type.
     """
 
     id_field: str | None = None
@@ -54,6 +57,13 @@ class Layout:
     url_field: str = "url"
     default_language: str | None = None
     types: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        unknown = sorted(set(self.types.values()) - set(_TYPES))
+        if unknown:
+            raise WrongParameter(f"type {unknown[0]!r} is not known; give one of {', '.join(_TYPES)}")
+        if self.default_language not in (None, DETECTED):
+            object.__setattr__(self, "default_language", language_code(str(self.default_language)))
 
     @property
     def id_fields(self) -> tuple[str, ...]:
@@ -82,19 +92,6 @@ class Layout:
         yield from ((option, name) for option, name in named.items() if name is not None)
         if self.url_field != "url":
             yield "--url-field", self.url_field
-
-    def checked(self) -> Layout:
-        """The layout with its language as a code.
-
-        Raises:
-            WrongParameter: an unknown language or type.
-        """
-        unknown = sorted(set(self.types.values()) - set(_TYPES))
-        if unknown:
-            raise WrongParameter(f"type {unknown[0]!r} is not known; give one of {', '.join(_TYPES)}")
-        if self.default_language in (None, DETECTED):
-            return self
-        return replace(self, default_language=language_code(str(self.default_language)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,11 +91,10 @@ def ingest(
     """
     started = time.monotonic()
     check_index_name(index)
-    layout = options.layout.checked()
-    check_sources(sources, layout)
+    check_sources(sources, options.layout)
     exists = _can_be_written(store, index, embeddings, options.rebuild)
-    name = _name_of_run(sources, layout, options, embeddings)
-    with _workers(RowReader(embeddings, layout), options) as workers, ExitStack() as held:
+    name = _name_of_run(sources, options, embeddings)
+    with _workers(RowReader(embeddings, options.layout), options) as workers, ExitStack() as held:
         target = None if options.dry_run else unfinished_version(store, index, name)
         claim = None
         if (options.rebuild or not exists or target is not None) and not options.dry_run:
@@ -108,11 +107,11 @@ def ingest(
         return run.run(exists, target, rejects, started)
 
 
-def _name_of_run(sources: Sequence[Source], layout: Layout, options: Options, embeddings: Embeddings) -> str:
+def _name_of_run(sources: Sequence[Source], options: Options, embeddings: Embeddings) -> str:
     """A hash of all that decides the documents: two runs with the same name end with the same index."""
     described = [
         [source.identity() for source in sources],
-        asdict(layout),
+        asdict(options.layout),
         options.rebuild,
         options.limit,
         asdict(IndexDescription(embeddings.version, embeddings.dim)),

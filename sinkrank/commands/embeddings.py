@@ -118,7 +118,7 @@ def train(
     check_output(settings.embeddings_path, replace=replace)
     layout = Layout(
         language_field=language_field, title_field=title_field, text_field=text_field, default_language=lang
-    ).checked()
+    )
     with preparing.work_folder(settings) as folder, output.progress_bars() as progress:
         texts = preparing.read_documents(files, None, layout, group_field, settings, folder, progress)
         summary = train_alone(

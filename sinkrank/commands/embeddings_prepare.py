@@ -80,7 +80,7 @@ def prepare(
         title_field=title_field,
         text_field=text_field,
         default_language=lang or DETECTED,
-    ).checked()
+    )
     if not dry_run:
         check_output(settings.embeddings_path, replace=replace)
     with preparing.work_folder(settings) as folder:

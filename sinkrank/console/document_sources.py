@@ -30,7 +30,6 @@ def opened_records(
     Raises:
         BadInput, NotFound, StoreUnavailable: one cannot be read.
     """
-    layout = layout.checked()
     files = [name for name in names if "://" not in name]
     with ExitStack() as opened:
         sources = opened.enter_context(open_sources(files)) if files else []

@@ -89,7 +89,7 @@ class _Training:
 def _texts(corpus: Corpus, folder: Path) -> DocumentFile:
     pages = folder / "pages.jsonl"
     write_jsonl(pages, as_documents(corpus.train_pages))
-    layout = Layout().checked()
+    layout = Layout()
     with open_sources([str(pages)]) as sources:
         return read_texts(read_records(sources, layout), layout, folder / "texts")
 

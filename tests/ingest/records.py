@@ -19,7 +19,7 @@ def read(
     *names: str | Path, layout: Layout = ENGLISH, file_format: str | None = None, columns: Sequence[str] | None = None
 ) -> list[Record]:
     with open_sources([str(name) for name in names], file_format, columns) as sources:
-        return list(read_records(sources, layout.checked()))
+        return list(read_records(sources, layout))
 
 
 def documents(records: list[Record]) -> list[Document]:
