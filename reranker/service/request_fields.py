@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, FailFast, Field
 from pydantic.fields import FieldInfo
 
 from reranker.search.first_stage import FIRST_STAGES
@@ -26,6 +26,9 @@ MAX_TEXTS = 100
 MAX_DOCUMENTS = 1_000
 # Each is looked up in each document.
 MAX_RANK_FIELDS = 100
+# Keys of an object, and items of a list that has no other limit. Pydantic makes an error of 1 KB of each wrong one, and
+# all threads wait meanwhile.
+MAX_ENTRIES = 10_000
 
 # What a request may ask for of itself. 10,000 iterations in the log domain, which begins below this epsilon, take
 # minutes for one long document, and a kernel under way cannot be stopped: a few such requests would hold the service.
@@ -76,4 +79,5 @@ Size = Annotated[int, _range("size"), BeforeValidator(lambda value: DEFAULT_SIZE
 Epsilon = Annotated[float, _stated(minimum=MIN_REQUEST_EPSILON, maximum=MAX_EPSILON)]
 Tau = Annotated[float, _stated(minimum=0)]
 Iterations = Annotated[int, _stated(minimum=1, maximum=MAX_REQUEST_ITERATIONS)]
-Texts = Annotated[list[str], _stated(maxItems=MAX_TEXTS)]
+Names = Annotated[list[Name], Field(max_length=MAX_ENTRIES)]
+Texts = Annotated[list[str], FailFast(), _stated(maxItems=MAX_TEXTS)]

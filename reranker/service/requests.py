@@ -6,16 +6,17 @@ import json
 import math
 from collections.abc import Iterable
 from itertools import chain
-from typing import Any, NoReturn, TypeVar, get_args
+from typing import Annotated, Any, NoReturn, TypeVar, get_args
 
 from flask import request
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, FailFast, Field, ValidationError
 
 from reranker.base.errors import BadInput
 from reranker.base.suggestions import did_you_mean
 from reranker.service.errors import BadBody
 from reranker.service.request_fields import (
     DEFAULT_SIZE,
+    MAX_ENTRIES,
     MAX_RANK_FIELDS,
     ConditionsOnMetadata,
     Depth,
@@ -26,6 +27,7 @@ from reranker.service.request_fields import (
     Method,
     MethodOrNone,
     Name,
+    Names,
     Offset,
     QueryText,
     Share,
@@ -71,7 +73,7 @@ class _Search(_Ranked):
     tau: Tau | None = setting("tau")
     n_iterations: Iterations | None = None
     """Maximum number of Sinkhorn iterations; default: 50."""
-    languages: list[Name] | None = None
+    languages: Names | None = None
     """Languages of the documents; default: all."""
     filters: ConditionsOnMetadata | None = None
     """Conditions on metadata, which must all be met: a value, a list of values, or `gt`, `gte`, `lt`, `lte`."""
@@ -115,7 +117,7 @@ class MatchesBody(_Body):
     """The texts to search them in."""
     language: Name | None = None
     """Language of the query."""
-    languages: list[Name] | None = None
+    languages: Names | None = None
     """Languages of the texts, one each."""
 
 
@@ -131,7 +133,7 @@ class Click(_Body):
 class ClicksBody(_Body):
     """The body of `POST /v1/clicks`."""
 
-    clicks: list[Click] = Field(min_length=1, max_length=1_000)
+    clicks: Annotated[list[Click], FailFast()] = Field(min_length=1, max_length=1_000)
     """In any order; a second click on the same hit of a search counts no more."""
 
 
@@ -142,7 +144,7 @@ class RerankOptions(_Ranked):
 
     index: Name | None = None
     """An index that Sinkrank made: words are weighted as in a search of it, and its stored bags of words are read."""
-    document_languages: Name | list[Name] | None = Field(
+    document_languages: Name | Names | None = Field(
         None, validation_alias=AliasChoices("document_languages", "languages")
     )
     """Language of all documents, or one for each; default: detected."""
@@ -184,7 +186,7 @@ def read_object() -> dict[str, Any]:
     """Reads the request's JSON object, with any content type.
 
     Raises:
-        BadInput: the body is not JSON, is not an object, or is nested too deeply.
+        BadInput: the body is not JSON, is not an object, or is nested so deeply that it cannot be read.
         RequestEntityTooLarge: the body is larger than the limit.
     """
     data = request.get_data(cache=False)
@@ -200,20 +202,23 @@ def read_object() -> dict[str, Any]:
         ) from error
     if not isinstance(body, dict):
         raise BadBody(f'the body is {_described(body)}, not a JSON object; send one such as {{"query": "text"}}')
-    if _is_deeper(body, _MAX_LEVELS):
-        raise BadBody(_TOO_DEEP)
     return body
 
 
-def _is_deeper(value: Any, n_levels: int) -> bool:
-    """Whether objects and lists lie in each other in more levels than that."""
-    level = [value]
-    for _ in range(n_levels):
+def _check_size(body: dict[str, Any]) -> None:
+    """
+    Raises:
+        BadBody: objects and lists lie in each other in too many levels, or an object has too many keys.
+    """
+    level: list[Any] = [body]
+    for _ in range(_MAX_LEVELS):
+        if any(isinstance(one, dict) and len(one) > MAX_ENTRIES for one in level):
+            raise BadBody(f"the body has an object of more than {MAX_ENTRIES:,} keys; send fewer")
         children = chain.from_iterable(one.values() if isinstance(one, dict) else one for one in level)
         level = [child for child in children if isinstance(child, dict | list)]
         if not level:
-            return False
-    return True
+            return
+    raise BadBody(_TOO_DEEP)
 
 
 def _finite(text: str) -> float:
@@ -230,8 +235,10 @@ def parse(model: type[Body], body: dict[str, Any]) -> Body:
     """The body as a checked object.
 
     Raises:
-        BadBody: a key is wrong; the message names the first one, and for an unknown key the nearest known one.
+        BadBody: the body is nested too deeply, an object of it has too many keys, or a key is wrong; the message names
+            the first one, and for an unknown key the nearest known one.
     """
+    _check_size(body)
     try:
         return model.model_validate(body)
     except ValidationError as error:
