@@ -7,6 +7,7 @@ and writing stay on the machine of the command. What is shared is opened by its 
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -67,6 +68,7 @@ class RayWorkers(Generic[_Shared]):
         # Ray reports lost workers on standard output, which is for results.
         self._talk.enter_context(redirect_stdout(sys.stderr))
         options: dict[str, Any] = {"include_dashboard": False, "num_cpus": self._n_workers}
+        ended = signal.getsignal(signal.SIGTERM)
         try:
             self._ray.init(
                 address=self._address,
@@ -85,6 +87,8 @@ class RayWorkers(Generic[_Shared]):
                     f"if its head asks for a token"
                 )
             raise BadInput(message) from error
+        # Ray has handlers of its own: one writes a trace and aborts.
+        signal.signal(signal.SIGTERM, ended)
         # Ray lets workers wait for a free processor, if need be for ever.
         n_free = max(1, int(self._ray.available_resources().get("CPU", 1)))
         n_workers = min(self._n_workers or n_free, n_free)

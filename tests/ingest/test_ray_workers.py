@@ -139,6 +139,25 @@ def test_ray_is_asked_for_a_cluster_whose_host_answers(monkeypatch: pytest.Monke
             RayWorkers(None, 1, address).__enter__()
 
 
+def test_sigterm_ends_a_run_on_ray_as_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray has a handler that writes a trace of the stack and aborts."""
+
+    def init(**options: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    actor = SimpleNamespace(remote=lambda shared: None)
+    ray = SimpleNamespace(
+        init=init, available_resources=dict, remote=lambda **options: lambda kind: actor, shutdown=lambda: None
+    )
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with RayWorkers(None, 1, "local"):
+            assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingPackage, match=r"sinkrank\[ray\]"):
