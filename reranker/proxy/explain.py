@@ -53,8 +53,6 @@ def window_search(body: Mapping[str, Any]) -> dict[str, Any]:
     """The body of a caller's search without what does not matter to an explanation of one of its hits."""
     searched = {name: value for name, value in body.items() if name not in _PRESENTATION}
     searched |= {**knn_with_k(body), "from": 0, "size": 1}
-    if "slice" not in body:  # with one it is not re-ranked
-        searched.pop("pit", None)  # the index is named beside it, and the engines take one of the two
     ext = body.get("ext")
     section = ext.get("rerank") if isinstance(ext, Mapping) else None
     if isinstance(ext, Mapping) and isinstance(section, Mapping):
@@ -102,9 +100,8 @@ def _looked_up(request: ProxyRequest, window: Window, doc_id: str) -> tuple[Mapp
     filters = [named, *([] if own_filter is None else [own_filter])]
     asked = search.changed_body(changed | {"post_filter": {"bool": {"filter": filters}}}, _NOT_OF_ONE)
     with suppress(Fallback):
-        # A window that is not full holds all that the search finds: a hit of `collapse` stands for others.
-        is_full = len(window.hits) == search.page.window
-        for hit in look_up(request, [(search, asked)])[0].found if is_full else ():
+        # A document behind another hit of `collapse` is not found.
+        for hit in () if "collapse" in search.body.raw.parsed else look_up(request, [(search, asked)])[0].found:
             counted = {"min_score": hit.get("_score"), "size": 0, "track_total_hits": True}
             (better,) = look_up(request, [(search, search.changed_body(changed | counted, _NOT_OF_ONE))])
             return hit, max(better.total, len(window.hits) + 1)

@@ -213,17 +213,15 @@ def look_up(request: ProxyRequest, bodies: Sequence[tuple[Search, bytes]]) -> Se
     return ask(request, [(search.header, body) for search, body in bodies], calls.search_again, query_string).answers
 
 
-def fetch_as_it_came(request: ProxyRequest, windows: Sequence[Window]) -> Sequence[EngineAnswer]:
+def fetch_as_it_came(request: ProxyRequest, windows: Sequence[Window]) -> Fetched:
     """The engine's own answers to the searches of some windows, which are those of a multi-search, or translated.
 
     Raises:
         Refused, Fallback, EngineUnreachable, EngineTimeout: there are none.
     """
-    if not windows:
-        return ()
     bodies = [(window.search.header, window.as_it_came) for window in windows]
     query_string = without_parameters(request.calls.incoming.query_string, (*_REPLACED_OF_SEVERAL, *URL_QUERY))
-    return ask(request, bodies, request.calls.search, query_string).answers
+    return ask(request, bodies, request.calls.search, query_string)
 
 
 def ask(

@@ -82,7 +82,7 @@ def fetch_pages(
         Refused, Fallback, EngineUnreachable, EngineTimeout: the engine has no answer to what it is asked as it came.
     """
     as_it_came = [one for one in ranked if one.is_for_engine]
-    if as_it_came and not request.is_multi and not as_it_came[0].window.translation:
+    if as_it_came and not request.is_multi and not as_it_came[0].window.is_translated:
         status, reason, message = as_it_came[0].outcome
         raise Fallback(reason, message) if status == "fallback" else Skip(reason)
     places = {one: places_of(one) for one in ranked if not one.is_for_engine}
@@ -90,7 +90,8 @@ def fetch_pages(
     to_fetch = [(one, own) for one, own in ids_only if own or one.window.search.window_plan.needs_page]
     fetched = _fetch_hits(request, to_fetch) if to_fetch else None
     hits = _hits_of_pages(to_fetch, [] if fetched is None else fetched.answers, texts)
-    answers = iter(fetch_as_it_came(request, [one.window for one in as_it_came]))
+    unranked = fetch_as_it_came(request, [one.window for one in as_it_came]) if as_it_came else None
+    answers = iter(() if unranked is None else unranked.answers)
     pages: list[Page | AsItCame] = []
     for one in ranked:
         if one.is_for_engine:
@@ -100,7 +101,7 @@ def fetch_pages(
         else:
             answer = one.window.answer
             pages.append(Page(one, [(place, answer.text, answer.hit(place.index)) for place in places[one]]))
-    return pages, 0.0 if fetched is None else fetched.took_s
+    return pages, sum(one.took_s for one in (fetched, unranked) if one is not None)
 
 
 def places_of(ranked: RankedWindow) -> list[Place]:

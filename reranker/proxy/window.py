@@ -63,6 +63,11 @@ class Window:
         return ""
 
     @property
+    def is_translated(self) -> bool:
+        """Whether its hits were found in translation."""
+        return self.translation is not None and not self.is_refused
+
+    @property
     def as_it_came(self) -> bytes:
         """The body that finds these hits on the caller's page, in the engine's order."""
         if self.translation is None or self.is_refused:

@@ -84,7 +84,8 @@ def _signer(region: str, host: str) -> Credentials:
     from opensearchpy import Urllib3AWSV4SignerAuth
 
     # At debug it logs session tokens, and the answers by which it gets secret keys.
-    logging.getLogger("botocore").setLevel(logging.INFO)
+    log = logging.getLogger("botocore")
+    log.setLevel(max(logging.INFO, log.getEffectiveLevel()))
     try:
         credentials = boto3.Session().get_credentials()
     except BotoCoreError as error:

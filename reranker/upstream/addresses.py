@@ -18,7 +18,7 @@ Distribution = Literal["opensearch", "elasticsearch"]
 _SCHEME = regex.compile(r"([A-Za-z][A-Za-z0-9+.\-]+)://")
 
 # `user:password@` without a scheme; no folder would be meant by it.
-_CREDENTIALS = regex.compile(r"[^/\\]*:[^/\\]*@")
+_CREDENTIALS = regex.compile(r"[^/\\]*:[^/\\].*@")
 _HOSTS_AND_PORTS = regex.compile(r"[\w.\-]+:[0-9]{1,5}(,[\w.\-]+:[0-9]{1,5})*")
 
 # Of ASCII, without blanks. A ',' comes before another node, and an '@' behind a password that has a '/'.

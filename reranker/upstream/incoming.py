@@ -110,13 +110,14 @@ class Incoming:
 
     @classmethod
     def of_search(cls, index: str, body: Mapping[str, Any], headers: Headers) -> Incoming:
-        """A search of an index that nobody has sent, with the headers of whoever it is made for."""
+        """A search of an index, or of its body's point in time, that nobody has sent, with the headers of whoever it is
+        made for."""
         data = json.dumps(body).encode()
         remaining = end_to_end(headers, *_OF_ANOTHER_BODY)
         return cls(
             environ={},
             method="POST",
-            path=f"/{quote(index, safe='')}/_search",
+            path="/_search" if "pit" in body else f"/{quote(index, safe='')}/_search",
             has_query=False,
             query_string="",
             headers=[*remaining, ("Content-Type", "application/json")],

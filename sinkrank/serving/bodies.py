@@ -102,8 +102,8 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
         method, space, rest = line.rstrip().partition(b" ")
         target, _, version = rest.rpartition(b" ")
         # waitress would read a target with a blank again from each of its characters.
-        if b" " in target or version not in _VERSIONS:
-            raise ParsingError("The request line names no version of HTTP that is served here: use HTTP/1.1")
+        if not target or b" " in target or version not in _VERSIONS:
+            raise ParsingError("The request line is not a method, a target and HTTP/1.1, with one blank between them")
         line = method + space + quote_from_bytes(rest, _TARGET).encode()
         if _MANY_BLANKS.search(headers):
             parts = (each.partition(b":") for each in get_header_lines(headers))

@@ -60,7 +60,6 @@ class Dispatcher:
     """
 
     def __init__(self, n_threads: int, n_per_client: int) -> None:
-        # A scraper that does not read its answer holds up no check.
         self._health = {"/-/live": _Pool("live", 1), "/-/ready": _Pool("ready", 2), "/-/metrics": _Pool("metrics", 1)}
         self._refusals = _Pool("refusals", 1)
         self._own = _Pool("own", n_threads)
@@ -77,6 +76,8 @@ class Dispatcher:
         """Answers the connection's first request in a thread of its pool, now or once one is free."""
         request = channel.requests[0]
         pool = self._refusals if request.error or request.refusal else self._pool_of(request.path)
+        if channel.total_outbufs_len and pool in self._health.values():
+            pool = self._own  # its thread may have to wait for the client to read the answers before
         is_limited = pool is self._own or pool is self._passed
         work = _Work(channel, pool, channel.addr[0] if is_limited else None, time.monotonic() + QUEUE_S)
         with self._lock:

@@ -26,7 +26,6 @@ SEARCH = {
     "_source": ["n"],
     "aggs": {"n": {"avg": {"field": "n"}}},
     "min_score": 0.5,
-    "pit": {"id": "a"},
     "ext": {"rerank": {"language": "en", "window_size": 7}, "other": {"a": 1}},
 }
 
@@ -86,6 +85,15 @@ def test_the_engine_gets_the_callers_search_and_credentials_and_no_key(
     assert {received.header("authorization") for received in sent} == {ENGINES}
     assert {received.header("content-type") for received in sent} == {"application/json"}
     assert not any(received.header("x-api-key") for received in fake.received)
+
+
+def test_a_search_of_a_point_in_time_stays_in_it(fake: FakeEngine, client: FlaskClient, key: str) -> None:
+    """The engines take no index beside it, and `_shard_doc` with it alone."""
+    fake.answer = hits
+    search = SEARCH | {"pit": {"id": "a"}, "sort": ["_score", "_shard_doc"]}
+    assert explain(client, key, 200, search=search)["document"]["text"] == "dog"
+    sent = [received for received in fake.received if received.line.startswith("POST /_search")]
+    assert [json.loads(received.body)["pit"] for received in sent] == [{"id": "a"}]
 
 
 @pytest.mark.parametrize(

@@ -137,8 +137,9 @@ def test_a_document_that_is_not_on_the_page_says_where_it_fell(
     lost = standing(nowhere, 20)
     assert (lost["fell_at"], lost["first_stage_rank"], lost["rank"]) == ("first_stage", None, None)
     assert lost["lacking_query_words"] == ["cat", "dog"]
-    hidden = standing(last, 20, collapse={"field": "price"})  # behind another hit, as all have one price
-    assert (hidden["fell_at"], hidden["first_stage_rank"], hidden["n_candidates"]) == ("first_stage", None, 1)
+    for window_size in (1, 20):
+        hidden = standing(last, window_size, collapse={"field": "price"})  # behind another hit, as all have one price
+        assert (hidden["fell_at"], hidden["first_stage_rank"], hidden["n_candidates"]) == ("first_stage", None, 1)
     held = standing(next(doc_id for doc_id in scores if "cat" not in str(PETS[int(doc_id)])), 60)
     assert held["lacking_query_words"] == ["cat"]
 

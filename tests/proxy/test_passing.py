@@ -380,10 +380,21 @@ def test_a_broken_connection_is_not_blamed_on_a_body_that_is_nested_too_deeply(f
     assert "broke (it was closed without an answer)" in broken.json()["error"]["reason"]
 
 
-@pytest.mark.parametrize("line", ["GET /a", "GET /-/live", "GET /a HTTP/0.9", "GET /a HTTP/1.2", "GET /a HTTP/2.0"])
-def test_another_version_of_http_is_refused_and_the_connection_closed(fake: FakeEngine, url: str, line: str) -> None:
+@pytest.mark.parametrize(
+    "line",
+    [
+        "GET /a",
+        "GET HTTP/1.1",
+        "GET /a b HTTP/1.1",
+        "GET /-/live",
+        "GET /a HTTP/0.9",
+        "GET /a HTTP/1.2",
+        "GET /a HTTP/2.0",
+    ],
+)
+def test_a_wrong_request_line_is_refused_and_the_connection_closed(fake: FakeEngine, url: str, line: str) -> None:
     answer = send_raw(url, f"{line}\r\nHost: localhost\r\n\r\nGET /b HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     assert answer.startswith(b"HTTP/1.0 400 ")
-    assert b"use HTTP/1.1" in answer
+    assert b"The request line is not a method, a target and HTTP/1.1" in answer
     assert answer.count(b"HTTP/1.") == 2  # the status line and the text: the second request is not answered
     assert fake.received == []

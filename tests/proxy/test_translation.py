@@ -251,6 +251,19 @@ def test_a_search_in_translation_at_once_that_fails_on_some_shards_is_the_engine
     assert ["cat" in words(query) for query in queries(fake)] == [True, False]
 
 
+def test_a_query_in_the_url_is_asked_as_it_came_where_its_translation_is_refused(
+    client: FlaskClient, fake: FakeEngine
+) -> None:
+    fake.answer = lambda received: ok(json.dumps(partial() if b"cat" in received.body else page(ENGLISH)).encode())
+    found = client.post("/pages/_search?q=chat&df=body", json={"ext": {"rerank": {"languages": ["en"]}}})
+    assert outcome(found) == ("fallback", "engine_refused")
+    assert found.get_json() == page(ENGLISH)
+    assert [("q=chat" in received.line, b"cat" in received.body) for received in fake.received] == [
+        (False, True),
+        (True, False),
+    ]
+
+
 def test_a_lost_shard_does_not_end_translation(client: FlaskClient, fake: FakeEngine) -> None:
     lost = {"shard": 0, "index": "pages", "reason": {"type": "no_shard_available_action_exception"}}
     shards = {"_shards": {"total": 5, "successful": 4, "failed": 1, "failures": [lost]}}

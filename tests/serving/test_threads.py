@@ -37,6 +37,7 @@ class Connection:
     addr: tuple[str, int] = ("192.0.2.1", 1)
     answered: list[str] = field(default_factory=list)
     requests: list[Any] = field(init=False)
+    total_outbufs_len: int = 0
 
     def __post_init__(self) -> None:
         self.requests = [SimpleNamespace(error=None, refusal="", path=self.path)]
@@ -56,6 +57,19 @@ def test_requests_that_get_no_thread_are_answered_once_there_are_some() -> None:
         assert [connection.answered for connection in connections] == [[]] * 4
     threads.refuse_overdue()  # the server calls it every second
     wait_until(lambda: all(connection.answered == [""] for connection in connections), "all are answered")
+    assert threads.shutdown(timeout=PATIENCE_S)
+
+
+def test_a_client_that_does_not_read_takes_no_thread_of_the_health_checks() -> None:
+    """Its thread waits until the answers before are read."""
+    threads, may_end = Dispatcher(4, 2), threading.Event()
+    unread = [Connection(path, may_end, total_outbufs_len=1) for path in ("/-/live", "/-/ready") for _ in range(2)]
+    others = [Connection("/-/live"), Connection("/-/ready")]
+    for connection in (*unread, *others):
+        threads.add_task(connection)
+    wait_until(lambda: all(connection.answered == [""] for connection in others), "the others are answered")
+    may_end.set()
+    wait_until(lambda: all(connection.answered == [""] for connection in unread), "they are answered too")
     assert threads.shutdown(timeout=PATIENCE_S)
 
 

@@ -111,6 +111,9 @@ def test_no_level_of_the_log_shows_what_requests_are_signed_with(caplog: pytest.
     headers = EngineAccess(aws_region="eu-west-1").credentials(address)("GET", "https://node/", None)
     assert headers["X-Amz-Security-Token"] == "session-token"
     assert "session-token" not in caplog.text
+    with caplog.at_level(logging.ERROR, "botocore"):
+        EngineAccess(aws_region="eu-west-1").credentials(address)
+        assert logging.getLogger("botocore").level == logging.ERROR
 
 
 def signature(method: str, path: str, body: str, headers: dict[str, str]) -> str:

@@ -15,7 +15,7 @@ from reranker.stores.engine.store import EngineStore
 from reranker.upstream.addresses import EngineAddress, read_address
 
 
-@pytest.mark.parametrize("path", ["store", "./a/b", "/tmp/x", "C:\\a@b", "a:b", "./a:b@c", ".sinkrank/store"])
+@pytest.mark.parametrize("path", ["store", "./a/b", "/tmp/x", "C:\\a@b", "C:/a@b", "a:b", "./a:b@c", ".sinkrank/store"])
 def test_whatever_has_no_scheme_is_a_folder(path: str) -> None:
     assert read_address(path) == Path(path)
     assert isinstance(open_store(path), EmbeddedStore)

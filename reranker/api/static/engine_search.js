@@ -60,17 +60,19 @@ function fieldsOf(state) {
 async function askWithHighlight(path, body, signal) {
   const settings = { pre_tags: [MARK_START], post_tags: [MARK_END], fragment_size: FRAGMENT_CHARS, number_of_fragments: N_FRAGMENTS };
   const highlight = { ...settings, require_field_match: false, fields: highlighted(body) };
+  let found;
   try {
-    const found = await ask("POST", path, { ...body, highlight }, signal);
-    if (!hasFailedShards(found.body)) return found;
+    found = await ask("POST", path, { ...body, highlight }, signal);
+    if (failedShards(found) === 0) return found;
   } catch (error) {
     if (error.status !== 400 && error.status !== 500) throw error;
   }
-  return ask("POST", path, body, signal);
+  const again = await ask("POST", path, body, signal);
+  return found && failedShards(found) <= failedShards(again) ? found : again;
 }
 
-function hasFailedShards({ _shards: shards }) {
-  return shards?.failed > 0;
+function failedShards({ body }) {
+  return body._shards?.failed ?? 0;
 }
 
 function highlighted({ query }) {
@@ -154,7 +156,7 @@ function summary(answer, hits, headers, state) {
   if (status === "applied") says[0] += `, the first ${Math.min(hits.length, Number(state.depth))} re-ranked`;
   else if (hits.length > 0) says.push(REASONS[reason] ?? `the engine’s order stays (${reason || "not re-ranked"})`);
   if (reason === "translated") says.push(`searched with translations${translated(answer.hits.hits[0]?._rerank?.translations)}`);
-  if (answer.timed_out || hasFailedShards(answer)) says.push("a part of the index did not answer");
+  if (answer.timed_out || answer._shards?.failed > 0) says.push("a part of the index did not answer");
   says.push(`${answer.took} ms`);
   if (answer.ext?.rerank?.no_good_answer) says.push(NO_GOOD_ANSWER);
   return says;
