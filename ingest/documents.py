@@ -197,7 +197,8 @@ def as_document(values: Mapping[str, Any], layout: Layout) -> Document:
 def content_id(language: str, title: str, text: str) -> str:
     """The id of a document without one: 32 hexadecimal digits of a hash of its language, title and text."""
     contents = json.dumps([language, title, text], ensure_ascii=False)
-    return blake2b(contents.encode(), digest_size=16).hexdigest()
+    # With half a surrogate pair no index takes it.
+    return blake2b(contents.encode(errors="surrogatepass"), digest_size=16).hexdigest()
 
 
 def _checked(document: Document) -> Document:

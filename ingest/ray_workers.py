@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, redirect_stdout
 from itertools import cycle
@@ -87,8 +88,9 @@ class RayWorkers(Generic[_Shared]):
                     f"if its head asks for a token"
                 )
             raise BadInput(message) from error
-        # Ray has handlers of its own: one writes a trace and aborts.
-        signal.signal(signal.SIGTERM, ended)
+        if ended is not None and threading.current_thread() is threading.main_thread():
+            # Ray has handlers of its own: one writes a trace and aborts.
+            signal.signal(signal.SIGTERM, ended)
         # Ray lets workers wait for a free processor, if need be for ever.
         n_free = max(1, int(self._ray.available_resources().get("CPU", 1)))
         n_workers = min(self._n_workers or n_free, n_free)

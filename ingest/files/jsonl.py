@@ -60,5 +60,5 @@ def _refuse_constant(name: str) -> NoReturn:
 def _finite(digits: str) -> float:
     number = float(digits)
     if math.isinf(number):
-        raise ValueError(f"{digits} is beyond the range of numbers")
+        raise ValueError(f"{digits[:50]} is beyond the range of numbers")
     return number

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 from uuid import uuid4
 
 from reranker.base.errors import BadEmbeddings, BadInput, NoEmbeddings, NotFound, VersionMismatch, one_line
-from reranker.embeddings.manifest import digest_of_meta
+from reranker.embeddings.manifest import MAKE_AGAIN, digest_of_meta
 from reranker.text.tokens import WORDS_VERSION
 
 FORMAT = 2
@@ -63,17 +63,17 @@ def read_meta(path: Path) -> Mapping[str, Any]:
     except OSError as error:
         raise BadEmbeddings(f"the embeddings cannot be read ({one_line(error)})") from error
     except ValueError as error:
-        raise BadEmbeddings(f"{path / META} is not JSON ({error}); import or train the embeddings again") from error
+        raise BadEmbeddings(f"{path / META} is not JSON ({error}); {MAKE_AGAIN}") from error
     if not isinstance(meta, dict) or "format" not in meta:
         raise NotFound(f"{path} is not an embedding store ({META} has no format number); {cure}")
     found = (meta["format"], meta.get("tokenizer_version"))
     if found != (FORMAT, WORDS_VERSION):
         raise VersionMismatch(
             f"the embeddings in {path} are of format {found[0]} and tokenizer {found[1]}, not {FORMAT} and "
-            f"{WORDS_VERSION}; make them again with `sinkrank embeddings prepare --replace`"
+            f"{WORDS_VERSION}; {MAKE_AGAIN}"
         )
     if meta.get("digest") != digest_of_meta(meta):
-        raise BadEmbeddings(f"{path / META} was changed; the embedding store is damaged: import or train it again")
+        raise BadEmbeddings(f"{path / META} was changed; the embedding store is damaged: {MAKE_AGAIN}")
     return meta
 
 

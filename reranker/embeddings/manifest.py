@@ -14,6 +14,9 @@ from typing import Any
 from reranker.base.blocks import block_sums, check_blocks
 from reranker.base.errors import BadEmbeddings
 
+MAKE_AGAIN = "make the embeddings again with `sinkrank embeddings prepare --replace`"
+"""The cure for a store that is damaged, or of another version."""
+
 _DIGEST_BYTES = 16
 # Of each file, when the store is opened: 16 MiB take 5 ms, and find a copy that was cut short or has holes.
 _CHECKED_AT_OPEN = 16
@@ -61,7 +64,4 @@ def checked_blocks(folder: Path, meta: Mapping[str, Any], n_most: int | None = N
             with path.open("rb") as file:
                 yield from check_blocks(file, entry["bytes"], entry["blocks"], n_most)
         except OSError as error:
-            raise BadEmbeddings(
-                f"{path} is damaged: {error}; restore the file, or make the embeddings again with "
-                "`sinkrank embeddings prepare --replace`"
-            ) from error
+            raise BadEmbeddings(f"{path} is damaged: {error}; restore the file, or {MAKE_AGAIN}") from error

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.base.errors import BadEmbeddings
+from reranker.embeddings.manifest import MAKE_AGAIN
 from reranker.native import text as native
 from reranker.native.library import address
 
@@ -42,13 +43,11 @@ def open_array(path: Path, dtype: type[np.generic], shape: tuple[int, ...]) -> N
     try:
         mapped: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
-        raise BadEmbeddings(
-            f"{path} cannot be read ({error}); the embedding store is damaged: import or train it again"
-        ) from error
+        raise BadEmbeddings(f"{path} cannot be read ({error}); the embedding store is damaged: {MAKE_AGAIN}") from error
     if mapped.dtype != np.dtype(dtype) or mapped.shape != shape:
         raise BadEmbeddings(
             f"{path} holds {mapped.dtype} of shape {mapped.shape}, but meta.json says {np.dtype(dtype)} of "
-            f"shape {shape}; the embedding store is damaged: import or train it again"
+            f"shape {shape}; the embedding store is damaged: {MAKE_AGAIN}"
         )
     return mapped
 
@@ -135,7 +134,7 @@ class Vocabulary:
             and np.count_nonzero(slots) == n_terms
         )
         if not sound:
-            raise BadEmbeddings(f"the vocabulary in {folder} is damaged (its files disagree); import or train it again")
+            raise BadEmbeddings(f"the vocabulary in {folder} is damaged (its files disagree); {MAKE_AGAIN}")
         return cls(languages, term_bytes, offsets, places, slots)
 
     def __len__(self) -> int:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, TextIO
 
 from reranker.base.request_context import current_request
+from reranker.base.terminal import OneLineFormatter
 from reranker.service.settings import Settings
 
 _PLAIN = "%(asctime)s %(levelname)s %(name)s%(request)s: %(message)s"
@@ -22,14 +23,6 @@ class _WithRequest(logging.Filter):
         record.request_id = None if context is None else context.request_id
         record.request = "" if context is None else f" [{context.request_id}]"
         return True
-
-
-class _PlainFormatter(logging.Formatter):
-    """One line for each message, whatever an engine or a server before it put in: none can forge a line of the log. The
-    traceback of an error of ours follows in lines of its own."""
-
-    def formatMessage(self, record: logging.LogRecord) -> str:
-        return " ".join(super().formatMessage(record).splitlines())
 
 
 class _JsonFormatter(logging.Formatter):
@@ -55,7 +48,7 @@ def set_up_logs(settings: Settings, stream: TextIO | None = None) -> None:
         stream: None for standard error.
     """
     handler = logging.StreamHandler(sys.stderr if stream is None else stream)
-    handler.setFormatter(_JsonFormatter() if settings.log_format == "json" else _PlainFormatter(_PLAIN))
+    handler.setFormatter(_JsonFormatter() if settings.log_format == "json" else OneLineFormatter(_PLAIN))
     handler.addFilter(_WithRequest())
     root = logging.getLogger()
     level = logging.getLevelNamesMapping()[settings.log_level.upper()]

@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from reranker.base.errors import SinkrankError, WrongParameter, one_line
+from reranker.base.terminal import OneLineFormatter
 from reranker.service.secrets import warn_of_arguments
 from sinkrank.commands.demo import demo
 from sinkrank.commands.doctor import doctor
@@ -80,11 +81,9 @@ def _main(
         bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_show_version)
     ] = False,
 ) -> None:
-    logging.basicConfig(
-        level=logging.INFO if debug else logging.WARNING,
-        stream=sys.stderr,
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(OneLineFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.INFO if debug else logging.WARNING, handlers=[handler])
     warn_of_arguments(sys.argv[1:])
 
 

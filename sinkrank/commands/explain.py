@@ -43,7 +43,7 @@ def explain(
     if json_:
         output.print_json(explanation)
         return
-    console = output.results()
+    console = output.results(least_width=80)
     console.print(tables.explanation_table(explanation))
     sources = explanation.score_sources
     if sources is not None and sources.encoder is not None:

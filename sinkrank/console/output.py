@@ -13,6 +13,8 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.table import Table
 
+from reranker.base.terminal import CONTROLS, NO_CONTROLS
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
@@ -23,9 +25,7 @@ if TYPE_CHECKING:
 _PIPE_WIDTH = 200
 # A text is printed as it is, whatever is in it.
 _PLAIN: Any = {"highlight": False, "markup": False, "emoji": False}
-_CONTROLS = [code for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"]
-_NO_CONTROLS = dict.fromkeys(_CONTROLS)
-_JSON_ESCAPES = {code: f"\\u{code:04x}" for code in _CONTROLS}
+_JSON_ESCAPES = {code: f"\\u{code:04x}" for code in CONTROLS}
 # Shown on a terminal while a command waits for its first search.
 LOADING = "loading the embeddings and the index …"
 # The bar of a shorter step is removed when the next one begins.
@@ -37,7 +37,7 @@ class _Console(Console):
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for text, style, control in super().render(renderable, options):
-            yield Segment(text if control else text.translate(_NO_CONTROLS), style, control)
+            yield Segment(text if control else text.translate(NO_CONTROLS), style, control)
 
 
 def results(least_width: int = 64) -> Console:

@@ -10,7 +10,13 @@ from rich.console import Console
 
 from sinkrank.console import output
 
+pytestmark = pytest.mark.usefixtures("_without_colour")
 HOSTILE = "a\x1b[31mb\x07c\x7fd\x9b2Je"
+
+
+@pytest.fixture
+def _without_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FORCE_COLOR", raising=False)  # CI may set it
 
 
 @pytest.mark.parametrize("console", [output.results, output.talk])

@@ -115,6 +115,7 @@ REJECTED: list[tuple[str, str]] = [
     (f'{{"id": "{257 * "é"}", "lang": "fr", "text": "y"}}', "the id has 514 bytes; 512 is the most"),
     ('{"id": "a\\u0000b", "lang": "fr", "text": "y"}', "the id holds the character NUL"),
     ('{"id": "x", "lang": "fr", "url": "\\ud800", "text": "y"}', "it contains half a surrogate pair"),
+    ('{"lang": "fr", "text": "a \\ud800"}', "it contains half a surrogate pair"),
     ('{"id": "x", "lang": "fr", "tag": "\\ud800", "text": "y"}', "the metadata cannot be written as JSON (str is not"),
     (f'{{"lang": "fr", "text": "y", "tag": {300 * "["}{300 * "]"}}}', "cannot be written as JSON (Recursion limit"),
     ('{"id": "x", "lang": "fr", "text": "y", "size": 1e999}', "1e999 is beyond the range of numbers"),

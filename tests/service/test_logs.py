@@ -101,13 +101,13 @@ def test_a_message_of_several_lines_is_one_line_for_people_and_a_traceback_is_no
     stream = io.StringIO()
     set_up_logs(Settings(), stream)
     log = logging.getLogger("test")
-    log.warning("an engine says: %s", "<html>\r\n2026-01-01 ERROR forged\n</html>")
+    log.warning("an engine says: %s", "<html>\r\n\x1b[2J2026-01-01 ERROR forged\n</html>")
     try:
         raise RuntimeError("broken")
     except RuntimeError:
         log.exception("failed")
     first, second, *traceback = stream.getvalue().splitlines()
-    assert first.endswith("WARNING test: an engine says: <html> 2026-01-01 ERROR forged </html>")
+    assert first.endswith("WARNING test: an engine says: <html> [2J2026-01-01 ERROR forged </html>")
     assert second.endswith("ERROR test: failed")
     assert traceback[-1] == "RuntimeError: broken"
 
