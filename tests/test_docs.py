@@ -107,6 +107,14 @@ def test_a_method_is_documented(method):
     assert f"| `{method}` |" in text("methods.md")
 
 
+def test_the_steps_of_a_search_are_functions_that_there_are():
+    table = text("architecture.md").partition("\n| step | functions |\n")[2].partition("\n\n")[0]
+    named = {name.rpartition(".")[2] for name in regex.findall("`([^`]+)`", table)}
+    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "reranker").rglob("*.py"))
+    assert "search" in named
+    assert named - {*regex.findall(r"^ *def (\w+)\(", sources, regex.M)} == set()
+
+
 def anchors(page):
     """What a link can name of a page: its headings in lower case, without marks, blanks as hyphens."""
     headings = regex.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), regex.M)
