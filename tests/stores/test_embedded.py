@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 import weakref
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from pathlib import Path
 
@@ -187,6 +188,21 @@ def test_a_writer_killed_in_a_batch_leaves_whole_batches(folder: Path) -> None:
     assert len(store.open("docs").bm25("walrus", 10**6, ALL)) == n_documents
     fill(store, "docs", make_document("new"))
     assert store.open("docs").count() == n_documents + 1
+
+
+def test_a_store_is_made_once_another_process_that_writes_the_empty_file_has_ended(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    with (
+        closing(open_store(str(folder))) as store,
+        closing(sqlite3.connect(folder / FILE_NAME, isolation_level=None)) as other,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        other.execute("BEGIN IMMEDIATE")
+        made = pool.submit(make_index, store, "docs", DESCRIPTION)
+        assert not wait([made], 0.2).done
+        other.execute("ROLLBACK")
+        made.result()
+        assert store.indices() == ["docs"]
 
 
 def test_a_locked_store_is_unavailable_after_the_time_out(folder: Path) -> None:

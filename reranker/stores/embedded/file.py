@@ -73,7 +73,7 @@ class SqliteFile:
         try:
             with closing(connect(self.path, "rwc", self._timeout_s)) as connection:
                 if not has_tables(connection):
-                    make_tables(connection)
+                    make_tables(connection, self._timeout_s)
         except sqlite3.Error as error:
             raise self._failure(str(error)) from error
 

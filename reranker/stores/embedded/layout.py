@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 
 # "Snkr"; distinguishes our files from other SQLite files.
 APPLICATION_ID = 0x536E6B72
 
 # Raise it when the tables below change, or the terms in them (`terms.py`).
 LAYOUT_VERSION = 9
+
+_PAUSE_S = 0.01
 
 # Row ids are unique among all indices and never reused, so they are in order of insertion. Each language of an index is
 # a partition with its own full-text table (`words_ID`), so that BM25's statistics are those of one language, like those
@@ -44,9 +47,9 @@ CREATE TABLE notes (
 """
 
 
-def make_tables(connection: sqlite3.Connection) -> None:
-    """Creates the tables of an empty file, unless another process has created them meanwhile."""
-    connection.execute("PRAGMA journal_mode = WAL")
+def make_tables(connection: sqlite3.Connection, timeout_s: float) -> None:
+    """Creates the tables of an empty file, unless another process has created them meanwhile, for which it waits."""
+    _use_wal(connection, time.monotonic() + timeout_s)
     connection.execute("BEGIN IMMEDIATE")
     if not has_tables(connection):
         for statement in _TABLES.split(";"):
@@ -54,6 +57,18 @@ def make_tables(connection: sqlite3.Connection) -> None:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {LAYOUT_VERSION}")
     connection.execute("COMMIT")
+
+
+def _use_wal(connection: sqlite3.Connection, until_s: float) -> None:
+    """SQLite itself does not wait here for others that do the same."""
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() >= until_s:
+                raise
+            time.sleep(_PAUSE_S)
 
 
 def has_tables(connection: sqlite3.Connection) -> bool:
