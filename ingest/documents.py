@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from math import isfinite
 from typing import Any
 
 from ingest.files import PAGE_FORMATS, REJECT_FIELDS, Row, Source, json_type, parse, read_header, read_rows
 from reranker.base.errors import BadDocument, BadInput, UnknownLanguage, WrongParameter
+from reranker.base.strict_json import finite
 from reranker.stores.base.checks import document_problem
 from reranker.text.documents import Document
 from reranker.text.language_detection import UNKNOWN_LANGUAGE, detect_language
@@ -309,16 +309,9 @@ def _typed(name: str, value: Any, types: Mapping[str, str]) -> Any:
         ) from None
 
 
-def _finite(text: str) -> float:
-    number = float(text)
-    if not isfinite(number):
-        raise ValueError(text)
-    return number
-
-
 _TYPES: Mapping[str, Callable[[str], Any]] = {
     "int": int,
-    "float": _finite,
+    "float": finite,
     "bool": lambda text: {"true": True, "false": False, "1": True, "0": False}[text.lower()],
     "list": lambda text: [part.strip() for part in text.split("|") if part.strip()],
 }

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 import orjson
 
 from ingest.files.lines import lines, open_file
 from ingest.files.row import Row, json_type, not_utf8
 from ingest.files.sources import Source
+from reranker.base.strict_json import read_strictly
 
 
 def read_jsonl(source: Source) -> Iterator[Row]:
@@ -37,7 +37,7 @@ def parse_json(row: Row) -> Row:
 def _parse_slowly(content: bytes) -> tuple[Mapping[str, Any] | None, str | None]:
     """The fields of a line, or what is wrong with it, by Python's own parser, which has better error messages."""
     try:
-        value = json.loads(content.decode(), parse_constant=_refuse_constant, parse_float=_finite)
+        value = read_strictly(content.decode())
     except UnicodeDecodeError as error:
         return None, not_utf8(error)
     except json.JSONDecodeError as error:
@@ -51,14 +51,3 @@ def _parse_slowly(content: bytes) -> tuple[Mapping[str, Any] | None, str | None]
 
 def _no_object(value: object) -> str:
     return f"the line is {json_type(value)}, not an object; write one document on each line"
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if math.isinf(number):
-        raise ValueError(f"{digits[:50]} is beyond the range of numbers")
-    return number

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable
 from itertools import chain
-from typing import Annotated, Any, NoReturn, TypeVar, get_args
+from typing import Annotated, Any, TypeVar, get_args
 
 from flask import request
 from pydantic import AliasChoices, BaseModel, ConfigDict, FailFast, Field, ValidationError
 
 from reranker.base.errors import BadInput
+from reranker.base.strict_json import read_strictly
 from reranker.base.suggestions import did_you_mean
 from reranker.service.errors import BadBody
 from reranker.service.request_fields import (
@@ -191,7 +191,7 @@ def read_object() -> dict[str, Any]:
     """
     data = request.get_data(cache=False)
     try:
-        body = json.loads(data, parse_constant=_refuse, parse_float=_finite)
+        body = read_strictly(data)
     except RecursionError:
         raise BadBody(_TOO_DEEP) from None
     except ValueError as error:
@@ -219,16 +219,6 @@ def _check_size(body: dict[str, Any]) -> None:
         if not level:
             return
     raise BadBody(_TOO_DEEP)
-
-
-def _finite(text: str) -> float:
-    """Refuses numbers such as `1e999`, which would be read as infinity and could not be written as JSON."""
-    value = float(text)
-    return value if math.isfinite(value) else _refuse(text)
-
-
-def _refuse(text: str) -> NoReturn:
-    raise ValueError(f"{text} is not a finite number")
 
 
 def parse(model: type[Body], body: dict[str, Any]) -> Body:
