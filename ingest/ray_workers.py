@@ -18,7 +18,7 @@ from typing import Any, Generic, Self, TypeVar
 from urllib.parse import urlsplit
 
 from ingest.workers import in_order
-from reranker.base.errors import BadInput, SinkrankError
+from reranker.base.errors import BadInput, SinkrankError, one_line
 from reranker.base.extras import extra
 
 _Shared = TypeVar("_Shared")
@@ -79,7 +79,7 @@ class RayWorkers(Generic[_Shared]):
             )
         except Exception as error:  # Ray's errors have no common class
             self._talk.close()
-            reason = " ".join(str(error).split())
+            reason = one_line(error)
             if self._address == LOCAL:
                 message = f"Ray does not start here ({reason}) within half a minute; try again when the load is lower"
             else:

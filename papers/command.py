@@ -60,7 +60,7 @@ def measure(
 
     settings = load_settings({"home": home}).settings
     chosen = tuple(Direction.parse(name) for name in parse_names(directions)) or None
-    names = known_names(parse_names(systems or "") or ["all"], ALL_NAMES, "a system of the suite")
+    names = known_names(parse_names(systems) or ["all"], ALL_NAMES, "a system of the suite")
     asked = tuple(COLLECTIONS) if corpus is None else (corpus,)
     # In the quick form, loading would take each process as long as measuring.
     suite = Suite(names, asked, chosen, quick, 1 if quick else settings.n_threads)

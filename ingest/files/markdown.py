@@ -15,6 +15,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from ingest.files.row import Row, not_utf8
+from reranker.base.errors import one_line
 
 # YAML between lines of ---, TOML between lines of +++ (Hugo).
 _FRONT_MATTER = regex.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)^\1[ \t]*$\n?", regex.S | regex.M)
@@ -43,8 +44,7 @@ def parse_markdown(row: Row) -> Row:
     try:
         matter, source = _front_matter(source)
     except Exception as error:  # PyYAML raises KeyError, AttributeError and others for values that it cannot convert
-        reason = " ".join(str(error).split())
-        return row._replace(error=f"the front matter cannot be read ({reason}); correct or remove it")
+        return row._replace(error=f"the front matter cannot be read ({one_line(error)}); correct or remove it")
     blocks = list(_blocks(_PARSER.parse(source)))
     title = str(matter.get("title") or "").strip()
     headings = [place for place, (is_heading, _) in enumerate(blocks) if is_heading]

@@ -99,9 +99,9 @@ def _looked_up(request: ProxyRequest, window: Window, doc_id: str) -> tuple[Mapp
     own_filter = search.body.raw.parsed.get("post_filter")
     filters = [named, *([] if own_filter is None else [own_filter])]
     asked = search.changed_body(changed | {"post_filter": {"bool": {"filter": filters}}}, _NOT_OF_ONE)
+    is_found_alone = "collapse" not in search.body.raw.parsed  # else another hit may stand for it
     with suppress(Fallback):
-        # A document behind another hit of `collapse` is not found.
-        for hit in () if "collapse" in search.body.raw.parsed else look_up(request, [(search, asked)])[0].found:
+        for hit in look_up(request, [(search, asked)])[0].found if is_found_alone else ():
             counted = {"min_score": hit.get("_score"), "size": 0, "track_total_hits": True}
             (better,) = look_up(request, [(search, search.changed_body(changed | counted, _NOT_OF_ONE))])
             return hit, max(better.total, len(window.hits) + 1)

@@ -82,7 +82,7 @@ def fetch_pages(
         Refused, Fallback, EngineUnreachable, EngineTimeout: the engine has no answer to what it is asked as it came.
     """
     as_it_came = [one for one in ranked if one.is_for_engine]
-    if as_it_came and not request.is_multi and not as_it_came[0].window.is_translated:
+    if as_it_came and not request.is_multi and as_it_came[0].window.found_by is None:
         status, reason, message = as_it_came[0].outcome
         raise Fallback(reason, message) if status == "fallback" else Skip(reason)
     places = {one: places_of(one) for one in ranked if not one.is_for_engine}

@@ -63,16 +63,15 @@ class Window:
         return ""
 
     @property
-    def is_translated(self) -> bool:
-        """Whether its hits were found in translation."""
-        return self.translation is not None and not self.is_refused
+    def found_by(self) -> TranslatedQuery | None:
+        """The translation by which its hits were found; None where they were found by what the caller wrote."""
+        return None if self.is_refused else self.translation
 
     @property
     def as_it_came(self) -> bytes:
         """The body that finds these hits on the caller's page, in the engine's order."""
-        if self.translation is None or self.is_refused:
-            return self.search.as_it_came
-        return self.search.changed_body({"query": self.translation.query}, ())
+        found_by = self.found_by
+        return self.search.as_it_came if found_by is None else self.search.changed_body({"query": found_by.query}, ())
 
     @cached_property
     def hits(self) -> Sequence[dict[str, Any]]:

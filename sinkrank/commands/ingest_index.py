@@ -56,8 +56,7 @@ def refresh(settings: Settings, json_: options.Json = False) -> None:
     changed = ", ".join(done.changed_languages) or "no language"
     output.results().print(
         f"{output.counted(done.documents, 'document')} in index {done.index!r}; document frequencies "
-        f"recounted for {changed}, "
-        f"{output.counted(done.reweighed, 'document')} reweighted"
+        f"recounted for {changed}, {output.counted(done.reweighed, 'document')} reweighted"
     )
 
 

@@ -47,9 +47,10 @@ def results(least_width: int = 64) -> Console:
         least_width: columns without which a table would have to cut its figures. A narrower terminal folds the lines.
     """
     console = _Console(**_PLAIN)
-    if console.is_terminal:
-        return _Console(**_PLAIN, width=max(console.width, least_width))
-    return _Console(**_PLAIN, width=_PIPE_WIDTH, soft_wrap=True)
+    if not console.is_terminal:
+        return _Console(**_PLAIN, width=_PIPE_WIDTH, soft_wrap=True)
+    console.width = max(console.width, least_width)
+    return console
 
 
 def talk() -> Console:
