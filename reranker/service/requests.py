@@ -195,6 +195,8 @@ def read_object() -> dict[str, Any]:
     except RecursionError:
         raise BadBody(_TOO_DEEP) from None
     except ValueError as error:
+        if request.content_encoding not in (None, "identity"):
+            raise BadInput("the body is compressed; send it without Content-Encoding", code="not_json") from error
         # The message has only the place of the error, because bodies are not echoed.
         place = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
         raise BadInput(

@@ -1,3 +1,4 @@
+import gzip
 from math import sqrt
 from typing import Any
 
@@ -191,6 +192,13 @@ def test_a_body_that_is_no_json_object_is_refused(client: FlaskClient, settings:
     response = client.post("/v1/search", data=data[: settings.max_body_bytes])
     assert response.status_code == 400
     assert response.get_json()["code"] in ("not_json", "bad_body")
+
+
+def test_a_compressed_body_is_refused_for_being_compressed(client: FlaskClient) -> None:
+    data = gzip.compress(b'{"query": "cat"}')
+    response = client.post("/v1/search", data=data, headers={"Content-Encoding": "gzip"})
+    assert response.status_code == 400
+    assert "compressed" in response.get_json()["detail"]
 
 
 @pytest.mark.parametrize(
