@@ -25,6 +25,7 @@ from reranker.stores.base.filters import Filters
 from reranker.stores.base.protocol import Store
 from reranker.stores.base.writing import WriteResult
 from reranker.stores.embedded.file import FILE_NAME
+from reranker.stores.embedded.layout import has_tables, make_tables
 from reranker.stores.embedded.row_sums import row_sum, set_index_sum
 from reranker.stores.embedded.vectors import VectorBlock
 from reranker.stores.embedded.writable import WritableEmbeddedStore
@@ -203,6 +204,23 @@ def test_a_store_is_made_once_another_process_that_writes_the_empty_file_has_end
         other.execute("ROLLBACK")
         made.result()
         assert store.indices() == ["docs"]
+
+
+@pytest.mark.parametrize("makes_first", [True, False])
+def test_a_store_that_another_process_makes_while_it_is_opened_is_one(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, makes_first: bool
+) -> None:
+    def asked_meanwhile(connection: sqlite3.Connection) -> bool:
+        found = [] if makes_first else [has_tables(connection)]
+        with closing(sqlite3.connect(folder / FILE_NAME, isolation_level=None)) as other:
+            make_tables(other, 1.0)
+        return found[0] if found else has_tables(connection)
+
+    folder.mkdir(parents=True)
+    (folder / FILE_NAME).touch()
+    with closing(open_store(str(folder))) as store:
+        monkeypatch.setattr("reranker.stores.embedded.file.has_tables", asked_meanwhile)
+        assert store.indices() == []
 
 
 def test_a_locked_store_is_unavailable_after_the_time_out(folder: Path) -> None:

@@ -191,9 +191,10 @@ class SqliteFile:
         connection = connect(self.path, opened.access.mode, self._timeout_s)
         connection.cached = opened.cached
         try:
+            is_empty = not has_tables(connection)  # asked first: another process may make the tables now
             found = connection.execute("PRAGMA application_id").fetchone()[0]
-            if found == 0 and not has_tables(connection):
-                raise self._not_there()  # without tables: its creation was interrupted
+            if found == 0 and is_empty:
+                raise self._not_there()  # its creation was interrupted, or goes on
             if found != APPLICATION_ID:
                 raise StoreUnavailable(f"{self.path} is not a store of Sinkrank; name another folder")
             layout = layout_of(connection)
