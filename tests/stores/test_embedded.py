@@ -211,10 +211,10 @@ def test_a_store_that_another_process_makes_while_it_is_opened_is_one(
     folder: Path, monkeypatch: pytest.MonkeyPatch, makes_first: bool
 ) -> None:
     def asked_meanwhile(connection: sqlite3.Connection) -> bool:
-        found = [] if makes_first else [has_tables(connection)]
+        before = has_tables(connection)
         with closing(sqlite3.connect(folder / FILE_NAME, isolation_level=None)) as other:
             make_tables(other, 1.0)
-        return found[0] if found else has_tables(connection)
+        return has_tables(connection) if makes_first else before
 
     folder.mkdir(parents=True)
     (folder / FILE_NAME).touch()
