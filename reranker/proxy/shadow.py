@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from io import BytesIO
+from itertools import zip_longest
 from math import log2
 from typing import NamedTuple
 
@@ -107,12 +108,16 @@ def _judged(line: Page | AsItCame, seconds: float, engine_seconds: float, keeps_
     status, reason, _ = line.outcome
     if isinstance(line, AsItCame) or status != "applied":
         return Shadowed(status, reason)
-    search = line.ranked.window.search
+    window = line.ranked.window
+    search = window.search
     if search.with_details:  # as the page asks, with all hits on one page
         return Shadowed("skipped", "details")
     if search.page.offset or search.page.after is not None:
         return Shadowed("skipped", "later_page")
-    moved = [place.rank != place.first_stage_rank for place, _, _ in line.hits]
+    ours = [place.first_stage_rank for place, _, _ in line.hits]
+    # A translation has other hits than the answer that the caller got.
+    n_engines = 0 if window.translation is not None else min(search.page.size, len(window.answer.found))
+    moved = [rank != engines for rank, engines in zip_longest(ours, range(1, n_engines + 1))]
     query = search.query.text if keeps_queries else None
     return Shadowed(status, reason, any(moved[:1]), any(moved), page_change(moved), seconds, engine_seconds, query)
 

@@ -106,6 +106,23 @@ def test_each_search_of_a_multi_search_counts(shadow: Shadow) -> None:
     assert outcomes == [("applied", ""), ("skipped", "later_page"), ("skipped", "no_hits_wanted")]
 
 
+@pytest.mark.parametrize(("text", "section"), [("cat", {"min_relevance": 1}), ("chat", {})])
+def test_a_page_without_the_engines_hits_is_another_page(
+    shadow: Shadow, fake: FakeEngine, text: str, section: dict[str, Any]
+) -> None:
+    """Re-ranking leaves out the hit, or finds one by a translation where the engine has none."""
+    hit = {"_index": "pages", "_id": "1", "_score": 1.0, "_source": {"body": "cat"}}
+
+    def answer(received: Received) -> bytes:
+        found = [hit] if b'"cat"' in received.body else []
+        return ok(json.dumps({"took": 1, "hits": {"total": {"value": len(found)}, "hits": found}}).encode())
+
+    fake.answer = answer
+    shadow.client.post("/pages/_search", json={"query": {"match": {"body": text}}, "ext": {"rerank": section}})
+    (found,) = shadow.ranked()
+    assert (found.outcome, found.has_new_first, found.has_new_page, found.change) == ("applied", True, True, 1.0)
+
+
 def test_a_search_that_asks_for_details_changes_no_figure(shadow: Shadow) -> None:
     """The page asks so."""
     shadow.client.post("/pages/_search", json={**CAT, "ext": {"rerank": {"details": True}}})
