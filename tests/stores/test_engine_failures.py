@@ -359,6 +359,23 @@ def test_clicks_of_ids_that_nobody_asked_for_are_left_out() -> None:
         assert list(store.ubi_clicks(["ABC", "42"])) == [("ABC", "a"), ("42", "a")]
 
 
+@pytest.mark.parametrize(
+    "attributes", [None, [{"object": {"object_id": "a"}}], {"object": None}, {"object": ["a"]}, {"object": {}}]
+)
+def test_an_event_that_names_no_object_is_no_click(attributes: Any) -> None:
+    """Applications write their events themselves, some of them with nulls."""
+    events = [
+        {"_source": {"query_id": "q", "event_attributes": each}}
+        for each in (attributes, {"object": {"internal_id": None, "object_id": 7}})
+    ]
+
+    def answer(method: str, path: str, body: str) -> tuple[int, Any]:
+        return 200, {"_shards": {"total": 1, "failed": 0}, "hits": {"hits": events}}
+
+    with serve(answer) as node, closing(opened(node.address)) as store:
+        assert list(store.ubi_clicks(["q"])) == [("q", "7")]
+
+
 def test_a_point_in_time_that_is_lost_is_not_taken_for_a_missing_index() -> None:
     def answer(method: str, path: str, body: str) -> tuple[int, Any]:
         if "point_in_time" in path:

@@ -32,8 +32,11 @@ def read_clicks(client: opensearchpy.OpenSearch, query_ids: Sequence[str]) -> It
         answer = whole_search(client, index=_INDEX, body=body, params={"ignore_unavailable": "true"})
         for hit in answer["hits"]["hits"]:
             source: dict[str, Any] = hit["_source"]
-            clicked = source.get("event_attributes", {}).get("object", {})
-            doc_id = clicked.get("internal_id") or clicked.get("object_id")
+            try:
+                clicked = source["event_attributes"]["object"]
+                doc_id = clicked.get("internal_id") or clicked.get("object_id")
+            except (AttributeError, KeyError, TypeError):
+                continue  # it names no object
             # A text matches other ids too: "ABC" is "abc" to it, and "42" a word of "user7-42".
             if doc_id is not None and (query_id := str(source["query_id"])) in some:
                 yield query_id, str(doc_id)
