@@ -176,7 +176,7 @@ def _standing_lines(standing: Standing) -> Iterator[str]:
     """Where the document stands, by how much it misses the first page, and what it lacks."""
     by_first_stage = f"rank {standing.first_stage_rank} in the first stage"
     yield {
-        None: f"It is on the first page: rank {standing.rank}, {by_first_stage}.",
+        None: f"It is on the first page: rank {standing.rank or standing.first_stage_rank}, {by_first_stage}.",
         "score": f"It is not on the first page: rank {standing.rank} of {standing.n_candidates}, {by_first_stage}.",
         "window": f"It is not re-ranked: {by_first_stage}, and {standing.n_candidates} candidates are re-ranked.",
         "first_stage": "The first stage does not find it.",

@@ -219,6 +219,9 @@ def test_explain_says_why_a_document_is_not_on_the_page(run: Run) -> None:
     shown = " ".join(run("explain", "cat", "fr/chat", "--lang", "en").stdout.split())
     assert "It is on the first page: rank 1, rank 1 in the first stage." in shown
     assert "It lacks words of the query: cat (near: chat)" in shown
+    two = ["--lang", "en", "--first-stage", "knn", "--depth", "2"]  # candidates: chat and animaux; car follows
+    shown = " ".join(run("explain", "cat", "en/car", *two).stdout.split())
+    assert "It is on the first page: rank 3, rank 3 in the first stage." in shown
 
 
 @pytest.mark.parametrize(
