@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from reranker.base.errors import BadInput, NotFound, WrongParameter
 
@@ -188,8 +189,8 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for place, line in _lines(path, _text(path)):
         if line.startswith("{"):
             try:
-                record = json.loads(line)
-            except ValueError as error:
+                record = orjson.loads(line)
+            except orjson.JSONDecodeError as error:
                 raise BadInput(f"{place}: not JSON: {error}") from error
             yield place, record
         else:

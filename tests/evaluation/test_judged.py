@@ -126,6 +126,8 @@ def test_ratings_that_cannot_be_read_are_named_with_their_line(tmp_path: Path, r
         ("q\tchat\n", "q 0 d 1\nq 0 e 1\nq 0 d 0\n", "line 3: 'd' is judged twice for query 'q', 1 and 0"),
         ('{"query_id": "q", "query": "chat", "languages": "en"}\n', "q 0 d 1\n", "give a list of codes"),
         ("{broken\n", "q 0 d 1\n", "not JSON"),
+        ('{"query_id": "q", "query": "half a pair \\ud83d"}\n', "q 0 d 1\n", "line 1: not JSON: .*surrogate"),
+        (f'{{"query_id": {"[" * 100_000}\n', "q 0 d 1\n", "line 1: not JSON: "),
     ],
 )
 def test_what_cannot_be_read_is_named_with_its_line(tmp_path: Path, queries: str, qrels: str, said: str) -> None:
