@@ -51,7 +51,8 @@ def look_at(settings: Settings, store: EngineStore, index: str, embeddings: Embe
         for name, field in mapped_fields(mappings).items()
         if field.get("type") in TEXT_TYPES
     }
-    status = _probe(settings, store, index, embeddings)
+    with_text = [hit for hit in hits if source_text(hit.get("_source"), fields)]
+    status = _probe(settings, store, index, embeddings, [hit["_id"] for hit in with_text or hits])
     found = [
         "not made by Sinkrank, so the proxy reads its texts",
         f"`_source` in {len(sources):,} of {len(hits):,} sampled documents",
@@ -124,8 +125,8 @@ def _advice(
         yield f"under {MIN_DOCUMENTS} documents of a language are too few to learn how rare words are"
 
 
-def _probe(settings: Settings, store: EngineStore, index: str, embeddings: Embeddings) -> str:
-    """Status and reason of a search with a known word that finds any documents."""
+def _probe(settings: Settings, store: EngineStore, index: str, embeddings: Embeddings, doc_ids: Sequence[str]) -> str:
+    """Status and reason of a search with a known word that finds some of these documents."""
     try:
         in_process_proxy.check_engine(settings, store)
     except SinkrankError as error:
@@ -136,7 +137,7 @@ def _probe(settings: Settings, store: EngineStore, index: str, embeddings: Embed
     _, word = embeddings.vocabulary.term(int(embeddings.vocabulary.term_ids(language)[0]))
     rerank = {"query_context": {"query_text": word}, "language": language, "method": "nbow", "window_size": 20}
     asked = ProxyIndex(
-        proxy, index, QueryTemplate({"query": {"match_all": {}}}), in_process_proxy.caller_headers(settings)
+        proxy, index, QueryTemplate({"query": {"ids": {"values": doc_ids}}}), in_process_proxy.caller_headers(settings)
     )
     try:
         _, headers = asked.ask(asked.template.search(word, rerank) | {"size": 10})

@@ -199,6 +199,14 @@ def test_doctor_knows_an_index_without_sources(run: Run, engine: Engine, make: M
     assert "keep `_source`" in message
 
 
+def test_doctor_searches_for_documents_with_text_though_the_first_ones_have_none(
+    run: Run, engine: Engine, make: MakeIndex
+) -> None:
+    is_sound, message = looked_at(run, engine, make([{"n": 1}] * 30 + [{"text": "cat"}] * 5))
+    assert is_sound, message
+    assert "a search through the proxy: applied" in message
+
+
 def test_doctor_says_when_the_embeddings_do_not_fit(run: Run, engine: Engine, make: MakeIndex) -> None:
     is_sound, message = looked_at(run, engine, make([{"text": "qqq xxx yyy cat"}] * 3))
     assert not is_sound
