@@ -92,6 +92,8 @@ def compare(
         if judged is None:
             judged = known_queries(documents(N_DOCUMENTS))
         runs = [searches.run(Way.of(loaded.settings, name, searches.first_stage), judged, progress) for name in names]
+    if qrels is not None and not any(run.mean("R@100") for run in runs):
+        output.talk().print(f"no search found a relevant document; the ids of {qrels} must be those of the index")
     outcomes = {name: outcome for name, outcome in searches.outcomes.items() if name != "none"}
     summed = present(searches.index, runs, judged, folder, as_json, {"searches": outcomes} if outcomes else {})
     if not as_json:

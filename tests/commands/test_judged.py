@@ -67,6 +67,16 @@ def test_queries_without_a_relevant_document_are_counted(
     assert told in run(*command, *files).stderr
 
 
+def test_judgments_of_documents_that_no_search_finds_are_told(
+    run: RunCommand, files: list[str], tmp_path: Path
+) -> None:
+    """As ids of a shop's articles where the index has ids of its own."""
+    told = f"no search found a relevant document; the ids of {tmp_path / 'qrels.txt'} must be those of the index"
+    assert told not in run("evaluate", *files, "--methods", "auto").stderr
+    (tmp_path / "qrels.txt").write_text("q0 0 sku-1 1\nq1 0 sku-2 1\n", encoding="utf-8")
+    assert told in run("evaluate", *files, "--methods", "auto").stderr
+
+
 def test_a_method_that_is_named_twice_is_compared_once(run: RunCommand, files: list[str]) -> None:
     """Twice it would also be two tests for Holm's correction."""
     once, twice = (run("evaluate", *files, "--methods", names).stdout for names in ("auto", "auto,none,auto"))
