@@ -85,7 +85,7 @@ def _rows(name: str, number: int, batch: Any) -> Iterator[Row]:
     """
     try:
         rows = batch.to_pylist()
-    except (ValueError, OverflowError) as error:  # text that is not UTF-8, a year after 9999
+    except (ValueError, OverflowError, KeyError) as error:  # not UTF-8, a year after 9999, an unknown time zone
         if batch.num_rows == 1:
             reason = f"a column cannot be read ({error}); correct it in the file"
             yield Row(name, number + 1, b"", None, reason)

@@ -134,3 +134,13 @@ def test_a_parquet_row_that_is_not_utf_8_or_has_no_date_of_ours_is_rejected_and_
     assert (second.row.line, third.row.line) == (2, 3)
     assert "a column cannot be read ('utf-8' codec" in str(second.reason)
     assert "correct it in the file" in str(third.reason)
+
+
+def test_a_parquet_row_with_a_time_in_an_unknown_zone_is_rejected_and_the_others_are_read(tmp_path: Path) -> None:
+    from pyarrow import array, parquet, table, timestamp
+
+    days = array([0, None], timestamp("us", "Nowhere/City"))
+    parquet.write_table(table({"text": ["one", "two"], "day": days}), tmp_path / "in.parquet")
+    first, second = read(tmp_path / "in.parquet")
+    assert "Nowhere/City" in str(first.reason)
+    assert second.document is not None
