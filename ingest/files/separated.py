@@ -43,7 +43,7 @@ def header(records: Records) -> list[str]:
     """
     name = records.source.name
     if records.source.columns is not None:
-        return check_columns(name, records.source.columns)
+        return check_columns(name, map(str.strip, records.source.columns))
     for cells, error in records:
         if error is not None:
             raise BadInput(f"{name}, line {records.line}: {error}; the first row must name the columns")

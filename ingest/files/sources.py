@@ -103,11 +103,8 @@ def _sources(
         yield Source(path, STDIN, file_format or "jsonl", columns, _spool(path), STDIN)
         return
     path = Path(name)
-    if path.is_dir():
-        yield _folder(path, name)
-        return
-    if path.exists():
-        yield _file(path, name, file_format, columns, base)
+    if name and path.exists():  # the empty name would be the working folder
+        yield _folder(path, name) if path.is_dir() else _file(path, name, file_format, columns, base)
         return
     # A reject file lies beside its input, whose pattern may match it, too.
     paths = [

@@ -273,7 +273,7 @@ def test_the_names_that_collections_use_are_known(tmp_path: Path, row: dict[str,
 
 def test_columns_can_be_named_where_no_header_does(tmp_path: Path) -> None:
     (tmp_path / "collection.tsv").write_text("0\tfirst passage\n1\tsecond\n")
-    found = documents(read(tmp_path / "collection.tsv", columns=["doc_id", "text"]))
+    found = documents(read(tmp_path / "collection.tsv", columns=["doc_id", " text"]))
     assert found == [Document("0", "first passage", "en"), Document("1", "second", "en")]
 
 
@@ -303,6 +303,12 @@ def test_patterns_stand_for_files_in_the_order_of_their_names(tmp_path: Path) ->
     assert len(documents(read(tmp_path / "**" / "*.jsonl"))) == 3
     with pytest.raises(NotFound):
         read(tmp_path / "*.csv")
+
+
+def test_an_empty_name_is_no_file_and_not_the_working_folder(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(docs)
+    with pytest.raises(NotFound, match="there is no file ''"):
+        read("")
 
 
 def test_a_pattern_finds_reject_files_only_if_it_names_them(tmp_path: Path) -> None:
