@@ -41,7 +41,8 @@ def pages_of(folder: Path) -> Iterator[Path]:
 
 
 def walk(folder: Path) -> Iterator[tuple[Path, str | None]]:
-    """The contents of a folder and its subfolders, each with its kind if it is ignored, and None if it is a page."""
+    """The contents of a folder and its subfolders, each with its kind if it is ignored, and None if it is a page. A
+    folder that cannot be listed counts as a page, so that it is rejected as a page that cannot be read."""
     unread: list[OSError] = []
     top = os.path.realpath(folder)
     for parent, folders, names in os.walk(folder, onerror=unread.append):
@@ -54,7 +55,7 @@ def walk(folder: Path) -> Iterator[tuple[Path, str | None]]:
         for name in sorted(names):
             path = Path(parent, name)
             yield path, "hidden file" if name.startswith(".") else _ignored(path, top)
-    yield from ((Path(error.filename), "folder that cannot be read") for error in unread)
+    yield from ((Path(error.filename), None) for error in unread)
 
 
 def _ignored(path: Path, top: str) -> str | None:

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import os
 from collections.abc import Callable
+from errno import EACCES
 from pathlib import Path
 from socket import AF_UNIX, socket
 
@@ -108,6 +109,24 @@ def test_a_page_that_is_gone_since_the_folder_was_read_is_rejected(
     gone, good = read(folder)
     assert "gone.txt cannot be read (No such file or directory)" in str(gone.reason)
     assert good.document is not None
+
+
+@pytest.mark.parametrize("name", ["closed", ""], ids=["a subfolder", "the folder"])
+def test_a_folder_that_cannot_be_listed_is_rejected_and_the_pages_of_others_are_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (folder / "closed").mkdir()
+    scandir = os.scandir
+
+    def refusing(path: Path | str) -> object:
+        if Path(path) == folder / name:
+            raise PermissionError(EACCES, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr("os.scandir", refusing)
+    *others, closed = read(folder)
+    assert [one.doc_id for one in others] == ["good.txt"][: len(name)]
+    assert f"{folder / name} cannot be read" in str(closed.reason)
 
 
 @pytest.mark.parametrize("file_format", ["jsonl", "csv", "parquet"])
