@@ -15,6 +15,8 @@ from reranker.base.errors import BadInput
 from reranker.base.extras import extra
 
 _BATCH_ROWS = 250
+# Of each column. A page that is larger is read whole.
+_BUFFER_BYTES = 2**16
 
 
 def read_parquet(source: Source) -> Iterator[Row]:
@@ -27,7 +29,11 @@ def read_parquet(source: Source) -> Iterator[Row]:
     pyarrow = _pyarrow()
     number = 0
     try:
-        with open_packed(source.path) as raw, pyarrow.parquet.ParquetFile(raw) as file:
+        with (
+            open_packed(source.path) as raw,
+            # By default a whole row group, of which a file may have only one, is held in memory.
+            pyarrow.parquet.ParquetFile(raw, pre_buffer=False, buffer_size=_BUFFER_BYTES) as file,
+        ):
             check_columns(source.name, file.schema_arrow.names)
             fields = [field.with_type(_in_microseconds(pyarrow, field.type)) for field in file.schema_arrow]
             schema = pyarrow.schema(fields)

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import json
 import os
+import tracemalloc
 from datetime import date
 from pathlib import Path
 
@@ -47,6 +48,18 @@ def test_parquet_rows_become_documents_with_typed_metadata(tmp_path: Path) -> No
         Document("a", "one", "en", "T", metadata={"year": 1999, "day": "2020-01-02", "tags": ["x", "y"]}),
         Document("b", "two", "en", metadata={"tags": []}),
     ]
+
+
+def test_of_a_large_row_group_of_parquet_only_a_part_is_in_memory(tmp_path: Path) -> None:
+    texts = [str(number) * 200 for number in range(10_000, 18_000)]  # 8 MB
+    pq.write_table(pa.table({"text": texts}), tmp_path / "in.parquet", compression="none", use_dictionary=False)
+    with open_sources([str(tmp_path / "in.parquet")]) as (source,):
+        tracemalloc.start()
+        n_rows = sum(1 for _ in read_rows(source))
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert n_rows == 8_000
+    assert most < 4_000_000
 
 
 def test_a_parquet_row_that_is_too_long_is_rejected(tmp_path: Path) -> None:
