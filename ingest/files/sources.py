@@ -110,13 +110,11 @@ def _sources(
     paths = [
         Path(found)
         for found in sorted(glob.glob(name, recursive=True))  # noqa: PTH207
-        if name.endswith(".rejects") or not found.endswith(".rejects")
+        if (name.endswith(".rejects") or not found.endswith(".rejects")) and Path(found).is_file()
     ]
     if not paths:
         raise NotFound(f"there is no file {name!r}; check the path")
-    yield from (
-        _file(found, str(found), file_format, columns, _fixed_folder(name)) for found in paths if found.is_file()
-    )
+    yield from (_file(found, str(found), file_format, columns, _fixed_folder(name)) for found in paths)
 
 
 def _file(path: Path, name: str, file_format: str | None, columns: tuple[str, ...] | None, base: str) -> Source:
