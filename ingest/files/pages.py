@@ -62,7 +62,7 @@ def parse_html(row: Row) -> Row:
     # Errors go to the reject file, not to its log.
     logging.getLogger("trafilatura").setLevel(logging.CRITICAL + 1)
     try:
-        tree = html.fromstring(row.raw)
+        tree = html.fromstring(row.raw, parser=html.HTMLParser(encoding=_encoding(row.raw)))
     except (etree.ParserError, ValueError) as error:
         return row._replace(error=f"the HTML cannot be read ({error})")
     _drop_anchors(tree)
@@ -74,10 +74,19 @@ def parse_html(row: Row) -> Row:
     title = (found.title if found is not None else None) or tree.findtext(".//title") or ""
     text = (found.text if found is not None else None) or _all_text(tree)
     fields = {"title": " ".join(title.split()), "text": text.strip()}
-    language = tree.get("lang") or tree.get("{http://www.w3.org/XML/1998/namespace}lang")
+    language = tree.get("lang") or tree.get("xml:lang")
     if language:
         fields["language"] = language
     return row._replace(values={**(row.values or {}), **fields}, format="")
+
+
+def _encoding(raw: bytes) -> str | None:
+    """UTF-8 for all that is UTF-8, as trafilatura reads it; None for what the page itself names."""
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return None
+    return "utf-8"
 
 
 def _drop_anchors(tree: Any) -> None:

@@ -160,6 +160,20 @@ def test_a_page_without_main_text_keeps_all_of_its_text(tmp_path: Path) -> None:
     assert one.text == "Cat"
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_a_page_without_main_text_is_read_as_utf_8_if_it_is(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "in.html").write_text("<p>L'été</p>", encoding=encoding)
+    (one,) = documents(read(tmp_path / "in.html"))
+    assert one.text == "L'été"
+
+
+def test_the_language_of_xhtml_is_that_of_xml(tmp_path: Path) -> None:
+    page = PAGE.replace("<!doctype html>", '<?xml version="1.0" encoding="UTF-8"?>').replace("lang=", "xml:lang=")
+    (tmp_path / "in.xhtml").write_text(page, encoding="utf-8")
+    (one,) = documents(read(tmp_path / "in.xhtml"))
+    assert one.language == "fr"
+
+
 SPHINX = """<html lang="en"><head><title>Manual</title></head><body><main>
 <h1>Printing pages<a class="headerlink" href="#printing" title="Link to this heading">¶</a></h1>
 <p>To print a page, choose Print and press OK. The printer then starts to work on the page.</p>
