@@ -21,8 +21,11 @@ from reranker.base.errors import one_line
 _FRONT_MATTER = regex.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)^\1[ \t]*$\n?", regex.S | regex.M)
 # Attributes after a heading: `## Install {#install}`.
 _ATTRIBUTES = regex.compile(r"\{[:#.][^{}]*\}\Z")
-# A comment without an end hides the rest, as in a browser. (Else the end would be looked for again after each `<!--`.)
-_TAG = regex.compile(r"<!--(?:-?>|.*?(?:-->|\Z))|<[^<>]*>", regex.S)
+# Tags, comments, scripts and styles. Without an end the last three hide the rest, as in a browser. (Else the end would
+# be looked for again after each `<!--`.)
+_TAG = regex.compile(
+    r"<!--(?:-?>|.*?(?:-->|\Z))|<(script|style)(?=[\s>]).*?(?:</\1\s*>|\Z)|<[^<>]*>", regex.S | regex.I
+)
 _LANGUAGE_KEYS = ("language", "lang")
 _BLOCK_TEXT = ("fence", "code_block")
 # More than any page needs. The time that TOML's dotted keys take grows with the square of their length.
