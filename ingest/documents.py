@@ -37,7 +37,8 @@ class Layout:
     """Which fields of a row are the parts of a document.
 
     All other fields of a row become metadata: in JSONL they join the object `metadata`, whose own values win; in CSV
-    they are strings unless `types` says otherwise. Fields that are null or empty strings are left out.
+    they are strings unless `types` says otherwise. Fields that are null, empty strings or without a name are left
+    out.
 
     Attributes:
         id_field, language_field, title_field, text_field: None uses the first usual name that a row has, such as `id`,
@@ -288,7 +289,7 @@ def _metadata(values: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
     found = {
         name: _typed(name, value, layout.types)
         for name, value in values.items()
-        if name not in known and value is not None and value != ""
+        if name and name not in known and value is not None and value != ""
     }
     if isinstance(given, dict):
         del found[_METADATA_FIELD]

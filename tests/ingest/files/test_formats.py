@@ -312,6 +312,12 @@ def test_quotes_in_tsv_are_part_of_the_text(tmp_path: Path) -> None:
     ]
 
 
+def test_a_column_without_a_name_is_no_metadata(tmp_path: Path) -> None:
+    """pandas writes the numbers of its rows so, and no engine takes a field without a name."""
+    (tmp_path / "in.csv").write_text(",id,text,year\n0,a,cat,1999\n")
+    assert documents(read(tmp_path / "in.csv")) == [Document("a", "cat", "en", metadata={"year": "1999"})]
+
+
 def test_csv_metadata_has_the_types_that_are_given(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("id,text,year,price,new,tags\n1,x,1999,2.5,TRUE,a| b\n2,x,soon,1,true,\n")
     layout = Layout(default_language="en", types={"year": "int", "price": "float", "new": "bool", "tags": "list"})
