@@ -50,7 +50,7 @@ _STATUSES = {
     500: "A fault of the service; its log has the details.",
     501: "A package is missing that the method needs.",
     502: "The store's address is not that of a search engine.",
-    503: "The store does not answer, or there is none.",
+    503: "The store does not answer, or there is none; or the file of API keys cannot be read.",
 }
 
 
@@ -62,6 +62,7 @@ class _Route:
         request: the bodies that it takes, any of them; none for a GET.
         answer: as JSON; None where it is something else, of `content_type`.
         error: the shape of its errors.
+        parameters: the names of the texts that it takes in the URL.
     """
 
     method: str
@@ -74,10 +75,12 @@ class _Route:
     content_type: str = _JSON
     errors: tuple[type[Answer], ...] = ()
     statuses: tuple[int, ...] = ()
+    parameters: tuple[str, ...] = ()
 
 
-# What any route may answer, since it is refused before the route.
+# What any route may answer, since it is refused before the route; then what those that need an API key answer without.
 _OF_ALL = (421, 429)
+_OF_A_KEY = (401, 503)
 _OF_AN_INDEX = (400, 401, 403, 404, 409, 413, 422, 500, 501, 502, 503)
 ROUTES = (
     _Route("post", "/v1/search", "Search an index in two stages", "search", (SearchBody,), SearchAnswer,
@@ -100,11 +103,11 @@ ROUTES = (
     _Route("get", "/-/live", "The process answers", "operations", answer=Alive),
     _Route("get", "/-/ready", "Whether the service takes requests", "operations", answer=Readiness, errors=(Readiness,),
            statuses=(503,)),
-    _Route("get", "/-/metrics", "Numbers for Prometheus", "operations", content_type="text/plain"),
-    _Route("get", "/-/openapi.json", "This description", "operations"),
-    _Route("get", "/-/ui", "The search page", "page", content_type="text/html"),
+    _Route("get", "/-/metrics", "Numbers for Prometheus", "operations", content_type="text/plain", statuses=_OF_A_KEY),
+    _Route("get", "/-/openapi.json", "This description", "operations", statuses=_OF_A_KEY),
+    _Route("get", "/-/ui", "The search page", "page", content_type="text/html", statuses=_OF_A_KEY),
     _Route("get", "/-/ui/examples", "Queries to try on the index of the parameter `index`", "page",
-           answer=ExamplesAnswer, errors=(Problem,), statuses=(503,)),
+           answer=ExamplesAnswer, errors=(Problem,), statuses=_OF_A_KEY, parameters=("index",)),
 )  # fmt: skip
 
 
@@ -141,6 +144,9 @@ def _operation(route: _Route) -> dict[str, Any]:
         content_type = PROBLEM_TYPE if Problem in errors else _JSON
         text = "Not ready." if is_unready else _STATUSES[status]
         operation["responses"][str(status)] = _response(text, _one_of(errors), content_type)
+    if route.parameters:
+        texts = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in route.parameters]
+        operation["parameters"] = texts
     if route.request:
         content = {_JSON: {"schema": _one_of(route.request)}}
         operation["requestBody"] = {"required": True, "content": content}

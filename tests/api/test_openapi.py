@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from schemathesis.checks import CHECKS, load_all_checks
 
 from reranker.api.limits import REFUSAL
 from reranker.api.openapi import ROUTES, description
+from reranker.service.key_file import add_key
+from reranker.service.settings import Settings
+from reranker.stores.base.protocol import Store
 
 ROOT = Path(__file__).parents[2]
 
@@ -61,6 +65,33 @@ def test_what_is_refused_before_any_route_is_described(
     assert answer.status_code == status
     described = description()["paths"][route.path][route.method]["responses"][str(status)]["content"]
     assert list(described) == [answer.mimetype]
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+@pytest.mark.parametrize(("is_lost", "status"), [(False, 401), (True, 503)])
+def test_what_is_refused_for_want_of_an_api_key_is_described(
+    make_app: Callable[[Settings, Store | None], Flask],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    route: Any,
+    is_lost: bool,
+    status: int,
+) -> None:
+    monkeypatch.setattr("reranker.api.api_keys.LOOK_SECONDS", 0)
+    file = tmp_path / "keys"
+    key = add_key(file, "shop")
+    client = make_app(Settings(api_keys=file, threads=1), None).test_client()
+    if is_lost:
+        file.unlink()
+    answer = client.open(route.path, method=route.method, headers={"X-Api-Key": key} if is_lost else {})
+    assert answer.status_code == (200 if route.path in ("/-/live", "/-/ready") else status)
+    described = description()["paths"][route.path][route.method]["responses"][str(answer.status_code)]["content"]
+    assert list(described) == [answer.mimetype]
+
+
+def test_the_index_whose_examples_are_asked_for_is_a_described_parameter() -> None:
+    (parameter,) = description()["paths"]["/-/ui/examples"]["get"]["parameters"]
+    assert (parameter["name"], parameter["in"]) == ("index", "query")
 
 
 BODIES = {
