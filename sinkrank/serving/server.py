@@ -179,9 +179,9 @@ def bind(host: str, port: int) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
         return listener
-    except OSError as error:
+    except (OSError, TypeError) as error:  # TypeError: the name cannot be encoded
         listener.close()
-        reason = error.strerror or str(error)
+        reason = getattr(error, "strerror", None) or error
         raise BadInput(
             f"cannot listen at {host} port {port} ({reason}); choose another with --host and --port, 0 for a free port"
         ) from error

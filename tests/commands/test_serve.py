@@ -60,6 +60,11 @@ def test_a_port_that_is_taken_is_an_error_with_the_cure() -> None:
         bind("127.0.0.1", taken.getsockname()[1])
 
 
+def test_a_host_that_cannot_be_a_name_is_an_error_with_the_cure() -> None:
+    with pytest.raises(BadInput, match=r"cannot listen at .*--host"):
+        bind("bücher..example", 0)
+
+
 @contextmanager
 def serving(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A real process of `sinkrank serve` in a process group of its own, and its address once it is ready."""
