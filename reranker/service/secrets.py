@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,8 +25,11 @@ SECRETS = frozenset(name for name, field in Settings.model_fields.items() if Sec
 _log = logging.getLogger(__name__)
 
 
-def with_secret_files(values: Mapping[str, Any]) -> dict[str, Any]:
+def with_secret_files(values: Mapping[str, Any], given: Container[str]) -> dict[str, Any]:
     """The values of one source, with the contents of files instead of their names.
+
+    Args:
+        given: secrets that a source before this one gave; their files are not read.
 
     Raises:
         WrongParameter: a file cannot be read, or a secret is given twice.
@@ -34,7 +37,7 @@ def with_secret_files(values: Mapping[str, Any]) -> dict[str, Any]:
     read = dict(values)
     for name in SECRETS:
         path = read.pop(f"{name}{FILE_SUFFIX}", None)
-        if path is None:
+        if path is None or name in given:
             continue
         if name in read:
             raise WrongParameter(f"{name} and {name}{FILE_SUFFIX} are both given; give one of them")

@@ -65,21 +65,25 @@ def load_settings(
         file: the settings file, which must exist; default: `sinkrank.toml` of the working folder, if it exists.
 
     Raises:
-        WrongParameter: a key is unknown (the error names the nearest known key), or a value is not valid.
+        WrongParameter: a key is unknown (the error names the nearest known key), or a value is empty or not valid.
     """
     path = file or Path(SETTINGS_FILE)
     layers = {
-        str(path): _read_file(path, is_required=file is not None),
-        "environment": _read_variables(os.environ if environ is None else environ),
         "flag": {name: value for name, value in (flags or {}).items() if value is not None},
+        "environment": _read_variables(os.environ if environ is None else environ),
+        str(path): _read_file(path, is_required=file is not None),
     }
     values: dict[str, Any] = {}
     origins = dict.fromkeys(Settings.model_fields, "default")
     for origin, layer in layers.items():
-        for name, value in with_secret_files(layer).items():
+        for name, value in with_secret_files(layer, given=values).items():
             if name not in Settings.model_fields:
                 raise WrongParameter(_unknown_key(name, origin))
-            values[name], origins[name] = value, origin
+            if name not in values:
+                values[name], origins[name] = value, origin
+    for name, value in values.items():
+        if value == "":
+            raise WrongParameter(f"setting {name} (from {origins[name]}) is empty; give a value, or leave it out")
     try:
         return LoadedSettings(Settings(**values), origins)
     except ValidationError as error:
@@ -99,7 +103,7 @@ def where_to_set(name: str, value: str | Sequence[str]) -> str:
 
 def _read_file(path: Path, *, is_required: bool) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         if is_required:
             raise WrongParameter(f"there is no settings file {str(path)!r}; name one that exists") from None

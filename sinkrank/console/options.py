@@ -37,6 +37,7 @@ _METAVARS = {
     "embeddings": "DIR",
     "store": "ADDRESS",
     "index": "NAME",
+    "api_keys": "FILE",
     "method": "NAME",
     "first_stage": "NAME",
 }
@@ -57,8 +58,8 @@ def _option(name: str) -> Any:
         # As text: None means that the option was not given.
         show_default=False if field.default is None else default,
     )
-    # pydantic checks the value.
-    return Annotated[(kind if kind in (bool, int, float, Path) else str) | None, option]
+    # pydantic checks the value, and makes paths.
+    return Annotated[(kind if kind in (bool, int, float) else str) | None, option]
 
 
 def _sentence(description: str, allowed: str) -> str:
@@ -102,7 +103,7 @@ TextField = Annotated[
     ),
 ]
 NewStore = Annotated[
-    Path | None,
+    str | None,
     typer.Option("--output", "-o", metavar="DIR", help="Embedding store to make; default: HOME/embeddings."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document.")]

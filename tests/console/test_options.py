@@ -8,6 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from reranker.base.errors import WrongParameter
 from reranker.service.settings import Settings
 from sinkrank.console.options import takes_settings
 
@@ -32,3 +33,16 @@ def test_the_help_shows_description_limits_and_default_of_the_setting() -> None:
     assert "How candidates are fetched (auto, knn, bm25, translated, hybrid). [default: (auto)]" in shown
     assert "Penalty of relaxed for leaving the document's weights (0 or more); default: epsilon." in shown
     assert "moved towards its best candidates. [default: (on)]" in shown
+
+
+@pytest.mark.parametrize("option", ["--home", "--embeddings", "--api-keys", "--index"])
+def test_an_option_whose_value_is_empty_is_wrong_use(option: str) -> None:
+    app = typer.Typer()
+
+    @app.command()
+    @takes_settings("home", "embeddings", "api_keys", "index")
+    def show(settings: Settings) -> None:
+        """Nothing."""
+
+    with pytest.raises(WrongParameter, match="is empty"):
+        CliRunner().invoke(app, [option, ""], catch_exceptions=False)

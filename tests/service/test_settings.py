@@ -47,6 +47,16 @@ def test_a_value_that_does_not_fit_is_told_with_its_origin():
         load_settings({"depth": 100_000}, {})
 
 
+@pytest.mark.parametrize("name", ["host", "home", "index", "store", "store_password", "api_keys"])
+def test_an_empty_value_is_an_error_but_in_a_variable(tmp_path, name):
+    file = write(tmp_path, f"{name} = ''")
+    with pytest.raises(WrongParameter, match=rf"setting {name} \(from .*sinkrank.toml\) is empty; give a value"):
+        load_settings({}, {f"SINKRANK_{name.upper()}": ""}, file)
+    with pytest.raises(WrongParameter, match=rf"setting {name} \(from flag\) is empty; give a value"):
+        load_settings({name: ""}, {f"SINKRANK_{name.upper()}": "x"})
+    assert load_settings({name: "x"}, {}, file).origins[name] == "flag"
+
+
 @pytest.mark.parametrize("name", ["store", "store_password", "store_api_key"])
 def test_what_may_hold_a_password_is_not_told(name):
     with pytest.raises(WrongParameter, match=f"setting {name}") as caught:
@@ -61,6 +71,10 @@ def test_a_broken_file_and_a_missing_named_file_are_errors(tmp_path):
         load_settings({}, {}, tmp_path)
     with pytest.raises(BadInput, match="no settings file"):
         load_settings({}, {}, tmp_path / "none.toml")
+
+
+def test_a_settings_file_may_begin_with_a_byte_order_mark_as_windows_writes_it(tmp_path):
+    assert load_settings({}, {}, write(tmp_path, "\ufeffport = 9000")).settings.port == 9000
 
 
 def test_a_list_in_the_environment_is_parted_by_commas():
@@ -120,6 +134,9 @@ def test_a_secret_file_of_the_environment_beats_a_secret_of_the_settings_file_an
     loaded = load_settings({}, {"SINKRANK_STORE_PASSWORD_FILE": str(file)}, config)
     assert loaded.settings.store_password.get_secret_value() == "of a file"
     config = write(tmp_path, f'store_password_file = "{file}"\n')
+    loaded = load_settings({}, {"SINKRANK_STORE_PASSWORD": "of the environment"}, config)
+    assert loaded.settings.store_password.get_secret_value() == "of the environment"
+    file.unlink()  # or no right to read it
     loaded = load_settings({}, {"SINKRANK_STORE_PASSWORD": "of the environment"}, config)
     assert loaded.settings.store_password.get_secret_value() == "of the environment"
 
