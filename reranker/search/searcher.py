@@ -20,6 +20,7 @@ from reranker.search.answers import explain_answer, hit_by_rank, reranked_hit, s
 from reranker.search.first_stage import DEFAULT_FIRST_STAGE, CandidateSearch, CandidateWindow
 from reranker.search.opened_indices import OpenedIndex, OpenedIndices
 from reranker.search.request import SearchRequest
+from reranker.stores.base.cures import ingest_command
 from reranker.stores.base.names import check_index_name
 from reranker.stores.base.protocol import IndexReader, Store
 from reranker.text.documents import Candidate, Document
@@ -136,7 +137,7 @@ class Searcher:
         if not names:
             raise NotFound(
                 f"{self.store.address} holds no index that Sinkrank made; make one with "
-                f"`sinkrank ingest FILE --index NAME --store {self.store.address}`"
+                f"{ingest_command(self.store.address)}"
             )
         raise BadInput(
             f"{self.store.address} holds several indices ({', '.join(names)}); name one of them: --index NAME, or the "

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
@@ -95,7 +96,8 @@ def _read(path: Path) -> Iterator[tuple[int, int, str, str]]:
         data = path.read_bytes()
     except FileNotFoundError:
         raise NotFound(
-            f"there is no file of API keys {str(path)!r}; make it with `sinkrank keys add NAME --api-keys {path}`"
+            f"there is no file of API keys {str(path)!r}; make it with "
+            f"`sinkrank keys add NAME --api-keys {shlex.quote(str(path))}`"
         ) from None
     except OSError as error:
         raise BadInput(f"the file of API keys cannot be read: {one_line(error)}") from error

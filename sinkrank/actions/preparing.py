@@ -165,13 +165,13 @@ def next_step(files: Sequence[str], languages: Collection[str], settings: Settin
     Args:
         languages: languages of the documents.
     """
-    home = "" if settings.home == type(settings).model_fields["home"].default else f" --home {settings.home}"
+    home = [] if settings.home == type(settings).model_fields["home"].default else ["--home", str(settings.home)]
     if not files:
         engine = engine_address(settings)
         assert engine is not None  # noqa: S101 - its index was read
-        return f"next: sinkrank serve{home} --store {engine.redacted}"
+        return f"next: {shlex.join(['sinkrank', 'serve', *home, '--store', engine.redacted])}"
     lang = next(iter(languages)) if len(languages) == 1 else "auto"
-    return f"next: sinkrank ingest {shlex.join(files)}{home} --lang {lang} --index NAME"
+    return f"next: {shlex.join(['sinkrank', 'ingest', *files, *home, '--lang', lang, '--index', 'NAME'])}"
 
 
 def _time(seconds: float) -> str:

@@ -17,6 +17,8 @@ from ingest.embeddings.preparing import other_languages, passages
 from ingest.embeddings.word_encoder import Encoder
 from reranker.base.errors import BadInput, FetchFailed
 from reranker.embeddings import Embeddings
+from reranker.service.settings import Settings
+from sinkrank.actions.preparing import next_step
 from sinkrank.demo.shipped import load_parallel_texts
 from tests.support.commands import MakeForeign, Run, write_rows
 from tests.support.engines.sources import Engine
@@ -154,6 +156,15 @@ def test_passages_that_cannot_be_encoded_leave_the_joined_embeddings(
 
 def failing(*arguments: object, **options: object) -> None:
     raise BadInput("no room; free some")
+
+
+def test_the_next_command_is_one_that_a_shell_takes() -> None:
+    home = Path("my home")
+    assert next_step(["a b.csv"], ["en"], Settings(home=home)).endswith(
+        "ingest 'a b.csv' --home 'my home' --lang en --index NAME"
+    )
+    settings = Settings(home=home, store="opensearch://me:hunter2@a")
+    assert next_step([], ["en"], settings) == "next: sinkrank serve --home 'my home' --store opensearch://a:9200"
 
 
 def test_one_part_alone_will_do(empty_home: Path, run: Run, english: str) -> None:

@@ -36,7 +36,7 @@ def test_wrong_use_says_what_to_do(empty_home: Path, run: Run) -> None:
     run("keys", "add", "page", "--api-keys", "pages")
     for arguments, status, words in (
         (("add", "shop"), 2, "give it with --api-keys"),
-        (("remove", "shop", "--api-keys", "none"), 1, "there is no file of API keys 'none'"),
+        (("remove", "shop", "--api-keys", "no keys"), 1, "`sinkrank keys add NAME --api-keys 'no keys'`"),
         (("add", "a b", "--api-keys", "keys"), 2, "cannot name a key"),
         (("add", "shop", "--api-keys", "no/folder/keys"), 1, "No such file or directory"),
         (("add", "page", "--api-keys", "pages"), 2, "has a key 'page' already"),

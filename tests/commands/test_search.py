@@ -233,7 +233,7 @@ def test_explain_says_why_a_document_is_not_on_the_page(run: Run) -> None:
             "none of the query's words (zebra, quagga) has an embedding",
         ),
         (["search", "cat", "--index", "other"], "no index 'other'"),
-        (["search", "cat", "--store", "nowhere"], "there is no store at 'nowhere'"),
+        (["search", "cat", "--store", "no where"], "`sinkrank ingest FILE --index NAME --store 'no where'`"),
         (["search", "cat", "--embeddings", "nowhere"], "there are no embeddings at"),
         (["explain", "cat", "fr/chien"], "no document 'fr/chien'"),
     ],

@@ -8,6 +8,7 @@ from typing import Any
 
 from reranker.base.errors import NotOurIndex, VersionMismatch
 from reranker.embeddings import Embeddings
+from reranker.stores.base.cures import ingest_command
 from reranker.stores.base.names import RUN, VERSION_OF
 from reranker.text.tokens import TOKENIZER_VERSION
 
@@ -79,6 +80,5 @@ def check_same_versions(index: str, made: IndexDescription, ours: IndexDescripti
         ]
         raise VersionMismatch(
             f"index {index!r} was made with other versions ({'; '.join(differing)}); rebuild it with "
-            f"`sinkrank ingest FILE --index {index} --rebuild --store {store}`, or open it with the embeddings it was "
-            f"made with"
+            f"{ingest_command(store, index, '--rebuild')}, or open it with the embeddings it was made with"
         )

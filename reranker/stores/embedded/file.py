@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from reranker.base.errors import BadInput, NotFound, StoreDamaged, StoreUnavailable, VersionMismatch
+from reranker.stores.base.cures import ingest_command
 from reranker.stores.embedded.access import Access, access_of, connect
 from reranker.stores.embedded.cached import Cached, CachedConnection
 from reranker.stores.embedded.layout import (
@@ -210,10 +211,7 @@ class SqliteFile:
         return connection
 
     def _not_there(self) -> NotFound:
-        return NotFound(
-            f"there is no store at {str(self.folder)!r}; make one with "
-            f"`sinkrank ingest FILE --index NAME --store {self.folder}`"
-        )
+        return NotFound(f"there is no store at {str(self.folder)!r}; make one with {ingest_command(self.folder)}")
 
     def _read_only(self) -> StoreUnavailable:
         return StoreUnavailable(
@@ -224,7 +222,7 @@ class SqliteFile:
     def _damaged(self, reason: str) -> StoreDamaged:
         return StoreDamaged(
             f"the store {self.path} is damaged: {reason}; restore the folder from a copy, or delete it and ingest the "
-            f"documents again with `sinkrank ingest FILE --index NAME --store {self.folder}`"
+            f"documents again with {ingest_command(self.folder)}"
         )
 
     def _failure(self, reason: str) -> StoreUnavailable:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reranker.base.errors import BadInput, NotFound
+from reranker.stores.base.cures import ingest_command
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.names import RUN, VERSION_OF, IndexVersion, check_index_name, version_name
 from reranker.stores.embedded.notes import forget_notes
@@ -65,8 +66,7 @@ def existing_index(connection: sqlite3.Connection, name: str, address: str) -> S
         alias = connection.execute("SELECT index_id, row_sum FROM aliases WHERE name = ?", (name,)).fetchone()
         if alias is None:
             raise NotFound(
-                f"{address} has no index {name!r}; check its name, or make it with "
-                f"`sinkrank ingest FILE --index {name} --store {address}`"
+                f"{address} has no index {name!r}; check its name, or make it with {ingest_command(address, name)}"
             )
         check_row(alias[1], "aliases", name, (alias[0],), name)
         found = connection.execute(f"{select} WHERE index_id = ?", (alias[0],)).fetchone()

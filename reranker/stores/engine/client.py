@@ -11,6 +11,7 @@ import opensearchpy
 from opensearchpy import exceptions
 
 from reranker.base.errors import BadInput, NotAllowed, NotAnEngine, NotFound, StoreUnavailable, Unauthenticated
+from reranker.stores.base.cures import ingest_command
 from reranker.stores.engine.actions import if_same
 from reranker.stores.engine.connection import CallerRefused, UpstreamConnection
 from reranker.upstream.addresses import Distribution
@@ -178,8 +179,7 @@ def _status_error(error: exceptions.TransportError, address: str, index: str) ->
 def no_such_index(address: str, index: str) -> NotFound:
     """The error of an index that an engine does not have."""
     return NotFound(
-        f"{address} has no index {index!r}; check its name, or make it with `sinkrank ingest FILE --index {index} "
-        f"--store {address}`"
+        f"{address} has no index {index!r}; check its name, or make it with {ingest_command(address, index)}"
     )
 
 
