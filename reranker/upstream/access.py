@@ -52,7 +52,8 @@ class EngineAccess:
     def headers(self, address: EngineAddress) -> dict[str, str]:
         """Returns the header of the user or the API key, if there is one. Signatures are made for each request."""
         if address.username is not None:
-            credentials = f"{address.username}:{address.password or ''}".encode()
+            # Bytes of the environment that are not UTF-8 stay as they are.
+            credentials = f"{address.username}:{address.password or ''}".encode("utf-8", "surrogateescape")
             return {"authorization": "Basic " + base64.b64encode(credentials).decode("ascii")}
         return {} if self.api_key is None else {"authorization": f"ApiKey {self.api_key}"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import json
@@ -44,6 +45,14 @@ def test_an_api_key_reaches_the_engine_and_no_message() -> None:
         store.close()
         assert {headers["authorization"] for headers in node.headers} == {"ApiKey VnVhQ2ZHY0JDZGJrUW0="}
     assert "VnVhQ2ZHY0JDZGJrUW0=" not in f"{caught.value} {access}"
+
+
+def test_a_password_that_is_not_utf_8_reaches_the_engine_as_the_environment_has_it() -> None:
+    address = read_address("https://me@node")
+    assert isinstance(address, EngineAddress)
+    given = b"p\xe4ss".decode("utf-8", "surrogateescape")  # as Python reads variables
+    (sent,) = EngineAccess().headers(address.with_credentials(None, given)).values()
+    assert base64.b64decode(sent.removeprefix("Basic ")) == b"me:p\xe4ss"
 
 
 @pytest.mark.usefixtures("_credentials")
