@@ -49,7 +49,7 @@ def _read(setting: str, path: Path) -> str:
     """The secret in a file, without the end of the line."""
     try:
         mode = path.stat().st_mode
-        secret = path.read_bytes().decode().removesuffix("\n").removesuffix("\r")
+        secret = path.read_bytes().decode("utf-8-sig").removesuffix("\n").removesuffix("\r")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise WrongParameter(

@@ -113,10 +113,11 @@ def test_a_system_that_cannot_fork_has_one_process(monkeypatch):
 SECRET_FILES = ["store_password", "store_api_key"]
 
 
+@pytest.mark.parametrize("content", ["hunter2\n", "\ufeffhunter2\r\n"])  # also as Windows writes it
 @pytest.mark.parametrize("name", SECRET_FILES)
-def test_a_secret_is_read_from_a_file_that_a_setting_names(tmp_path, name):
+def test_a_secret_is_read_from_a_file_that_a_setting_names(tmp_path, name, content):
     file = tmp_path / "secret"
-    file.write_text("hunter2\n")
+    file.write_text(content, encoding="utf-8", newline="")
     file.chmod(0o640)
     for loaded in (
         load_settings({}, {f"SINKRANK_{name.upper()}_FILE": str(file)}),
