@@ -12,16 +12,18 @@ from reranker.base.request_context import current_request
 from reranker.base.terminal import OneLineFormatter
 from reranker.service.settings import Settings
 
-_PLAIN = "%(asctime)s %(levelname)s %(name)s%(request)s: %(message)s"
+_PLAIN = "%(asctime)s %(levelname)s %(name)s%(request)s: %(message)s%(query)s"
 
 
 class _WithRequest(logging.Filter):
-    """Adds the id of the current request to each record."""
+    """Adds the id of the current request to each record, and the text of its query where that is to be logged."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         context = current_request()
         record.request_id = None if context is None else context.request_id
         record.request = "" if context is None else f" [{context.request_id}]"
+        query = getattr(record, "fields", {}).get("query")
+        record.query = "" if query is None else f", query {query!r}"
         return True
 
 

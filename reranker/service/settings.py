@@ -130,7 +130,7 @@ class Settings(BaseModel):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "warning", description="lowest level to log; `info` logs one line per request"
     )
-    log_queries: bool = Field(False, description="log the text of queries at every level; by default only at `debug`")
+    log_queries: bool = Field(False, description="log the text of queries at `info` too; by default only at `debug`")
     first_stage: Literal["auto", "knn", "bm25", "translated", "hybrid"] = Field(
         "auto", description="how candidates are fetched", json_schema_extra=_see("choosing.md")
     )

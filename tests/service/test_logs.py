@@ -66,6 +66,16 @@ def test_the_text_of_a_query_is_logged_only_where_a_setting_says_so(logged: Logg
     assert of(lines(), "sinkrank.access")[0]["query"] == "cat"
 
 
+def test_lines_for_people_have_the_text_of_a_query_too_where_a_setting_says_so(logged: Logged) -> None:
+    for log_queries in (True, False):
+        app, _ = logged(log_queries=log_queries)
+        stream = io.StringIO()
+        set_up_logs(Settings(log_level="info"), stream)
+        app.test_client().post("/v1/search", json={"query": "cat\n2026-01-01 ERROR forged"})
+        (line,) = [line for line in stream.getvalue().splitlines() if "sinkrank.access" in line]
+        assert ("query 'cat\\n2026-01-01 ERROR forged'" in line) == log_queries
+
+
 @pytest.mark.parametrize(
     ("headers", "expected"),
     [
