@@ -11,7 +11,9 @@ answer. Clients that are no browsers send no `Origin`, and are served.
 from __future__ import annotations
 
 import ipaddress
+import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -80,7 +82,10 @@ class AllowedHosts:
 
 
 def is_local(host: str) -> bool:
-    """Whether a service that listens there is reached from its own machine alone."""
+    """Whether a service that listens there is reached from its own machine alone. A name may stand for a loopback
+    address: on Debian the machine's own is 127.0.1.1."""
+    with suppress(OSError, UnicodeError):
+        host = socket.gethostbyname(host)
     return host.lower() == "localhost" or _is_loopback(host)
 
 

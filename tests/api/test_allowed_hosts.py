@@ -48,7 +48,7 @@ def test_a_loopback_service_refuses_other_hosts(make_app: MakeApp, host: str) ->
     assert _status(make_app(Settings(), None), host) == 421
 
 
-@pytest.mark.parametrize("own", ["127.0.0.1", "::1", "localhost", "127.0.0.9"])
+@pytest.mark.parametrize("own", ["127.0.0.1", "::1", "localhost", "127.0.0.9", "127.1"])
 @pytest.mark.parametrize(
     "path", ["/", "/-/live", "/-/ready", "/-/metrics", "/-/ui", "/-/static/page.js", "/pages/_search", "/-/nothing"]
 )
