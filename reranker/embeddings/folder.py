@@ -32,8 +32,14 @@ def check_output(output: Path, *, replace: bool) -> None:
         return
     if not replace:
         raise BadInput(f"{output} exists already; give --replace to put the new one in its place, or give another path")
-    if not output.is_dir() or (any(output.iterdir()) and not (output / META).is_file()):
-        raise BadInput(f"{output} is not an embedding store, so it is not replaced; give another path")
+    if output.is_dir() and not any(output.iterdir()):
+        return
+    try:
+        read_meta(output)
+    except (VersionMismatch, BadEmbeddings):
+        pass  # an old or a damaged store
+    except NotFound as error:
+        raise BadInput(f"{output} is not an embedding store, so it is not replaced; give another path") from error
 
 
 def has_store(path: Path) -> bool:

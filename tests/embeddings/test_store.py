@@ -334,12 +334,23 @@ def test_a_failed_replacement_leaves_the_old_store(tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["s"]
 
 
-def test_a_folder_that_is_no_store_is_never_replaced(tmp_path):
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("chapter1", "years of work"), ("meta.json", '{"lang": "en", "name": "core_web_sm", "version": "3.7.1"}')],
+)
+def test_a_folder_that_is_no_store_is_never_replaced(tmp_path, name, content):
     (tmp_path / "thesis").mkdir()
-    (tmp_path / "thesis" / "chapter1").write_text("years of work")
+    (tmp_path / "thesis" / name).write_text(content)
     with pytest.raises(BadInput, match="not an embedding store"):
         write(tmp_path / "thesis", {"cat": (1, 0)}, replace=True)
-    assert (tmp_path / "thesis" / "chapter1").exists()
+    assert (tmp_path / "thesis" / name).read_text() == content
+
+
+@pytest.mark.parametrize("change", [{"format": 1}, {"n_terms": 9}])
+def test_an_old_or_damaged_store_can_be_replaced(tmp_path, change):
+    meta = write(tmp_path / "s", {"cat": (1, 0)}).path / "meta.json"
+    meta.write_text(json.dumps({**json.loads(meta.read_text()), **change}))
+    assert write(tmp_path / "s", {"cow": (1, 0)}, replace=True).term(0) == ("en", "cow")
 
 
 @pytest.mark.parametrize(
