@@ -231,11 +231,13 @@ class EmbeddingsWriter:
 
 def put_in_place(folder: Path, output: Path, *, replace: bool) -> None:
     """Moves the folder of a finished store to its path, in the same file system. An old store is deleted afterwards.
-    Where the system can swap two folders in one step, there is a store at the path at each moment.
+    Where the system can swap two folders in one step, there is a store at the path at each moment. A symbolic link is
+    followed.
 
     Raises:
         BadInput: as `check_output`.
     """
+    output = output.resolve()
     check_output(output, replace=replace)
     if output.exists() and _swap(folder, output):
         old = folder

@@ -33,7 +33,7 @@ _MAX_LANGUAGES = 5
 @contextmanager
 def work_folder(settings: Settings) -> Iterator[Path]:
     """A folder beside the embeddings to make, for the documents and the parts; removed at the end."""
-    store = settings.embeddings_path
+    store = settings.embeddings_path.resolve()
     store.parent.mkdir(parents=True, exist_ok=True)
     with temporary_folder(f".{store.name}.preparing-", store.parent) as folder:
         yield folder

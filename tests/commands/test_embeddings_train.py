@@ -13,6 +13,7 @@ import pytest
 from reranker.embeddings import Embeddings
 from tests.support.commands import MakeForeign, Run, write_rows
 from tests.support.engines.sources import Engine
+from tests.support.tiny import write_embeddings
 
 # Two topics that share no word: a word's nearest neighbours must be of its own topic.
 PETS = ("cat", "dog", "fur", "paw", "leash")
@@ -48,6 +49,21 @@ def test_documents_of_one_language_train_and_topics_separate(empty_home: Path, r
         for word in topic:
             assert nearest(empty_home, word) == set(topic) - {word}
     assert store(empty_home).idf.languages["en"].n_documents == 20
+
+
+@pytest.mark.parametrize("has_store", [False, True])
+def test_a_link_to_the_store_stays_and_the_store_is_where_it_points(
+    empty_home: Path, run: Run, has_store: bool
+) -> None:
+    write_rows(empty_home / "a.jsonl", articles(None))
+    (empty_home / "disk").mkdir()
+    (empty_home / "link").symlink_to("disk/store")
+    if has_store:
+        write_embeddings(empty_home / "disk" / "store", {"en": {"old": (1, 0)}})
+    run("embeddings", "train", "a.jsonl", "--lang", "en", "--output", "link", "--replace")
+    assert (empty_home / "link").is_symlink()
+    assert [path.name for path in (empty_home / "disk").iterdir()] == ["store"]
+    assert Embeddings.open(empty_home / "disk" / "store").n_terms == 10
 
 
 def test_documents_without_a_language_are_told_of_the_option(empty_home: Path, run: Run) -> None:
