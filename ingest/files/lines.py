@@ -81,7 +81,9 @@ def open_packed(path: Path) -> Iterator[BufferedReader]:
         raise BadInput(f"{path} cannot be read ({error.strerror}); check the path and its permissions") from error
     with raw:
         if not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
-            raise BadInput(f"{path} is not a regular file; name a file, or give - to read standard input")
+            raise BadInput(
+                f"{path} is not a regular file; name a file, or give - to read documents from standard input"
+            )
         yield raw
 
 

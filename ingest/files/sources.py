@@ -156,8 +156,9 @@ def _format_of(path: Path) -> str:
     found = format_of_name(path)
     if found is None:
         raise BadInput(
-            f"the name of {str(path)!r} does not say its format; give --format {'|'.join(FORMATS)} "
-            "(a JSON array becomes JSONL with `jq -c '.[]'`)"
+            f"the name of {str(path)!r} does not say its format; end it in .jsonl, .csv, .tsv, .parquet, .html, .md "
+            f"or .txt, or give `sinkrank ingest` --format {'|'.join(FORMATS)} (a JSON array becomes JSONL with "
+            "`jq -c '.[]'`)"
         )
     return found
 

@@ -132,7 +132,7 @@ def test_a_folder_that_cannot_be_listed_is_rejected_and_the_pages_of_others_are_
 @pytest.mark.parametrize("file_format", ["jsonl", "csv", "parquet"])
 def test_a_fifo_is_refused_at_once(tmp_path: Path, file_format: str) -> None:
     os.mkfifo(tmp_path / "fifo")
-    with pytest.raises(BadInput, match=r"fifo is not a regular file; .* give - to read standard input"):
+    with pytest.raises(BadInput, match=r"fifo is not a regular file; .* give - to read documents from standard input"):
         read(tmp_path / "fifo", file_format=file_format)
 
 

@@ -257,9 +257,9 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["in.json", "in.doc", "in"])
-def test_a_name_that_says_no_format_needs_a_flag(tmp_path: Path, name: str) -> None:
+def test_a_name_that_says_no_format_needs_another_end_or_ingests_flag(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_text('{"id": "1", "lang": "fr", "text": "x"}')
-    with pytest.raises(BadInput, match=r"--format jsonl\|csv\|tsv"):
+    with pytest.raises(BadInput, match=r"end it in \.jsonl, .* or give `sinkrank ingest` --format jsonl\|csv\|tsv"):
         read(path)
     assert documents(read(path, layout=Layout(), file_format="jsonl"))[0].doc_id == "1"
