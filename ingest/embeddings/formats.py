@@ -47,7 +47,7 @@ def inspect(path: Path) -> VectorFormat:
     """
     sample = _sample(path)
     if not sample:
-        raise BadEmbeddings(f"{path} is empty; fetch it again")
+        raise BadEmbeddings(f"{path} is empty; delete it and fetch it again")
     if sample.startswith(_FASTTEXT_MODEL_MAGIC):
         raise BadEmbeddings(f"{path} is a fastText model; give the .vec file that is published beside it")
     first, _, rest = sample.removeprefix(BYTE_ORDER_MARK).partition(b"\n")
@@ -77,7 +77,7 @@ def _sample(path: Path) -> bytes:
 
 def damaged(path: Path, error: Exception) -> BadEmbeddings:
     """The error of a file that cannot be read to its end."""
-    return BadEmbeddings(f"{path}: the file is truncated or damaged ({error}); fetch it again")
+    return BadEmbeddings(f"{path}: the file is truncated or damaged ({error}); delete it and fetch it again")
 
 
 def _header(line: bytes) -> tuple[int, int] | None:

@@ -64,6 +64,20 @@ def test_a_file_that_was_brought_by_hand_is_taken(empty_home: Path, run: Run, se
     run("embeddings", "fetch", "fasttext-aligned", "--lang", "en")
 
 
+@pytest.mark.parametrize("content", [EN[:-3], b""], ids=["truncated", "empty"])
+def test_a_damaged_cached_file_is_to_be_deleted_and_is_then_fetched(
+    empty_home: Path, run: Run, server: TlsServer, content: bytes
+) -> None:
+    place = Path(".sinkrank/vectors/wiki.en.align.vec")
+    place.parent.mkdir(parents=True)
+    place.write_bytes(content)
+    told = " ".join(run("embeddings", "fetch", "fasttext-aligned", "--lang", "en", exits=1).stderr.split())
+    assert f"{place}" in told
+    assert "delete" in told
+    place.unlink()
+    run("embeddings", "fetch", "fasttext-aligned", "--lang", "en")
+
+
 @pytest.mark.parametrize(
     ("arguments", "exit_code", "said"),
     [
