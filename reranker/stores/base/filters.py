@@ -21,7 +21,7 @@ _MAX_FILTER_FIELDS = 100
 Scalar = str | int | float | bool
 
 
-# Bounds by `gte`, `gt`, `lte` and `lt`: of a number, or of a string in alphabetical order.
+# Bounds by `gte`, `gt`, `lte` and `lt`: of numbers, or of strings in alphabetical order.
 Range = Mapping[str, Scalar]
 
 
@@ -32,7 +32,8 @@ class Filters:
     Attributes:
         languages: ISO 639-1 codes, any of them; empty for all.
         metadata: for each metadata field (dots for nested ones), either a range or the values of which a document must
-            have one. A field with a list matches if any element does. All fields must match.
+            have one. A field with a list matches if any element does. All fields must match. The document's value
+            decides whether texts or numbers are compared: `2000` and `"2000"` are the same condition.
     """
 
     languages: tuple[str, ...] = ()

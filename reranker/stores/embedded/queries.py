@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reranker.base.strict_json import finite
 from reranker.stores.base.filters import Filters, Range, Scalar
 from reranker.stores.embedded.row_sums import check_row, wrong_row
 from reranker.stores.embedded.rows import DOCUMENT_COLUMNS, facet_text, read_document
@@ -31,9 +32,11 @@ def allowed_rows(connection: sqlite3.Connection, index_id: int, filters: Filters
     parts: list[str] = []
     parameters: list[Any] = []
     for field, condition in filters.metadata.items():
-        sql, values = _any_of(condition) if isinstance(condition, tuple) else _range(condition)
-        parts.append(f"SELECT DISTINCT row_id FROM facets WHERE index_id = ? AND field = ? AND ({sql})")
-        parameters += [index_id, field, *values]
+        either = []
+        for sql, values in _conditions(condition):
+            either.append(f"SELECT row_id FROM facets WHERE index_id = ? AND field = ? AND {sql}")
+            parameters += [index_id, field, *values]
+        parts.append(f"SELECT row_id FROM ({' UNION '.join(either)})")
     if filters.languages:
         partitions = (
             f"SELECT partition_id FROM partitions WHERE index_id = ? AND language IN ({_marks(filters.languages)})"
@@ -89,29 +92,26 @@ def partitions(connection: sqlite3.Connection, index_id: int, languages: tuple[s
     return [(partition_id, language) for partition_id, language, _ in found if not languages or language in languages]
 
 
-def _any_of(accepted: tuple[Scalar, ...]) -> tuple[str, list[Any]]:
-    texts = [facet_text(value) for value in accepted if isinstance(value, str | bool)]
-    numbers = [value for value in accepted if isinstance(value, int | float) and not isinstance(value, bool)]
-    # A number also matches documents with the same number as a string, as in an engine's keyword field.
-    texts += [str(number) for number in numbers]
-    condition = f"text IN ({_marks(texts)})"
-    if numbers:
-        condition += f" OR number IN ({_marks(numbers)})"
-    return condition, [*texts, *map(float, numbers)]
-
-
-def _range(bounds: Range) -> tuple[str, list[Any]]:
-    conditions: list[str] = []
-    values: list[Any] = []
-    for name, bound in bounds.items():
-        if isinstance(bound, str | bool):
-            conditions.append(f"text {_OPERATORS[name]} ?")
-            values.append(facet_text(bound))
+def _conditions(condition: tuple[Scalar, ...] | Range) -> Iterator[tuple[str, list[Any]]]:
+    """Yields a condition for texts and one for numbers. As in an engine, the document's value decides how the two are
+    compared: a text with the filter's text, a number with the number that it reads as (NULL, which no value passes, if
+    it does not)."""
+    for column, read in (("text", facet_text), ("number", _number)):
+        if isinstance(condition, tuple):
+            yield f"{column} IN ({_marks(condition)})", [read(value) for value in condition]
         else:
-            conditions.append(f"number {_OPERATORS[name]} ?")
-            values.append(float(bound))
-    return " AND ".join(conditions), values
+            bounds = " AND ".join(f"{column} {_OPERATORS[name]} ?" for name in condition)
+            yield bounds, [read(bound) for bound in condition.values()]
 
 
-def _marks(values: tuple[Any, ...] | list[Any]) -> str:
+def _number(value: Scalar) -> float | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        return finite(value) if isinstance(value, str) else float(value)
+    except ValueError:
+        return None
+
+
+def _marks(values: Sequence[Any]) -> str:
     return ", ".join("?" * len(values))

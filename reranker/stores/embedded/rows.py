@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.stores.base.checks import MAX_FILTERABLE_LENGTH
+from reranker.stores.base.filters import Scalar
 from reranker.stores.base.writing import NewVector
 from reranker.stores.embedded.row_sums import check_row, row_sum
 from reranker.stores.embedded.terms import bm25_terms
@@ -95,10 +96,10 @@ def pack_vector(vector: NDArray[np.float32] | None) -> bytes | None:
     return None if vector is None else np.asarray(vector, dtype="<f4").tobytes()
 
 
-def facet_text(value: str | bool) -> str:
-    """Returns a string or boolean as filters compare it. A boolean equals the string `true` or `false`, as in
+def facet_text(value: Scalar) -> str:
+    """Returns a value as filters compare it with texts. A boolean equals the string `true` or `false`, as in
     engines."""
-    return value if isinstance(value, str) else str(value).lower()
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def write_row(connection: sqlite3.Connection, index_id: int, change: int, row: PreparedRow) -> bool:
