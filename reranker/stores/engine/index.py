@@ -129,10 +129,12 @@ class EngineIndex(NotesReader):
         return {one["_id"] for one in found if one.get("found")}
 
     def fetch(self, doc_id: str, rights: Rights = SERVICE) -> EncodedDocument:
-        with engine_errors(self._address, self._requested):
-            # Not GET /INDEX/_doc/ID: a path cannot contain an id such as `..`.
-            params = {"_source": ",".join([*DOCUMENT_FIELDS, "bag"])}
-            (found,) = multi_get(self._client, self.name, [doc_id], params=params, headers=rights.headers)
+        found: Mapping[str, Any] = {}
+        if doc_id:  # the engines answer an empty id with an error
+            with engine_errors(self._address, self._requested):
+                # Not GET /INDEX/_doc/ID: a path cannot contain an id such as `..`.
+                params = {"_source": ",".join([*DOCUMENT_FIELDS, "bag"])}
+                (found,) = multi_get(self._client, self.name, [doc_id], params=params, headers=rights.headers)
         if not found.get("found"):
             raise NotFound(f"index {self._requested!r} has no document {doc_id!r}; a search shows the ids that it has")
         return read_encoded(found)
