@@ -84,12 +84,16 @@ class OpenedIndices:
                     self._opened[index] = before
             raise
         except SinkrankError:
-            with self._lock:
-                self._opened.pop(index, None)
+            self.forget(index)
             raise
         with self._lock:
             self._opened[index] = opened
         return opened
+
+    def forget(self, index: str) -> None:
+        """Makes the next search open the index anew."""
+        with self._lock:
+            self._opened.pop(index, None)
 
     def _read(self, index: str, now: float, before: OpenedIndex | None) -> OpenedIndex:
         """Reads with the service's own rights: every caller shares what is read, which holds no text."""

@@ -61,6 +61,13 @@ class Searcher:
         """
         started = self._clock()
         opened = self.open(request.index)
+        try:
+            return self._search(opened, request, started)
+        except NotFound:  # an engine's version that was opened was replaced meanwhile, and deleted
+            self._indices.forget(request.index)
+            return self._search(self.open(request.index), request, started)
+
+    def _search(self, opened: OpenedIndex, request: SearchRequest, started: float) -> SearchAnswer:
         reranker = opened.reranker
         request, query = self._resolved(reranker, request)
         first_stage = self._first_stage(opened, query, request)

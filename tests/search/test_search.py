@@ -390,6 +390,28 @@ def test_an_open_index_that_is_rebuilt_with_other_embeddings_is_refused_at_once(
         store.drop("anew")
 
 
+class OpensVersions(Wrapped):
+    """A store whose open indices, like an engine's, are those of one version."""
+
+    serving = ""
+
+    def open(self, index):
+        return self._wrapped.open(self.serving)
+
+
+def test_an_index_is_opened_again_when_a_second_rebuild_has_deleted_the_open_version(store, embeddings):
+    versions, serves = [], OpensVersions(store)
+    for doc_id in ("old", "new"):
+        versions.append(store.stage("twice", IndexDescription(embeddings.version, embeddings.dim)))
+        list(write_documents(store, versions[-1], [encode(Document(doc_id, "cat", "en"), embeddings, IdfTable({}))]))
+    searcher, request = Searcher(serves, embeddings, clock=lambda: 0.0), SearchRequest("cat", "twice", language="en")
+    for serves.serving, doc_id in zip(versions, ("old", "new"), strict=True):
+        assert [hit.id for hit in searcher.search(request).hits] == [doc_id]
+        store.drop(serves.serving)
+    with pytest.raises(NotFound):
+        searcher.search(request)
+
+
 def test_the_only_index_is_chosen_where_none_is_named(searcher):
     assert searcher.choose_index(None) == "pets"
     assert searcher.choose_index("other") == "other"
