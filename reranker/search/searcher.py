@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from reranker.answers.explanation import ExplainAnswer
 from reranker.answers.search import Hit, SearchAnswer
-from reranker.base.errors import BadInput, NotFound, WrongParameter
+from reranker.base.errors import BadInput, MissingPackage, NotFound, WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.ranking.corrections import start_encoding
 from reranker.ranking.query import Query
@@ -63,6 +63,8 @@ class Searcher:
         opened = self.open(request.index)
         try:
             return self._search(opened, request, started)
+        except MissingPackage:
+            raise
         except NotFound:  # an engine's version that was opened was replaced meanwhile, and deleted
             self._indices.forget(request.index)
             return self._search(self.open(request.index), request, started)

@@ -7,7 +7,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from reranker.base.errors import BadInput, ClientLeft, NotFound, StoreUnavailable, VersionMismatch, WrongParameter
+from reranker.base.errors import (
+    BadInput,
+    ClientLeft,
+    MissingPackage,
+    NotFound,
+    StoreUnavailable,
+    VersionMismatch,
+    WrongParameter,
+)
 from reranker.embeddings.hubness import HubnessSample, HubnessSampleBuilder
 from reranker.proxy.indices import Indices
 from reranker.search.request import SearchRequest
@@ -410,6 +418,25 @@ def test_an_index_is_opened_again_when_a_second_rebuild_has_deleted_the_open_ver
         store.drop(serves.serving)
     with pytest.raises(NotFound):
         searcher.search(request)
+
+
+def test_a_search_whose_method_lacks_its_package_is_tried_once_and_the_index_stays_open(store, embeddings, monkeypatch):
+    opened, tried = [], []
+
+    class Counting(Wrapped):
+        def open(self, index):
+            opened.append(index)
+            return self._wrapped.open(index)
+
+    def lacking():
+        tried.append("emd")
+        raise MissingPackage("emd needs POT")
+
+    monkeypatch.setattr("reranker.transport.exact._solver", lacking)
+    searcher = Searcher(Counting(store), embeddings, clock=lambda: 0.0)
+    with pytest.raises(MissingPackage):
+        searcher.search(SearchRequest("cat", "pets", language="en", method="emd"))
+    assert (opened, tried) == (["pets"], ["emd"])
 
 
 def test_the_only_index_is_chosen_where_none_is_named(searcher):
