@@ -36,7 +36,7 @@ def allowed_rows(connection: sqlite3.Connection, index_id: int, filters: Filters
         for sql, values in _conditions(condition):
             either.append(f"SELECT row_id FROM facets WHERE index_id = ? AND field = ? AND {sql}")
             parameters += [index_id, field, *values]
-        parts.append(f"SELECT row_id FROM ({' UNION '.join(either)})")
+        parts.append(f"SELECT DISTINCT row_id FROM ({' UNION ALL '.join(either)})")
     if filters.languages:
         partitions = (
             f"SELECT partition_id FROM partitions WHERE index_id = ? AND language IN ({_marks(filters.languages)})"
