@@ -9,6 +9,7 @@
     │   ├── BadDocument           a document that cannot be indexed, with its reason
     │   └── BadEmbeddings         an embeddings file or store that cannot be read
     ├── NotFound                  a store, index, document or file that is not there (HTTP 404)
+    │   ├── NoSuchIndex           an index that is not there, or no longer
     │   ├── FetchFailed           a file that is not here and could not be fetched (HTTP 503)
     │   ├── MissingPackage        a Python package of an extra that is not installed (HTTP 501)
     │   └── NoEmbeddings          no embedding store has been made yet (HTTP 503)
@@ -79,6 +80,10 @@ class BadEmbeddings(BadInput):
 class NotFound(SinkrankError):
     http_status = 404
     code = "not_found"
+
+
+class NoSuchIndex(NotFound):
+    pass
 
 
 class FetchFailed(NotFound):

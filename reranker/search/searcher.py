@@ -6,10 +6,11 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from reranker.answers.explanation import ExplainAnswer
 from reranker.answers.search import Hit, SearchAnswer
-from reranker.base.errors import BadInput, MissingPackage, NotFound, WrongParameter
+from reranker.base.errors import BadInput, NoSuchIndex, NotFound, WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.ranking.corrections import start_encoding
 from reranker.ranking.query import Query
@@ -28,6 +29,8 @@ from reranker.transport import check_method
 
 # Read of a page whose bytes are limited: fewer would cost more calls, more would go further beyond the limit.
 _DOCUMENTS_AT_A_TIME = 250
+
+_Answer = TypeVar("_Answer")
 
 
 class Searcher:
@@ -60,14 +63,7 @@ class Searcher:
             NotFound, NotOurIndex, VersionMismatch, StoreUnavailable: the index cannot be searched.
         """
         started = self._clock()
-        opened = self.open(request.index)
-        try:
-            return self._search(opened, request, started)
-        except MissingPackage:
-            raise
-        except NotFound:  # an engine's version that was opened was replaced meanwhile, and deleted
-            self._indices.forget(request.index)
-            return self._search(self.open(request.index), request, started)
+        return self._with_index(request.index, lambda opened: self._search(opened, request, started))
 
     def _search(self, opened: OpenedIndex, request: SearchRequest, started: float) -> SearchAnswer:
         reranker = opened.reranker
@@ -104,7 +100,9 @@ class Searcher:
             WrongParameter: the method is `none`.
         """
         check_method(request.method)
-        opened = self.open(request.index)
+        return self._with_index(request.index, lambda opened: self._explain(opened, request, doc_id))
+
+    def _explain(self, opened: OpenedIndex, request: SearchRequest, doc_id: str) -> ExplainAnswer:
         reranker = opened.reranker
         request, query = self._resolved(reranker, request)
         if not len(query.weighted):
@@ -156,6 +154,14 @@ class Searcher:
     def open(self, index: str) -> OpenedIndex:
         """The index with what a search needs of it, read again after 30 s."""
         return self._indices.open(index)
+
+    def _with_index(self, index: str, use: Callable[[OpenedIndex], _Answer]) -> _Answer:
+        opened = self.open(index)
+        try:
+            return use(opened)
+        except NoSuchIndex:  # an engine's version that was opened was replaced meanwhile, and deleted
+            self._indices.forget(index)
+            return use(self.open(index))
 
     def _resolved(self, reranker: Reranker, request: SearchRequest) -> tuple[SearchRequest, Query]:
         """The request with `auto` replaced by a first stage, and its query, read."""

@@ -407,14 +407,18 @@ class OpensVersions(Wrapped):
         return self._wrapped.open(self.serving)
 
 
-def test_an_index_is_opened_again_when_a_second_rebuild_has_deleted_the_open_version(store, embeddings):
+@pytest.mark.parametrize("is_explained", [False, True])
+def test_an_index_is_opened_again_when_a_second_rebuild_has_deleted_the_open_version(store, embeddings, is_explained):
     versions, serves = [], OpensVersions(store)
     for doc_id in ("old", "new"):
         versions.append(store.stage("twice", IndexDescription(embeddings.version, embeddings.dim)))
         list(write_documents(store, versions[-1], [encode(Document(doc_id, "cat", "en"), embeddings, IdfTable({}))]))
     searcher, request = Searcher(serves, embeddings, clock=lambda: 0.0), SearchRequest("cat", "twice", language="en")
     for serves.serving, doc_id in zip(versions, ("old", "new"), strict=True):
-        assert [hit.id for hit in searcher.search(request).hits] == [doc_id]
+        if is_explained:
+            assert searcher.explain(request, doc_id).id == doc_id
+        else:
+            assert [hit.id for hit in searcher.search(request).hits] == [doc_id]
         store.drop(serves.serving)
     with pytest.raises(NotFound):
         searcher.search(request)

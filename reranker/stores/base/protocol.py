@@ -135,7 +135,7 @@ class Store(Protocol):
         """Opens an index, or one version of it, by its name.
 
         Raises:
-            NotFound: there is no such index.
+            NoSuchIndex: there is none.
             NotOurIndex: Sinkrank did not make it.
             StoreUnavailable: the store does not answer.
         """

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reranker.base.errors import BadInput, NotFound
-from reranker.stores.base.cures import ingest_command
+from reranker.stores.base.cures import no_such_index
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.names import RUN, VERSION_OF, IndexVersion, check_index_name, version_name
 from reranker.stores.embedded.notes import forget_notes
@@ -55,7 +55,7 @@ def existing_index(connection: sqlite3.Connection, name: str, address: str) -> S
         address: of the store, for the error.
 
     Raises:
-        NotFound: there is none.
+        NoSuchIndex: there is none.
         NotOurIndex: Sinkrank did not make it.
         StoreDamaged: its row, or that of the alias, is damaged.
     """
@@ -65,9 +65,7 @@ def existing_index(connection: sqlite3.Connection, name: str, address: str) -> S
     if found is None:
         alias = connection.execute("SELECT index_id, row_sum FROM aliases WHERE name = ?", (name,)).fetchone()
         if alias is None:
-            raise NotFound(
-                f"{address} has no index {name!r}; check its name, or make it with {ingest_command(address, name)}"
-            )
+            raise no_such_index(address, name)
         check_row(alias[1], "aliases", name, (alias[0],), name)
         found = connection.execute(f"{select} WHERE index_id = ?", (alias[0],)).fetchone()
         if found is None:

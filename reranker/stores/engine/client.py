@@ -10,8 +10,8 @@ from typing import Any
 import opensearchpy
 from opensearchpy import exceptions
 
-from reranker.base.errors import BadInput, NotAllowed, NotAnEngine, NotFound, StoreUnavailable, Unauthenticated
-from reranker.stores.base.cures import ingest_command
+from reranker.base.errors import BadInput, NotAllowed, NotAnEngine, StoreUnavailable, Unauthenticated
+from reranker.stores.base.cures import no_such_index
 from reranker.stores.engine.actions import if_same
 from reranker.stores.engine.connection import CallerRefused, UpstreamConnection
 from reranker.upstream.addresses import Distribution
@@ -126,7 +126,7 @@ def engine_errors(address: str, index: str = "") -> Iterator[None]:
     """Maps opensearch-py's errors to ours, which name the address and the cure.
 
     Raises:
-        NotFound: there is no such index.
+        NoSuchIndex: there is none.
         BadInput: the engine refuses the request.
         Unauthenticated, NotAllowed: the engine refuses the caller's credentials, or the caller lacks a right.
         NotAnEngine: what answers is no search engine.
@@ -174,13 +174,6 @@ def _status_error(error: exceptions.TransportError, address: str, index: str) ->
     if isinstance(status, int) and 400 <= status < 500:
         return BadInput(f"{address} refuses the request ({status}: {reason}); change the query, filter or document")
     return StoreUnavailable(f"{address} failed ({status}: {reason}); its log says why")
-
-
-def no_such_index(address: str, index: str) -> NotFound:
-    """The error of an index that an engine does not have."""
-    return NotFound(
-        f"{address} has no index {index!r}; check its name, or make it with {ingest_command(address, index)}"
-    )
 
 
 def _refused_caller(error: CallerRefused, address: str) -> NotAllowed:
