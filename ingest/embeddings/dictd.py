@@ -23,6 +23,9 @@ _OWN_HEADWORDS = ("00database", "00-database")
 # The largest dictionary of FreeDict has 100 MB.
 MAX_BYTES = 1 << 29
 
+# What is in the cache is not fetched.
+_FETCH_AGAIN = "delete its folder and fetch it again"
+
 
 def number(digits: str) -> int:
     """A number of the index, the most significant digit first.
@@ -53,7 +56,7 @@ def read_entries(index: Path, entries: Path) -> Iterator[tuple[str, str]]:
     try:
         lines = index.read_text(encoding="utf-8").rstrip("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{index} cannot be read: {error}; delete its folder and fetch it again") from error
+        raise BadInput(f"{index} cannot be read: {error}; {_FETCH_AGAIN}") from error
     for line_number, line in enumerate(lines, start=1):
         headword, *places = line.split("\t")
         if headword.startswith(_OWN_HEADWORDS):
@@ -62,13 +65,12 @@ def read_entries(index: Path, entries: Path) -> Iterator[tuple[str, str]]:
             start, length = number(places[0]), number(places[1])
         except (ValueError, IndexError) as error:
             raise BadInput(
-                f"line {line_number} of {index} is not `headword TAB offset TAB length` ({error}); "
-                "delete its folder and fetch it again"
+                f"line {line_number} of {index} is not `headword TAB offset TAB length` ({error}); {_FETCH_AGAIN}"
             ) from error
         if start + length > len(text):
             raise BadInput(
                 f"line {line_number} of {index} points beyond the end of {entries} ({start + length} of {len(text)} "
-                "bytes), so the files belong to different dictionaries; delete its folder and fetch it again"
+                f"bytes), so the files belong to different dictionaries; {_FETCH_AGAIN}"
             )
         yield headword, text[start : start + length].decode("utf-8", errors="replace")
 
@@ -78,7 +80,7 @@ def _unpacked(path: Path) -> bytes:
         with gzip.open(path) as file:
             text = file.read(MAX_BYTES + 1)
     except (OSError, EOFError, zlib.error) as error:
-        raise BadInput(f"{path} cannot be unpacked: {error}; delete its folder and fetch it again") from error
+        raise BadInput(f"{path} cannot be unpacked: {error}; {_FETCH_AGAIN}") from error
     if len(text) > MAX_BYTES:
         raise BadInput(f"{path} unpacks to more than {MAX_BYTES >> 20} MiB; so it is not a dictionary of FreeDict")
     return text

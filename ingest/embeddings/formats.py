@@ -18,6 +18,8 @@ _WITH_HEADER, _WITHOUT_HEADER, BINARY = "text with header", "text without header
 MAX_DIM = 65_536
 _SAMPLE_BYTES = 1 << 20
 MAX_WORD_BYTES = 1 << 12
+# What is in the cache is not fetched.
+FETCH_AGAIN = "delete the file and fetch it again"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # A fastText model, `.bin`, begins with this number (fastText, src/fasttext.cc).
 _FASTTEXT_MODEL_MAGIC = (793_712_314).to_bytes(4, "little")
@@ -47,7 +49,7 @@ def inspect(path: Path) -> VectorFormat:
     """
     sample = _sample(path)
     if not sample:
-        raise BadEmbeddings(f"{path} is empty; delete it and fetch it again")
+        raise BadEmbeddings(f"{path} is empty; {FETCH_AGAIN}")
     if sample.startswith(_FASTTEXT_MODEL_MAGIC):
         raise BadEmbeddings(f"{path} is a fastText model; give the .vec file that is published beside it")
     first, _, rest = sample.removeprefix(BYTE_ORDER_MARK).partition(b"\n")
@@ -77,7 +79,7 @@ def _sample(path: Path) -> bytes:
 
 def damaged(path: Path, error: Exception) -> BadEmbeddings:
     """The error of a file that cannot be read to its end."""
-    return BadEmbeddings(f"{path}: the file is truncated or damaged ({error}); delete it and fetch it again")
+    return BadEmbeddings(f"{path}: the file is truncated or damaged ({error}); {FETCH_AGAIN}")
 
 
 def _header(line: bytes) -> tuple[int, int] | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.embeddings.formats import BINARY, MAX_WORD_BYTES, VectorFormat, damaged, is_number, quoted
+from ingest.embeddings.formats import BINARY, FETCH_AGAIN, MAX_WORD_BYTES, VectorFormat, damaged, is_number, quoted
 from ingest.embeddings.word_frequencies import Term
 from ingest.files.lines import DAMAGE, lines, open_file
 from reranker.base.errors import BadEmbeddings
@@ -91,9 +91,7 @@ def _text_rows(file: BufferedReader, path: Path, file_format: VectorFormat) -> I
         line = line.rstrip()
         if not line or empty_line:
             if line:
-                raise BadEmbeddings(
-                    f"{path}, line {empty_line}: the line is empty; remove it, or delete the file and fetch it again"
-                )
+                raise BadEmbeddings(f"{path}, line {empty_line}: the line is empty; remove it, or {FETCH_AGAIN}")
             empty_line = line_number
             continue
         n_rows += 1
@@ -105,17 +103,11 @@ def _text_rows(file: BufferedReader, path: Path, file_format: VectorFormat) -> I
 
 
 def _too_many(n_promised: int) -> str:
-    return (
-        f"the header says {n_promised:,} rows, but there are more; correct the header, or delete the file and fetch it "
-        "again"
-    )
+    return f"the header says {n_promised:,} rows, but there are more; correct the header, or {FETCH_AGAIN}"
 
 
 def _too_few(n_rows: int, n_promised: int) -> str:
-    return (
-        f"the header says {n_promised:,} rows, but there are {n_rows:,}: the file is truncated; delete it and fetch it "
-        "again"
-    )
+    return f"the header says {n_promised:,} rows, but there are {n_rows:,}: the file is truncated; {FETCH_AGAIN}"
 
 
 def _split(line: bytes, dim: int, place: str) -> tuple[bytes, bytes]:
@@ -132,7 +124,7 @@ def _split(line: bytes, dim: int, place: str) -> tuple[bytes, bytes]:
     if n_words < 1 or (n_words > 1 and all(is_number(field) for field in fields[1:n_words])):
         raise BadEmbeddings(
             f"{place}: {quoted(line)} has {len(fields) - 1} numbers, not {dim} as in the first row or the header; "
-            "correct or remove the line, or delete the file and fetch it again"
+            f"correct or remove the line, or {FETCH_AGAIN}"
         )
     return b" ".join(fields[:n_words]), b" ".join(fields[n_words:])
 
@@ -155,11 +147,8 @@ def _broken(numbers: list[bytes], places: list[str], dim: int) -> str:
     for line, place in zip(numbers, places, strict=True):
         wrong = [field for field in line.split() if not is_number(field)]
         if wrong:
-            return (
-                f"{place}: {quoted(wrong[0])} is not a number; correct or remove the line, or delete the file and "
-                "fetch it again"
-            )
-    return f"{places[0]} and the lines after it do not have {dim} numbers each; delete the file and fetch it again"
+            return f"{place}: {quoted(wrong[0])} is not a number; correct or remove the line, or {FETCH_AGAIN}"
+    return f"{places[0]} and the lines after it do not have {dim} numbers each; {FETCH_AGAIN}"
 
 
 def _check_usable(vectors: NDArray[np.float32], places: list[str]) -> None:
@@ -184,7 +173,7 @@ def _binary_rows(file: BufferedReader, path: Path, file_format: VectorFormat) ->
             if len(word) > MAX_WORD_BYTES:
                 raise BadEmbeddings(
                     f"{path}, word {number}: no word of at most {MAX_WORD_BYTES} bytes, so the file is damaged or not "
-                    f"a word2vec binary of {file_format.dim} dimensions; delete it and fetch it again"
+                    f"a word2vec binary of {file_format.dim} dimensions; {FETCH_AGAIN}"
                 )
             # Some programs write a newline after each vector, before the next word.
             yield f"{path}, word {number}", word.lstrip(b"\n"), vector
