@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from reranker.base.batches import next_length
 from reranker.embeddings import Embeddings
-from reranker.embeddings.hubness import SAMPLE_QUERIES, SAMPLE_TOKENS, HubnessSample, HubnessSampleBuilder
+from reranker.embeddings.hubness import SAMPLE_QUERIES, SAMPLE_TOKENS, HubnessSample
 from reranker.stores.base.protocol import IndexReader
+from reranker.text.bags import BagOfWords
 from reranker.text.documents import Document
 from reranker.text.tokens import tokenize
 
@@ -42,17 +43,19 @@ def draw_sample(index: IndexReader, ids: SmallestIds, embeddings: Embeddings) ->
     Raises:
         StoreUnavailable: the store failed, or could not read a part of the index.
     """
-    builder = HubnessSampleBuilder(embeddings.version)
-    for language, heap in ids.items():
-        n_queries = 0
-        for document in _documents(index, [doc_id for _, doc_id in sorted(heap, reverse=True)]):
-            tokens = tokenize(document.full_text, language, SAMPLE_TOKENS)
-            words = embeddings.bag_of_tokens(tokens, language)
-            builder.add(language, document.doc_id, words)
-            n_queries += len(words) > 0
-            if n_queries == SAMPLE_QUERIES:
-                break
-    return builder.result()
+
+    def queries() -> Iterator[tuple[str, str, BagOfWords]]:
+        for language, heap in ids.items():
+            n_queries = 0
+            for document in _documents(index, [doc_id for _, doc_id in sorted(heap, reverse=True)]):
+                tokens = tokenize(document.full_text, language, SAMPLE_TOKENS)
+                words = embeddings.bag_of_tokens(tokens, language)
+                yield language, document.doc_id, words
+                n_queries += len(words) > 0
+                if n_queries == SAMPLE_QUERIES:
+                    break
+
+    return HubnessSample.of(embeddings.version, queries())
 
 
 def _documents(index: IndexReader, doc_ids: Sequence[str]) -> Iterator[Document]:

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from papers.corpora.tasks import Task
 from reranker.embeddings import Embeddings
-from reranker.embeddings.hubness import SAMPLE_TOKENS, HubnessSample, HubnessSampleBuilder
+from reranker.embeddings.hubness import SAMPLE_TOKENS, HubnessSample
 from reranker.ranking.corrections import Corrections, order_distance
 from reranker.ranking.unknown_terms import unknown_share
+from reranker.text.bags import BagOfWords
 from reranker.text.tokens import tokenize
 from sinkrank.demo.pages import CorpusPage
 
@@ -21,12 +22,12 @@ Matrix = NDArray[np.float64]
 
 def sample_of(pages: Iterable[CorpusPage], languages: Collection[str], embeddings: Embeddings) -> HubnessSample:
     """The hubness sample of an index that holds these pages, of some languages."""
-    builder = HubnessSampleBuilder(embeddings.version)
-    for page in pages:
-        if page.language in languages:
-            tokens = tokenize(page.text, page.language, SAMPLE_TOKENS)
-            builder.add(page.language, page.page_id, embeddings.bag_of_tokens(tokens, page.language))
-    return builder.result()
+
+    def words_of(page: CorpusPage) -> BagOfWords:
+        return embeddings.bag_of_tokens(tokenize(page.text, page.language, SAMPLE_TOKENS), page.language)
+
+    found = (page for page in pages if page.language in languages)
+    return HubnessSample.of(embeddings.version, ((page.language, page.page_id, words_of(page)) for page in found))
 
 
 def order_distances(task: Task, embeddings: Embeddings, hubness: NDArray[np.float64] | None, found: Matrix) -> Matrix:

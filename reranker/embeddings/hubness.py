@@ -10,15 +10,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reranker.embeddings import Embeddings
 from reranker.text.bags import BagOfWords, pack, unpack
 from reranker.text.documents import id_hash
 from reranker.text.idf import IdfTable
-
-if TYPE_CHECKING:
-    from reranker.transport.query_sample import QuerySample
+from reranker.transport.nbow import mean_embeddings
+from reranker.transport.query_sample import QuerySample
 
 # Chosen by measurement (papers/results/order.md). A sampled query is the first 8 tokens of a document.
 SAMPLE_TOKENS = 8
@@ -44,6 +43,17 @@ class HubnessSample:
 
     embeddings_version: str = ""
     languages: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, embeddings_version: str, documents: Iterable[tuple[str, str, BagOfWords]]) -> HubnessSample:
+        """The sample of documents, each given by its language, its id, and the bag of its first `SAMPLE_TOKENS`
+        tokens."""
+        languages: dict[str, dict[int, str]] = {}
+        for language, doc_id, words in documents:
+            if len(words):
+                known = BagOfWords(words.term_ids, words.counts)
+                languages.setdefault(language, {})[id_hash(doc_id)] = pack(known)
+        return cls(embeddings_version, {language: _smallest(found) for language, found in sorted(languages.items())})
 
     def merged(self, other: HubnessSample) -> HubnessSample:
         """The sample of both sets of documents, made with the same embeddings; for a document in both, the words of
@@ -73,31 +83,6 @@ class HubnessSample:
         return cls(value["embeddings_version"], languages)
 
 
-class HubnessSampleBuilder:
-    """Samples a stream of documents in the memory of two samples."""
-
-    def __init__(self, embeddings_version: str) -> None:
-        self._embeddings_version = embeddings_version
-        self._languages: dict[str, dict[int, str]] = {}
-
-    def add(self, language: str, doc_id: str, first_words: BagOfWords) -> None:
-        """Adds a document, or replaces the one of this id.
-
-        Args:
-            first_words: bag of its first `SAMPLE_TOKENS` tokens; a document with an empty one is skipped.
-        """
-        if not len(first_words):
-            return
-        queries = self._languages.setdefault(language, {})
-        queries[id_hash(doc_id)] = pack(BagOfWords(first_words.term_ids, first_words.counts))  # the known ones
-        if len(queries) > 2 * SAMPLE_QUERIES:
-            self._languages[language] = _smallest(queries)
-
-    def result(self) -> HubnessSample:
-        languages = {language: _smallest(queries) for language, queries in sorted(self._languages.items())}
-        return HubnessSample(self._embeddings_version, languages)
-
-
 class Hubness:
     """The hubness sample of one index as nBOW embeddings, weighted with the index's idf. Those of a language are
     computed at its first query. Threads may share it.
@@ -123,10 +108,6 @@ class Hubness:
             return self._samples[language]
 
     def _embed(self, language: str, queries: Iterable[str]) -> QuerySample | None:
-        # Ingest draws samples in processes that never measure by them, and the transport takes long to import.
-        from reranker.transport.nbow import mean_embeddings
-        from reranker.transport.query_sample import QuerySample
-
         vectors = self._embeddings.vectors
         weighted = self._idf.weigh_all([(unpack(packed), language) for packed in queries], len(vectors))
         vectors = mean_embeddings(weighted, vectors)

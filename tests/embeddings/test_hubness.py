@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reranker.base.errors import BadInput
-from reranker.embeddings.hubness import Hubness, HubnessSample, HubnessSampleBuilder
+from reranker.embeddings.hubness import Hubness, HubnessSample
 from reranker.text.bags import BagOfWords, pack
 from reranker.text.idf import IdfTable
 from tests.support.tiny import POSITIONS
@@ -12,10 +12,8 @@ from tests.support.tiny import POSITIONS
 
 def sample_of(embeddings, words, language="en"):
     """A sample whose queries are these words."""
-    builder = HubnessSampleBuilder(embeddings.version)
-    for place, word in enumerate(words):
-        builder.add(language, f"{language}{place}", embeddings.bag_of_tokens([word], language))
-    return builder.result()
+    bags = [embeddings.bag_of_tokens([word], language) for word in words]
+    return HubnessSample.of(embeddings.version, [(language, f"{language}{n}", bag) for n, bag in enumerate(bags)])
 
 
 def hubness(embeddings, sample, *words, language="en"):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reranker.embeddings.hubness import HubnessSampleBuilder
+from reranker.embeddings.hubness import HubnessSample
 from reranker.ranking.reranker import Reranker
 from reranker.text.idf import DocumentFrequencies, IdfTable
 
@@ -11,11 +11,10 @@ TEXTS = ["bread water", "cat dog", "cat", "dog dog water", "car", "zzz", "bread 
 
 
 def reranker_of(embeddings, texts=TEXTS, sampled=("cat", "dog", "bread")):
-    builder = HubnessSampleBuilder(embeddings.version)
-    for place in range(60):
-        builder.add("en", str(place), embeddings.bag_of_tokens([sampled[place % len(sampled)]], "en"))
+    bags = [embeddings.bag_of_tokens([sampled[place % len(sampled)]], "en") for place in range(60)]
+    sample = HubnessSample.of(embeddings.version, [("en", str(place), bag) for place, bag in enumerate(bags)])
     counted = DocumentFrequencies.count(embeddings.bag(text, "en") for text in texts)
-    return Reranker(embeddings, IdfTable({"en": counted}), hubness=builder.result())
+    return Reranker(embeddings, IdfTable({"en": counted}), hubness=sample)
 
 
 def bags_of(embeddings, texts=TEXTS):

@@ -9,7 +9,7 @@ import pytest
 
 from reranker.base.errors import BadInput, EmptyQuery, UnknownLanguage, UnknownWords, WrongParameter
 from reranker.embeddings.detection import guess_language
-from reranker.embeddings.hubness import HubnessSampleBuilder
+from reranker.embeddings.hubness import HubnessSample
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from sinkrank import Parameters, Reranker
 from tests.support.tiny import TRANSLATION_COST
@@ -234,10 +234,8 @@ def test_one_language_too_few_is_refused(reranker):
 
 def hubs_of(embeddings, words, language):
     """A sample whose queries, enough of them, are these words."""
-    builder = HubnessSampleBuilder(embeddings.version)
-    for place in range(60):
-        builder.add(language, str(place), embeddings.bag_of_tokens([words[place % len(words)]], language))
-    return builder.result()
+    bags = [embeddings.bag_of_tokens([words[place % len(words)]], language) for place in range(60)]
+    return HubnessSample.of(embeddings.version, [(language, str(place), bag) for place, bag in enumerate(bags)])
 
 
 def test_a_query_with_an_unknown_identifier_ranks_the_document_that_holds_it_first(reranker):
@@ -448,7 +446,7 @@ def test_a_query_that_is_weighed_again_is_as_the_other_reranker_reads_it(reranke
 def test_a_copied_reranker_ranks_as_the_first_one(reranker, copied):
     bags = [reranker.embeddings.bag(words, "en") for words in ("cat", "cat dog", "cat water")]
     idf = IdfTable({"en": DocumentFrequencies.count(bags)})
-    hubness = HubnessSampleBuilder(reranker.embeddings.version).result()
+    hubness = HubnessSample(reranker.embeddings.version)
     first = Reranker(reranker.embeddings, idf, 2, hubness, preferred_languages=("fr",))
     again = copied(first)
     texts = ["bread water", "cat", "dog"]

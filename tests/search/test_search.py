@@ -16,7 +16,7 @@ from reranker.base.errors import (
     VersionMismatch,
     WrongParameter,
 )
-from reranker.embeddings.hubness import HubnessSample, HubnessSampleBuilder
+from reranker.embeddings.hubness import HubnessSample
 from reranker.proxy.indices import Indices
 from reranker.search.request import SearchRequest
 from reranker.search.searcher import Searcher
@@ -340,11 +340,10 @@ def test_a_hit_says_what_moved_it_besides_its_distance_and_an_explanation_sums_i
 def test_the_hubness_sample_of_the_index_orders_its_hits(store, embeddings):
     """No document but e1 is near the sample's queries, which are all cats: its hubness is that of cat, 1."""
     before = store.open("pets").hubness_sample()
-    builder = HubnessSampleBuilder(embeddings.version)
-    for number in range(60):
-        builder.add("en", str(number), embeddings.bag_of_tokens(["cat"], "en"))
+    cat = embeddings.bag_of_tokens(["cat"], "en")
+    sample = HubnessSample.of(embeddings.version, [("en", str(number), cat) for number in range(60)])
     try:
-        store.save_hubness_sample("pets", builder.result())
+        store.save_hubness_sample("pets", sample)
         hits = Searcher(store, embeddings).search(SearchRequest("cat", "pets", language="en")).hits
         found = {hit.id: hit for hit in hits}
         assert found["e1"].hubness == pytest.approx(1.0)
