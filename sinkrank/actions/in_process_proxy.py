@@ -75,7 +75,7 @@ def opened_index(settings: Settings, store: Store, embeddings: Embeddings, templ
 
     Raises:
         WrongParameter: no index is named, or the store is not an engine.
-        BadInput, NotFound: the template or the index cannot be used.
+        BadInput, NotFound, OSError: the template or the index cannot be used.
     """
     from sinkrank.evaluation.proxy_way import ProxyIndex
 

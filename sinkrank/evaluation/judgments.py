@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from reranker.base.errors import BadInput, NotFound, WrongParameter
+from reranker.base.errors import BadInput, WrongParameter
 
 _ID_KEYS = ("query_id", "id", "_id", "qid")
 _TEXT_KEYS = ("query", "text")
@@ -53,7 +53,7 @@ def read_judged_queries(
     Raises:
         BadInput: a line cannot be read, a query id is repeated, a document is judged twice with different grades, or no
             query has a relevant document.
-        NotFound: a file does not exist.
+        OSError: a file cannot be read.
         WrongParameter: the judgments need a file of the queries.
     """
     content = _text(qrels)
@@ -205,9 +205,7 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError as error:
-        raise NotFound(f"there is no file {str(path)!r}; check the path") from error
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
         raise BadInput(f"cannot read {path}: {error}; give a text file in UTF-8") from error
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reranker.base.errors import BadInput, NotFound
+from reranker.base.errors import BadInput
 
 PLACEHOLDER = "{{text}}"
 _EXAMPLE = '{"query": {"multi_match": {"query": "{{text}}", "fields": ["title^5", "text"]}}}'
@@ -34,17 +34,11 @@ class QueryTemplate:
         """Reads a template from a file.
 
         Raises:
-            NotFound: the file does not exist.
+            OSError: the file cannot be read.
             BadInput: it is not a JSON object, or has no `{{text}}`.
         """
         try:
-            data = path.read_bytes()
-        except FileNotFoundError as error:
-            raise NotFound(f"there is no file {str(path)!r}; check the path") from error
-        except OSError as error:
-            raise BadInput(f"cannot read {path} ({error.strerror}); give a file of JSON") from error
-        try:
-            body = json.loads(data)
+            body = json.loads(path.read_bytes())
         except (ValueError, RecursionError) as error:
             raise BadInput(
                 f"{path} is not JSON ({error}); write {PLACEHOLDER} within quotes, as in {_EXAMPLE}"

@@ -132,7 +132,7 @@ def test_tune_chooses_what_the_proxy_can_be_set_to(run: Run, make: MakeIndex, ar
 @pytest.mark.parametrize(
     ("more", "code", "told"),
     [
-        (["--template", "gone.json"], 1, "no file 'gone.json'"),
+        (["--template", "gone.json"], 1, "gone.json: No such file"),
         (["--template", "template.json", "--store", ".sinkrank/store"], 2, "needs an engine"),
     ],
 )
@@ -338,7 +338,7 @@ def test_a_template_asks_in_the_callers_way_also_in_an_index_of_ours(
     [
         (["search", "cat"], ["--filter", "sku=zzz"], 2, "--filter is for an index that Sinkrank made"),
         (["search", "cat"], ["--first-stage", "bm25"], 2, "--first-stage is for an index that Sinkrank made"),
-        (["search", "cat"], ["--template", "gone.json"], 1, "no file 'gone.json'"),
+        (["search", "cat"], ["--template", "gone.json"], 1, "gone.json: No such file"),
         (["explain", "cat", "nowhere"], [], 1, "the searched indices hold no document 'nowhere'"),
         (["explain", "qqq", "1"], [], 1, "keeps the engine's order (unknown_words)"),
         (["explain", "cat", "0"], ["--method", "none"], 1, "keeps the engine's order (method_none)"),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
-from reranker.base.errors import BadInput, NotFound
+from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from reranker.search.searcher import Searcher
 from reranker.stores import open_store
@@ -141,7 +141,7 @@ def test_a_judgment_that_stands_there_twice_is_read_once(tmp_path: Path) -> None
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="queries"):
+    with pytest.raises(FileNotFoundError, match="queries"):
         read_judged_queries(tmp_path / "queries", write(tmp_path / "qrels", "q 0 d 1\n"))
 
 
