@@ -15,6 +15,7 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ingest.embeddings.units import Unit
 from reranker.base.whole_files import whole_file
 
 SPLIT_SEED = 2018
@@ -161,8 +162,8 @@ def split(
     return train, tuple(page for page in ordered if page.page_id not in drawn)
 
 
-def aligned_units(pages: Iterable[CorpusPage]) -> Iterator[dict[str, str]]:
-    """Yields `{"group", "language", "text"}`; the units of a group are translations of each other.
+def aligned_units(pages: Iterable[CorpusPage]) -> Iterator[Unit]:
+    """Yields the paragraphs to train on. Document frequencies count pages, as in an index.
 
     It skips, in this order,
     - paragraphs that equal the English one. Most are not translated yet, and learning English words as Finnish ones
@@ -181,7 +182,7 @@ def aligned_units(pages: Iterable[CorpusPage]) -> Iterator[dict[str, str]]:
             if english is not None:
                 seen.add(english)
             for language, text in texts.items():
-                yield {"group": f"{page_id}#{paragraph_id}", "language": language, "text": text}
+                yield Unit(f"{page_id}#{paragraph_id}", language, text, page_id)
 
 
 def _translations(versions: Iterable[CorpusPage]) -> dict[str, dict[str, str]]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from ingest.embeddings.training import train
-from ingest.embeddings.units import Unit
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadEmbeddings, BadInput, NotFound, VersionMismatch
 from reranker.embeddings import Embeddings
@@ -45,8 +45,7 @@ def train_on(corpus: Corpus, path: Path, progress: Progress = no_progress) -> Em
     if found is not None:
         return found
     check_replaceable(path)
-    units = (Unit(**row) for row in training_units(corpus))
-    train(units, path, seed=SEED, replace=True, progress=progress, source=source_of(corpus))
+    train(aligned_units(corpus.train_pages), path, seed=SEED, replace=True, progress=progress, source=source_of(corpus))
     return Embeddings.open(path)
 
 
@@ -68,13 +67,8 @@ def check_replaceable(path: Path) -> None:
 def source_of(corpus: Corpus) -> dict[str, Any]:
     """Returns what `meta.json` of this corpus's store contains: the corpus, a hash of its training units, the
     method."""
-    return {"corpus": corpus.name, "units": digest(training_units(corpus)), "seed": SEED, "recipe": RECIPE}
-
-
-def training_units(corpus: Corpus) -> Iterator[dict[str, str]]:
-    """Returns the aligned paragraphs of the training pages. Document frequencies count pages, as in an index."""
-    for unit in aligned_units(corpus.train_pages):
-        yield {**unit, "document": unit["group"].partition("#")[0]}
+    units = map(asdict, aligned_units(corpus.train_pages))
+    return {"corpus": corpus.name, "units": digest(units), "seed": SEED, "recipe": RECIPE}
 
 
 def digest(rows: Iterable[Mapping[str, Any]]) -> str:

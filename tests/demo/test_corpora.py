@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ingest.embeddings.units import Unit
 from reranker.base.errors import FetchFailed
 from sinkrank.demo import CorpusPage, Paragraph, load_libreoffice
 from sinkrank.demo.libreoffice import corpus_folder, fetch, read_pages
@@ -172,12 +173,12 @@ def test_units_of_a_group_are_translations_and_untranslated_paragraphs_are_skipp
         page("b", "fr", "Ouvre", "Fermer"),
     ]
     assert list(aligned_units(pages)) == [
-        {"group": "a#par_0", "language": "en", "text": "Open"},
-        {"group": "a#par_0", "language": "de", "text": "Öffnen"},
-        {"group": "a#par_0", "language": "fr", "text": "Ouvrir"},
+        Unit("a#par_0", "en", "Open", "a"),
+        Unit("a#par_0", "de", "Öffnen", "a"),
+        Unit("a#par_0", "fr", "Ouvrir", "a"),
         # "Calc" is one language only, and "Open" came before
-        {"group": "b#par_1", "language": "en", "text": "Close"},
-        {"group": "b#par_1", "language": "fr", "text": "Fermer"},
+        Unit("b#par_1", "en", "Close", "b"),
+        Unit("b#par_1", "fr", "Fermer", "b"),
     ]
 
 
