@@ -154,19 +154,14 @@ def read_texts(
             "that translations share with --group-field, or leave the option out"
         )
     used = _used_languages(n_documents, unusable)
-    counter = _WordCounter()
-    for number, (unit, is_grouped) in enumerate(_units(path, used)):
-        if number % _DOCUMENTS_A_REPORT == 0:
-            progress(number, n, "counting words")
-        counter.add(unit, is_grouped)
-    progress(n, n, "counted words")
-    if not any(counter.frequencies.values()):
+    frequencies, n_aligned = _count_words(_units(path, used), n, progress)
+    if not any(frequencies.values()):
         raise _no_words(n, unusable)
     return DocumentFile(
         path=path,
         used=used,
-        collection=WordFrequencies(counter.frequencies, used.n_documents),
-        n_aligned=len(counter.aligned),
+        collection=WordFrequencies(frequencies, used.n_documents),
+        n_aligned=n_aligned,
         unusable=unusable,
     )
 
@@ -235,23 +230,24 @@ def _units(path: Path, used: UsedLanguages) -> Iterator[tuple[Unit, bool]]:
                 yield Unit(own, language, text, own), group is not None
 
 
-class _WordCounter:
-    """Counts the words of documents by language, and the groups in several languages."""
-
-    def __init__(self) -> None:
-        self.frequencies: dict[str, Counter[str]] = {}
-        self._languages_of_groups: dict[str, str] = {}
-        self.aligned: set[str] = set()
-
-    def add(self, unit: Unit, is_grouped: bool) -> None:
-        counter = self.frequencies.setdefault(unit.language, Counter())
+def _count_words(units: Iterable[tuple[Unit, bool]], n: int, progress: Progress) -> tuple[dict[str, Counter[str]], int]:
+    """The words of documents by language with their frequencies, and the number of groups in several languages."""
+    frequencies: dict[str, Counter[str]] = {}
+    languages_of_groups: dict[str, str] = {}
+    aligned: set[str] = set()
+    for number, (unit, is_grouped) in enumerate(units):
+        if number % _DOCUMENTS_A_REPORT == 0:
+            progress(number, n, "counting words")
+        counter = frequencies.setdefault(unit.language, Counter())
         counter.update(dict.fromkeys(letter_tokens(unit.text, unit.language, None)).keys())
         if len(counter) > _MAX_TERMS:
-            self.frequencies[unit.language] = Counter({word: n for word, n in counter.items() if n > 1})
-        if is_grouped and len(self._languages_of_groups) < _MAX_GROUPS:
-            first = self._languages_of_groups.setdefault(unit.group, unit.language)
+            frequencies[unit.language] = Counter({word: count for word, count in counter.items() if count > 1})
+        if is_grouped and len(languages_of_groups) < _MAX_GROUPS:
+            first = languages_of_groups.setdefault(unit.group, unit.language)
             if first != unit.language:
-                self.aligned.add(unit.group)
+                aligned.add(unit.group)
+    progress(n, n, "counted words")
+    return frequencies, len(aligned)
 
 
 def _names_language(record: Record, layout: Layout) -> bool:
