@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from ingest.embeddings.training import open_made, train
 from ingest.embeddings.units import Unit
-from reranker.base.errors import BadEmbeddings, BadInput, NotFound, VersionMismatch
-from reranker.embeddings import Embeddings
+from reranker.base.errors import BadInput
 
 LANGUAGES = ("en", "fr", "de")
 
@@ -44,19 +44,16 @@ def sample_embeddings(path: str | Path) -> Path:
 
     Raises:
         BadInput: something else is at the path.
-        MissingPackage: the extra `prepare` is not installed.
     """
     output = Path(path)
     if output.exists():
-        if _is_sample(output):
-            return output
-        raise BadInput(f"{output} exists and is not the sample embeddings; give another path")
-    from ingest.embeddings.training import train
-
+        if open_made(output, _SOURCE) is None:
+            raise BadInput(f"{output} exists and is not the sample embeddings; give another path")
+        return output
     try:
         train(_units(), output, source=_SOURCE)
     except (BadInput, OSError):
-        if not _is_sample(output):  # another process has made them meanwhile
+        if open_made(output, _SOURCE) is None:  # else another process has made them meanwhile
             raise
     return output
 
@@ -66,10 +63,3 @@ def _units() -> Iterator[Unit]:
         for number, sentence in enumerate((text.title, *text.sentences)):
             group = f"{text.group}#{number}"
             yield Unit(group, text.language, sentence, text.group)
-
-
-def _is_sample(path: Path) -> bool:
-    try:
-        return bool(Embeddings.open(path).meta.get("source") == _SOURCE)
-    except (NotFound, BadEmbeddings, VersionMismatch):
-        return False

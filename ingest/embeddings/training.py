@@ -25,7 +25,7 @@ from ingest.embeddings.summary import EmbeddingsSummary
 from ingest.embeddings.unit_counts import Counts, LanguageCounts, count_units
 from ingest.embeddings.units import Unit
 from ingest.progress import Progress, no_progress
-from reranker.base.errors import BadInput
+from reranker.base.errors import BadEmbeddings, BadInput, NotFound, VersionMismatch
 from reranker.embeddings import Embeddings, EmbeddingsWriter
 
 DIM = 300
@@ -81,6 +81,15 @@ def train(
         "texts of groups in one language only": counts.n_unaligned,
     }
     return EmbeddingsSummary.of(embeddings, started, skipped, _warnings(counts, embeddings, dim))
+
+
+def open_made(path: Path, source: object) -> Embeddings | None:
+    """Opens the store at the path if its `meta.json` has this source; otherwise None."""
+    try:
+        embeddings = Embeddings.open(path)
+    except (NotFound, BadEmbeddings, VersionMismatch):
+        return None
+    return embeddings if embeddings.meta.get("source") == source else None
 
 
 def _vectors(counts: Counts, dim: int, seed: int, progress: Progress) -> dict[str, NDArray[np.float32]]:

@@ -21,6 +21,7 @@ from ingest.embeddings.preparing.run import prepare
 from ingest.embeddings.preparing.texts import DocumentFile, read_texts
 from ingest.embeddings.sentence_models import MINILM
 from ingest.embeddings.summary import EmbeddingsSummary
+from ingest.embeddings.training import open_made
 from ingest.files import open_sources
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
@@ -28,7 +29,7 @@ from reranker.base.temporary import temporary_folder
 from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.embeddings.query_encoder import QueryEncoderFiles
 from sinkrank.demo.pages import Corpus, as_documents, write_jsonl
-from sinkrank.demo.trained import open_made, source_of, train_on
+from sinkrank.demo.trained import source_of, train_on
 
 N_PASSAGES = 3_000
 """As many fit into the demo's time on two cores. They gain nearly as much as 6,000 (papers/results/order.md)."""

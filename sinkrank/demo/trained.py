@@ -9,9 +9,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ingest.embeddings.training import train
+from ingest.embeddings.training import open_made, train
 from ingest.progress import Progress, no_progress
-from reranker.base.errors import BadEmbeddings, BadInput, NotFound, VersionMismatch
+from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from sinkrank.demo.pages import Corpus, aligned_units
 
@@ -24,15 +24,6 @@ RECIPE = 1
 def open_trained(path: Path, corpus: Corpus) -> Embeddings | None:
     """Opens the store at the path if it was trained on exactly this corpus's training pages; otherwise None."""
     return open_made(path, source_of(corpus))
-
-
-def open_made(path: Path, source: Mapping[str, Any]) -> Embeddings | None:
-    """Opens the store at the path if its `meta.json` has this source; otherwise None."""
-    try:
-        embeddings = Embeddings.open(path)
-    except (NotFound, BadEmbeddings, VersionMismatch):
-        return None
-    return embeddings if embeddings.meta.get("source") == source else None
 
 
 def train_on(corpus: Corpus, path: Path, progress: Progress = no_progress) -> Embeddings:
