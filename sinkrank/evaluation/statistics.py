@@ -30,7 +30,7 @@ class Interval(NamedTuple):
     high: float
 
 
-def randomisation_p(differences: ArrayLike, seed: int = SEED) -> float:
+def randomisation_p(differences: ArrayLike) -> float:
     """Returns the two-sided p-value of a mean difference between paired systems (Fisher; Smucker, Allan and Carterette
     2007).
 
@@ -45,7 +45,7 @@ def randomisation_p(differences: ArrayLike, seed: int = SEED) -> float:
     changed = values[values != 0]  # a sign changes nothing at 0, so the share stays the same
     if len(changed) < 2:
         return 1.0  # of one both patterns are equally far from 0
-    means = np.concatenate([(changed * signs).mean(axis=1) for signs in _signs(len(changed), seed)])
+    means = np.concatenate([(changed * signs).mean(axis=1) for signs in _signs(len(changed))])
     observed = changed.mean()
     near = abs(observed) * _ROUNDING
     is_random = 2 ** len(changed) > N_RESAMPLES
@@ -56,13 +56,13 @@ def randomisation_p(differences: ArrayLike, seed: int = SEED) -> float:
     return float(min(1.0, 2 * min(shares)))
 
 
-def _signs(n: int, seed: int) -> Iterator[NDArray[np.floating]]:
+def _signs(n: int) -> Iterator[NDArray[np.floating]]:
     """(n_patterns, n) in batches: all patterns of signs, or `N_RESAMPLES` random ones, drawn as SciPy's
     `permutation_test` draws them."""
     if 2**n <= N_RESAMPLES:
         yield 1.0 - 2.0 * (np.arange(2**n)[:, None] >> np.arange(n) & 1)
         return
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(SEED)
     batch = max(1, _BATCH_VALUES // n)
     for first in range(0, N_RESAMPLES, batch):
         both = np.tile(np.array([1.0, -1.0]), (min(batch, N_RESAMPLES - first), n, 1))

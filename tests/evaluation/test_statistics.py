@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sinkrank.evaluation.statistics import bootstrap_interval, highest_share, randomisation_p
+from sinkrank.evaluation.statistics import SEED, bootstrap_interval, highest_share, randomisation_p
 
 
 @pytest.mark.parametrize("differences", [[0.0, 0.0, 0.0], [0.3]], ids=["no difference", "one pair"])
@@ -18,11 +18,11 @@ def test_what_no_sign_pattern_can_beat_has_p_1(differences) -> None:
 def test_p_is_that_of_scipy_with_the_same_seed(n: int) -> None:
     differences = np.random.default_rng(n).normal(0.3, 1, n).round(1)
     differences = differences[differences != 0]
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng(SEED)
     expected = stats.permutation_test(
         (differences,), np.mean, permutation_type="samples", n_resamples=10_000, batch=4_000_000 // n, rng=rng
     )  # fmt: skip
-    assert randomisation_p(differences, seed=5) == expected.pvalue
+    assert randomisation_p(differences) == expected.pvalue
 
 
 def test_the_interval_of_single_observations_is_that_of_scipys_bootstrap() -> None:
