@@ -4,6 +4,7 @@ processes."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -14,8 +15,7 @@ from ingest.documents import Layout, Record, record_of
 from ingest.files import Row
 from reranker.embeddings import Embeddings
 from reranker.stores.base.writing import PreparedDocument, Preparer
-from reranker.text.bags import BagOfWords
-from reranker.text.documents import Document, EncodedDocument, id_hash
+from reranker.text.documents import EncodedDocument, id_hash
 from reranker.text.idf import IdfTable
 
 if TYPE_CHECKING:
@@ -62,15 +62,8 @@ class EncodedRow(NamedTuple):
     reason: str = ""
 
 
-class ReadDocument(NamedTuple):
-    """A document with its words."""
-
-    document: Document
-    bag: BagOfWords
-
-
 class RowReader:
-    """Reads the documents of rows and their words; a row that is no document gets its record.
+    """Reads the documents of rows and their words, without a vector; a row that is no document gets its record.
 
     What is read in advance is kept, so that an input whose words are counted first is read once, up to a bound of
     memory. Rows beyond it are read again.
@@ -80,13 +73,13 @@ class RowReader:
         self.embeddings = embeddings
         self._layout = layout
         self._bytes_left = _READ_AHEAD_BYTES
-        self._read_ahead: dict[tuple[tuple[str, int], ...], list[ReadDocument | Record]] = {}
+        self._read_ahead: dict[tuple[tuple[str, int], ...], list[EncodedDocument | Record]] = {}
 
-    def read(self, rows: Sequence[Row]) -> list[ReadDocument | Record]:
+    def read(self, rows: Sequence[Row]) -> list[EncodedDocument | Record]:
         """Reads the rows of a piece, or gives what was kept of them, which is then kept no longer."""
         return self._read_ahead.pop(_places(rows), None) or self._read(rows)
 
-    def read_ahead(self, rows: Sequence[Row]) -> list[ReadDocument | Record]:
+    def read_ahead(self, rows: Sequence[Row]) -> list[EncodedDocument | Record]:
         """Reads the rows of a piece that will be read again."""
         read = self._read(rows)
         if self._bytes_left > 0:
@@ -94,12 +87,14 @@ class RowReader:
             self._read_ahead[_places(rows)] = read
         return read
 
-    def _read(self, rows: Sequence[Row]) -> list[ReadDocument | Record]:
+    def _read(self, rows: Sequence[Row]) -> list[EncodedDocument | Record]:
         records = [record_of(row, self._layout) for row in rows]
         documents = [record.document for record in records if record.document is not None]
         texts, languages = [one.full_text for one in documents], [one.language for one in documents]
         bags = iter(self.embeddings.bags(texts, languages))
-        return [record if record.document is None else ReadDocument(record.document, next(bags)) for record in records]
+        return [
+            record if record.document is None else EncodedDocument(record.document, next(bags)) for record in records
+        ]
 
 
 def _places(rows: Sequence[Row]) -> tuple[tuple[str, int], ...]:
@@ -116,7 +111,7 @@ class RowCounter:
     def __call__(self, reader: RowReader, rows: Sequence[Row]) -> list[CountedRow]:
         return list(map(self._counted, reader.read_ahead(rows)))
 
-    def _counted(self, read: ReadDocument | Record) -> CountedRow:
+    def _counted(self, read: EncodedDocument | Record) -> CountedRow:
         if isinstance(read, Record):
             return CountedRow(0, "", None)
         language = read.document.language
@@ -140,19 +135,17 @@ class RowEncoder:
         read = reader.read(rows)
         nbows: Iterator[NDArray[np.float32] | None] = repeat(None)
         if self._prepare is not None:
-            bags = [(one.bag, one.document.language) for one in read if isinstance(one, ReadDocument)]
+            bags = [(one.bag, one.document.language) for one in read if isinstance(one, EncodedDocument)]
             nbows = iter(reader.embeddings.nbows(self._idf.weigh_all(bags)))
         return [_rejected(one) if isinstance(one, Record) else self._encoded(one, next(nbows)) for one in read]
 
-    def _encoded(self, read: ReadDocument, nbow: NDArray[np.float32] | None) -> EncodedRow:
-        document, bag = read
-        language = document.language
+    def _encoded(self, read: EncodedDocument, nbow: NDArray[np.float32] | None) -> EncodedRow:
+        doc_id, language = read.document.doc_id, read.document.language
         if self._prepare is None:
-            prepared = PreparedDocument(document.doc_id, None, 0)
+            prepared = PreparedDocument(doc_id, None, 0)
         else:
-            prepared = self._prepare(EncodedDocument(document, bag, nbow, self._versions.get(language, "")))
-        hashed = id_hash(document.doc_id)
-        return EncodedRow(document.doc_id, hashed, language, len(bag) > 0, prepared)
+            prepared = self._prepare(replace(read, nbow=nbow, weights_version=self._versions.get(language, "")))
+        return EncodedRow(doc_id, id_hash(doc_id), language, len(read.bag) > 0, prepared)
 
 
 def _rejected(record: Record) -> EncodedRow:
