@@ -136,35 +136,19 @@ def read_object(
     return RawObject(at, end, members, parsed), end
 
 
-def cut_object(text: str, at: int, includes: Collection[str], excludes: Collection[str]) -> tuple[str, int]:
-    """The text of the object that begins at `at` with only some of its members, and the position after the object.
-
-    Args:
-        includes: the names of the members to keep; empty for all. `title` includes `title.en`.
-        excludes: the names of the members to leave out.
-
-    Raises:
-        ValueError, RecursionError: as `read_value`.
-    """
+def skip_value(text: str, at: int) -> tuple[None, int]:
+    """As `read_value`, of a value that nobody needs: in an object, an array of numbers such as a vector is skipped."""
     if (found := _first_key(text, at)) is None:
-        raise ValueError(f"no object at {at}")
-    lead = "" if found[1] is None else text[at + 1 : found.start(1) - 1]
-    pieces: list[str] = []
-    end = at + 1
-    while (key := found[1]) is not None:
-        start, before = found.start(1) - 1, end
+        return None, read_value(text, at)[1]
+    while found[1] is not None:
         begin = found.end()
         end = text.find("]", begin) + 1 if text[begin : begin + 1] == "[" else 0
-        # An array of numbers, such as a vector, is skipped: it ends at its first closing bracket.
+        # Such an array ends at its first closing bracket.
         if not end or text.find('"', begin, end) >= 0 or text.find("[", begin + 1, end) >= 0:
             _, end = read_value(text, begin)
-        name = (read_value(text, start)[0] if "\\" in key else key).split(".", 1)[0]
-        if name not in excludes and (not includes or name in includes):
-            pieces.append(text[before:end] if pieces else lead + text[start:end])
         if (found := _next_key(text, end)) is None:
             raise ValueError(f"neither a key nor }} at {end}")
-    tail = text[end : found.end() - 1]
-    return f"{{{''.join(pieces)}{tail}}}" if pieces else "{}", found.end()
+    return None, found.end()
 
 
 def read_array(text: str, at: int, reader: Reader = read_value) -> tuple[RawArray, int]:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from reranker.base.raw_json import Reader, read_array
 from reranker.proxy.guard import Slot
 from reranker.proxy.search import Outcome, ProxyRequest, Search, Skipped, TranslatedQuery, written_lines
 from reranker.proxy.translation import SearchTranslator
@@ -229,21 +228,19 @@ def ask(
     bodies: Sequence[tuple[bytes, bytes]],
     send: Send,
     query_string: str,
-    read: Reader | None = None,
 ) -> Fetched:
     """The engine's answer to searches with these headers and bodies.
 
     Args:
         query_string: of a `_search`, without what its body says in its place; that of a multi-search says nothing of
             single searches.
-        read: as of `read_answer`.
     """
     started = time.perf_counter()
     if request.is_multi:
         query_string = without_parameters(request.calls.incoming.query_string, _REPLACED_OF_SEVERAL)
         headers, data = send(query_string, written_lines(bodies))
-        return read_answers(headers, data, len(bodies), time.perf_counter() - started, read or read_array)
+        return read_answers(headers, data, len(bodies), time.perf_counter() - started)
     headers, data = send(query_string, bodies[0][1])
     took_s = time.perf_counter() - started
-    answer = read_answer(data, read)
+    answer = read_answer(data)
     return Fetched(headers, answer.text, answer.raw, None, [answer], took_s)

@@ -14,7 +14,7 @@ from reranker.base.raw_json import write_value
 from reranker.proxy.fetch import look_up
 from reranker.proxy.guard import Slot
 from reranker.proxy.hit_texts import identity, look_up_body
-from reranker.proxy.page import Page, read_source
+from reranker.proxy.page import Page
 from reranker.proxy.search import ProxyRequest, Search
 from reranker.proxy.window import AsItCame
 from reranker.query_dsl.highlight import Highlight, HighlightField
@@ -147,17 +147,15 @@ def _hits_of(page: Page) -> list[_Hit]:
     if search.highlight is None or collected is None:
         return []
     found = []
-    for place, (spot, text, document) in enumerate(page.hits):
+    for place, (spot, answer, index) in enumerate(page.hits):
         if spot.ranked is None:
             continue
-        source = document.parsed.get("_source")
-        is_text = isinstance(source, str)  # of what is left of it; all of it stands in the engine's answer
-        if is_text:
-            source = read_source(text, document)
+        document = answer.found[index]
+        source = document.get("_source")
         _, language = collected.bags[spot.index]
         known = source if isinstance(source, Mapping) else None
-        may_lack = search.source_filter.is_partial and not is_text
-        found.append(_Hit(search, search.highlight, language, place, document.parsed, known, may_lack))
+        may_lack = search.source_filter.is_partial
+        found.append(_Hit(search, search.highlight, language, place, document, known, may_lack))
     return found
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from mappings import BAG_FIELD, ID_FIELD, KEY_FIELDS, LANGUAGE_FIELD
+from mappings import BAG_FIELD, ID_FIELD, KEY_FIELDS, LANGUAGE_FIELD, RANKING_FIELDS
 from reranker.base.aged_cache import AgedCache
 from reranker.embeddings import Embeddings
 from reranker.proxy.document_keys import DocumentKey, document_keys
@@ -239,7 +239,7 @@ class HitTexts:
         key_names, reads_all = _key_names(search.read_fields), not search.text_fields
         has_text = not is_partial or search.source_filter.brings(search.read_fields)
         # A document of ours without its bag does not count: the whole one is looked up.
-        lacks_bag = is_partial and not search.source_filter.brings_bags
+        lacks_bag = is_partial and not search.source_filter.brings(RANKING_FIELDS)
         sources = [None if lacks_bag and str(hit.get("_index")) in ours else hit.get("_source") for hit in hits]
         found: list[Bag | None] = [None] * len(sources)
         for place, (hit, source) in enumerate(zip(hits, sources, strict=True)) if ours else ():

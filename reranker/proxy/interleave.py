@@ -52,8 +52,8 @@ class Interleaver:
         for line in lines:
             if isinstance(line, AsItCame) or line.ranked.teams is None:
                 continue
-            hits = zip((document.parsed.get("_id") for _, _, document in line.hits), line.teams, strict=True)
-            of_hits = {str(doc_id): team for doc_id, team in hits}
+            doc_ids = (str(answer.found[index].get("_id")) for _, answer, index in line.hits)
+            of_hits = dict(zip(doc_ids, line.teams, strict=True))
             try:
                 self._file.add_interleaved(line.ranked.teams.search_id, _query_id(line.ranked.window.search), of_hits)
             except StoreUnavailable as error:

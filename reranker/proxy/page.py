@@ -7,10 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
 from mappings import ID_FIELD
-from reranker.base.raw_json import RawObject, read_value
 from reranker.proxy.fetch import REPLACED_FOR_PAGE, ask, fetch_as_it_came
 from reranker.proxy.hit_texts import HitTexts
 from reranker.proxy.rank import RankedWindow
@@ -18,11 +15,10 @@ from reranker.proxy.read import Skip
 from reranker.proxy.search import Outcome, ProxyRequest, Search
 from reranker.proxy.window import AsItCame, Misfit
 from reranker.proxy.window_kinds import SEQUENCE_NUMBERS, STORED_BAGS, WINDOW_ONLY, place_of, stored_value
-from reranker.query_dsl.source_filter import URL_PARAMETERS
 from reranker.ranking.ranked import RankedDocument
 from reranker.ranking.scores import scores_behind
 from reranker.traffic.interleaving import BOTH
-from reranker.upstream.answers import EngineAnswer, Fetched, page_reader
+from reranker.upstream.answers import EngineAnswer, Fetched
 from reranker.upstream.calls import Fallback
 from reranker.upstream.incoming import without_parameters
 
@@ -45,17 +41,20 @@ class Place:
     ranked: RankedDocument | None = None
 
 
+PageHit = tuple[Place, EngineAnswer, int]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Page:
     """The caller's page of a search.
 
     Attributes:
-        hits: in their order: the place of each, a text of the engine's, and where the hit stands in it.
+        hits: in their order: the place of each, and an answer of the engine with its place in that.
         highlights: new ones, as JSON, by the places of hits on the page.
     """
 
     ranked: RankedWindow
-    hits: Sequence[tuple[Place, str, RawObject]]
+    hits: Sequence[PageHit]
     highlights: Mapping[int, str] = field(default_factory=dict)
 
     @property
@@ -99,8 +98,7 @@ def fetch_pages(
         elif one.window.kind is not None:
             pages.append(Page(one, hits.get(one, ())))
         else:
-            answer = one.window.answer
-            pages.append(Page(one, [(place, answer.text, answer.hit(place.index)) for place in places[one]]))
+            pages.append(Page(one, [(place, one.window.answer, place.index) for place in places[one]]))
     return pages, sum(one.took_s for one in (fetched, unranked) if one is not None)
 
 
@@ -129,23 +127,15 @@ def places_of(ranked: RankedWindow) -> list[Place]:
 
 
 def _fetch_hits(request: ProxyRequest, pages: Sequence[tuple[RankedWindow, Sequence[Place]]]) -> Fetched:
-    # Documents of ours come whole: to find their members the engine would read the vector, which takes it longer than
-    # all else of the page. All pages of a request are read alike. Where their filters differ the engine applies them.
-    filters = {
-        ranked.window.search.source_filter.plain if ranked.collected is not None and ranked.collected.are_ours else None
-        for ranked, _ in pages
-    }
-    plain = filters.pop() if len(filters) == 1 else None
-    bodies = [(ranked.window.search.header, _page_body(ranked, places, plain is not None)) for ranked, places in pages]
-    replaced = REPLACED_FOR_PAGE if plain is None else (*REPLACED_FOR_PAGE, *URL_PARAMETERS)
+    bodies = [(ranked.window.search.header, _page_body(ranked, places)) for ranked, places in pages]
+    query_string = without_parameters(request.calls.incoming.query_string, REPLACED_FOR_PAGE)
     try:
-        query_string = without_parameters(request.calls.incoming.query_string, replaced)
-        return ask(request, bodies, request.calls.search_again, query_string, page_reader(*(plain or ((), ()))))
+        return ask(request, bodies, request.calls.search_again, query_string)
     except Fallback as failed:
         raise Misfit([ranked.window.search for ranked, _ in pages]) from failed
 
 
-def _page_body(ranked: RankedWindow, places: Sequence[Place], with_whole_source: bool) -> bytes:
+def _page_body(ranked: RankedWindow, places: Sequence[Place]) -> bytes:
     """The caller's body for some of the hits that an ids-only window found."""
     window, found = ranked.window, ranked.window.answer.found
     named: dict[str, Any] = {"terms": {"_seq_no": [found[place.index].get("_seq_no") for place in places]}}
@@ -161,28 +151,27 @@ def _page_body(ranked: RankedWindow, places: Sequence[Place], with_whole_source:
         query = {"bool": {"filter": [named], "must": [clause]}}
     size = max(n_most, 1)  # without hits the engine would not read all of the body
     changed = {"query": query, "size": size, "seq_no_primary_term": True, "track_total_hits": False}
-    if with_whole_source:
-        changed["_source"] = True
     return window.search.changed_body(changed, ("from", *WINDOW_ONLY))
 
 
 def _hits_of_pages(
     pages: Sequence[tuple[RankedWindow, Sequence[Place]]], answers: Sequence[EngineAnswer], texts: HitTexts
-) -> dict[RankedWindow, list[tuple[Place, str, RawObject]]]:
+) -> dict[RankedWindow, list[PageHit]]:
     """The fetched hits of each page, in their order.
 
     Raises:
         Misfit: one is not there as the window found it, or the engine refuses the page.
     """
-    found: dict[RankedWindow, list[tuple[Place, str, RawObject]]] = {}
+    found: dict[RankedWindow, list[PageHit]] = {}
     misfits: list[Search] = []
     for (ranked, places), answer in zip(pages, answers, strict=True):
-        elements = [element.parsed for element in ([] if answer.hits is None else answer.hits.elements)]
-        documents = {(place_of(one.parsed), name): one for one in elements for name in (one.parsed.get("_id"), None)}
+        documents = {
+            (place_of(one), name): number for number, one in enumerate(answer.found) for name in (one.get("_id"), None)
+        }
         found_by = [(place_of(ranked.window.answer.found[one.index]), _doc_id(ranked, one)) for one in places]
         if answer.hits is not None and documents.keys() >= set(found_by):
-            own = zip(places, map(documents.__getitem__, found_by), strict=True)
-            found[ranked] = [(place, answer.text, document) for place, document in own]
+            numbers = map(documents.__getitem__, found_by)
+            found[ranked] = [(place, answer, number) for place, number in zip(places, numbers, strict=True)]
         if ranked not in found or (places and _has_changed(ranked, texts, *random.choice(found[ranked]))):  # noqa: S311
             misfits.append(ranked.window.search)
     if misfits:
@@ -190,27 +179,15 @@ def _hits_of_pages(
     return found
 
 
-def _has_changed(ranked: RankedWindow, texts: HitTexts, place: Place, text: str, hit: RawObject) -> bool:
+def _has_changed(ranked: RankedWindow, texts: HitTexts, place: Place, answer: EngineAnswer, number: int) -> bool:
     """Whether a hit has other words than its bag, which was cached by its sequence number: an index that was deleted
     and loaded again has the same numbers and ids for other texts. One hit of a page is looked at, since ten take 2 % of
     the time of a search."""
     window, bags = ranked.window, ranked.collected
     if window.kind != SEQUENCE_NUMBERS or bags is None or place.index >= len(bags.bags):
         return False
-    source = read_source(text, hit)
+    source = answer.found[number].get("_source")
     return isinstance(source, Mapping) and texts.has_changed(window, bags, place.index, source)
-
-
-def read_source(text: str, hit: RawObject) -> Any:
-    """The whole `_source` of a hit in the text of an answer; None where it came without."""
-    member = hit.member("_source")
-    if member is None:
-        return None
-    try:
-        return orjson.loads(text[member.value_start : member.end])
-    except orjson.JSONDecodeError:  # half a surrogate pair, or a number that it does not take
-        source, _ = read_value(text, member.value_start)
-        return source
 
 
 def _doc_id(ranked: RankedWindow, place: Place) -> str | None:

@@ -106,9 +106,9 @@ def _section(page: Page, ranking: Reranking | None) -> dict[str, Any]:
     return section
 
 
-def _hit(ranked: RankedWindow, place: Place, text: str, document: RawObject, highlight: str | None) -> str:
+def _hit(ranked: RankedWindow, place: Place, answer: EngineAnswer, index: int, highlight: str | None) -> str:
     """A hit of the page, from a whole window or from the page that was fetched; with a new `highlight`, if any."""
-    window, search = ranked.window, ranked.window.search
+    window, search, document = ranked.window, ranked.window.search, answer.hit(index)
     changes = {} if place.score is None else {"_score": float_text(place.score)}
     added = {DETAILS_KEY: _details(ranked, place)} if search.with_details else {}
     if highlight is not None:
@@ -118,9 +118,7 @@ def _hit(ranked: RankedWindow, place: Place, text: str, document: RawObject, hig
         for name in ("_score", "sort"):
             if name in window.answer.found[place.index] and name not in changes:
                 changes[name] = _member_text(window.answer, place, name)
-        if "_source" in document.parsed:
-            changes["_source"] = document.parsed["_source"]  # the text of what is left of it
-    return write_object(text, document, search.added_keys, changes, added)
+    return write_object(answer.text, document, search.added_keys, changes, added)
 
 
 def _member_text(answer: EngineAnswer, place: Place, name: str) -> str:

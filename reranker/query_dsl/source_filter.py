@@ -6,47 +6,45 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mappings import RANKING_FIELDS
-
 URL_PARAMETERS = ("_source", "_source_includes", "_source_excludes")
 # Of an object in a body.
 _FILTER_NAMES = frozenset(["includes", "include", "excludes", "exclude"])
 
 
-PlainFilter = tuple[tuple[str, ...], tuple[str, ...]]
-"""The names of members of a document that are included (all where there are none), and excluded."""
-
-
 @dataclass(frozen=True, slots=True)
 class SourceFilter:
-    """A caller's `_source`.
+    """A caller's `_source`: the names, some of them patterns, that it includes (all where there are none) and
+    excludes."""
 
-    Attributes:
-        is_partial: the answer may lack fields of the document.
-        brought: the fields that the caller names, where he excludes none.
-        plain: what is included and excluded, where each is the name of a member of the document. Then whole members
-            are kept or left out, and the engine's rules for patterns and for what lies deeper do not count.
-    """
-
-    is_partial: bool = False
-    brought: tuple[str, ...] = ()
-    plain: PlainFilter | None = None
-
-    def brings(self, fields: Sequence[str]) -> bool:
-        """Whether each hit comes with all that its document has of these fields (all fields where none is named)."""
-        if not self.is_partial:
-            return True
-        return bool(fields) and all(
-            any(field == name or field.startswith(f"{name}.") for name in self.brought) for field in fields
-        )
+    includes: tuple[str, ...] = ()
+    excludes: tuple[str, ...] = ()
 
     @property
-    def brings_bags(self) -> bool:
-        """Whether each hit of an index that Sinkrank made comes with its bag of words, as with `excludes: nbow`."""
-        if not self.is_partial or self.plain is None:
-            return not self.is_partial
-        includes, excludes = self.plain
-        return not {*excludes} & {*RANKING_FIELDS} and (not includes or {*includes} >= {*RANKING_FIELDS})
+    def is_partial(self) -> bool:
+        """Whether the answer may lack fields of the document."""
+        return bool(self.includes or self.excludes)
+
+    def brings(self, fields: Sequence[str]) -> bool:
+        """Whether each hit comes for certain with all that its document has of these fields (all fields where none is
+        named)."""
+        if not self.is_partial:
+            return True
+        return bool(fields) and all(map(self._brings, fields))
+
+    def _brings(self, field: str) -> bool:
+        field = field.removesuffix(".*")
+        is_included = not self.includes or any(_is_within(field, name) for name in self.includes)
+        return is_included and not any(
+            "*" in field + name or _is_within(field, name) or _is_within(name, field) for name in self.excludes
+        )
+
+
+# Of a document without its `_source`, and of a filter that the engine judges.
+_NOTHING = SourceFilter(excludes=("*",))
+
+
+def _is_within(field: str, name: str) -> bool:
+    return field == name or field.startswith(f"{name}.")
 
 
 def read_source_filter(body: Mapping[str, Any], parameters: Mapping[str, str]) -> SourceFilter:
@@ -54,7 +52,7 @@ def read_source_filter(body: Mapping[str, Any], parameters: Mapping[str, str]) -
     if any(name in parameters for name in URL_PARAMETERS):
         return _read(_from_url(parameters))
     if "_source" not in body:
-        return SourceFilter(is_partial=_is_off(body, parameters))
+        return _NOTHING if _is_off(body, parameters) else SourceFilter()
     return _read(body["_source"])
 
 
@@ -71,23 +69,19 @@ def _read(source: Any) -> SourceFilter:
     if source is True or source == "true":
         return SourceFilter()
     if source is False or source == "false":
-        return SourceFilter(is_partial=True)
+        return _NOTHING
     if isinstance(source, Mapping):
         # Of a name in both forms the later one counts. Others (`exclude_vectors`) are the engine's to read.
         twice = {"includes", "include"} <= source.keys() or {"excludes", "exclude"} <= source.keys()
         if twice or source.keys() - _FILTER_NAMES:
-            return SourceFilter(is_partial=True)
+            return _NOTHING
         includes = _patterns(source.get("includes", source.get("include")))
         excludes = _patterns(source.get("excludes", source.get("exclude")))
     else:
         includes, excludes = _patterns(source), []
     if includes is None or excludes is None:
-        return SourceFilter(is_partial=True)  # not a filter that we know: the engine judges it
-    if not excludes and (not includes or "*" in includes):
-        return SourceFilter()
-    brought = () if excludes else tuple(name for name in includes if "*" not in name)
-    plain = (tuple(includes), tuple(excludes)) if all(map(str.isidentifier, (*includes, *excludes))) else None
-    return SourceFilter(is_partial=True, brought=brought, plain=plain)
+        return _NOTHING
+    return SourceFilter(() if "*" in includes else tuple(includes), tuple(excludes))
 
 
 def _from_url(parameters: Mapping[str, str]) -> Any:

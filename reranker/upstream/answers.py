@@ -13,11 +13,11 @@ from reranker.base.raw_json import (
     RawArray,
     RawObject,
     Reader,
-    cut_object,
     read_array,
     read_document,
     read_object,
     read_value,
+    skip_value,
 )
 from reranker.native.json_array import element_starts
 from reranker.upstream.calls import Fallback
@@ -25,6 +25,8 @@ from reranker.upstream.connections import Headers
 
 # Why a shard fails of which no copy is there, whatever the search.
 _LOST_SHARD = "no_shard_available_action_exception"
+# Of a hit: long, and written as it stands.
+_SKIPPED = {"_source": skip_value}
 
 
 @dataclass(slots=True)
@@ -79,7 +81,7 @@ class EngineAnswer:
         return any(_LOST_SHARD not in str(failure) for failure in failures or ())
 
     def hit(self, index: int) -> RawObject:
-        """A hit with its members as they stand in the text."""
+        """A hit with its members as they stand in the text; `found` has what they say."""
         assert self.hits is not None  # noqa: S101 - there is no hit without a list of them
         if self.hits.elements:
             start = self.hits.elements[index].start
@@ -88,7 +90,7 @@ class EngineAnswer:
                 begin = _byte(self.data, self.text, self.hits.start)
                 self._starts = element_starts(self.data, begin, len(self.found))
             start = self.hits.start + self._starts[index]
-        hit, _ = read_object(self.text, start)
+        hit, _ = read_object(self.text, start, _SKIPPED)
         return hit
 
 
@@ -124,16 +126,6 @@ def _read_outer(text: str, at: int, hits: Reader) -> tuple[Any, int]:
     return read_object(text, at, {"hits": hits})
 
 
-def page_reader(includes: Sequence[str], excludes: Sequence[str]) -> Reader:
-    """What reads a list of hits with the place of each member.
-
-    Args:
-        includes, excludes: what is left of each `_source` (`cut_object`), whose text stands in place of what it says.
-    """
-    source = partial(cut_object, includes=includes, excludes=excludes)
-    return partial(read_array, reader=partial(read_object, readers={"_source": source}))
-
-
 @dataclass(frozen=True, slots=True)
 class Fetched:
     """The engine's answer.
@@ -152,15 +144,14 @@ class Fetched:
     took_s: float
 
 
-def read_answers(headers: Headers, data: bytes, n: int, took_s: float, read: Reader = read_array) -> Fetched:
+def read_answers(headers: Headers, data: bytes, n: int, took_s: float) -> Fetched:
     """The answer to `n` searches.
 
     Args:
         data: in UTF-8.
         took_s: how long it took to come.
-        read: what reads each list of hits.
     """
-    read_one = partial(read_object, readers={"hits": partial(_read_outer, hits=read)})
+    read_one = partial(read_object, readers={"hits": partial(_read_outer, hits=read_array)})
     try:
         text = data.decode()
         read_list = partial(read_array, reader=read_one)
@@ -176,17 +167,16 @@ def read_answers(headers: Headers, data: bytes, n: int, took_s: float, read: Rea
     return Fetched(headers, text, raw, responses, answers, took_s)
 
 
-def read_answer(data: bytes, read: Reader | None = None) -> EngineAnswer:
+def read_answer(data: bytes) -> EngineAnswer:
     """The answer to a search.
 
     Args:
         data: in UTF-8.
-        read: what reads the list of hits, such as a `page_reader`; None where few of their texts are needed.
 
     Raises:
         Fallback: it is no JSON object with a list of hits.
     """
-    read_one = partial(read_object, readers={"hits": partial(_read_outer, hits=read or partial(_read_hits, data))})
+    read_one = partial(read_object, readers={"hits": partial(_read_outer, hits=partial(_read_hits, data))})
     try:
         text = data.decode()
         answer = _answer(text, read_document(text, read_one), data)
@@ -203,7 +193,7 @@ def _answer(text: str, raw: RawObject, data: bytes = b"") -> EngineAnswer:
     if isinstance(hits, _Hits):
         found, hits = hits.found, RawArray(hits.start, hits.end, [])
     elif isinstance(hits, RawArray):
-        found = [hit.parsed.parsed if isinstance(hit.parsed, RawObject) else hit.parsed for hit in hits.elements]
+        found = [hit.parsed for hit in hits.elements]
     else:
         return EngineAnswer(text, raw, None, ())
     if set(map(type, found)) - {dict}:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from mappings import RANKING_FIELDS
 from reranker.query_dsl.name_patterns import is_match
 from reranker.query_dsl.source_filter import SourceFilter, read_source_filter
 
@@ -45,6 +46,18 @@ def test_fields_that_the_caller_names_are_there() -> None:
     assert not read_source_filter({"_source": {"includes": ["title"], "excludes": ["title.de"]}}, {}).brings(["title"])
 
 
+@pytest.mark.parametrize(
+    ("excluded", "are_there"),
+    [("vector", True), ("titles", True), ("title.de", False), ("title", False), ("parts", False), ("v*", False)],
+)
+def test_fields_that_the_caller_does_not_exclude_are_there(excluded: str, are_there: bool) -> None:
+    read = read_source_filter({"_source": {"excludes": [excluded]}}, {})
+    assert read.brings(["title", "parts.text"]) is are_there
+    assert read.brings(["title.*"]) is (are_there or excluded == "parts")
+    assert not read.brings(["t*"])
+    assert not read.brings([])  # all fields
+
+
 @pytest.mark.parametrize("source", [False, ["title"], {"excludes": ["nbow"]}, {"excludes": ["b*"]}, 7])
 def test_any_other_filter_may_keep_something_back(source: Any) -> None:
     assert read_source_filter({"_source": source}, {}).is_partial
@@ -65,13 +78,13 @@ def test_any_other_filter_may_keep_something_back(source: Any) -> None:
 def test_a_filter_brings_the_bag_of_words_with_its_language_id_and_keys_or_it_is_looked_up(
     source: Any, brings: bool
 ) -> None:
-    assert read_source_filter({"_source": source}, {}).brings_bags is brings
+    assert read_source_filter({"_source": source}, {}).brings(RANKING_FIELDS) is brings
 
 
 @pytest.mark.parametrize("more", [{"exclude_vectors": True}, {"foo": 1}])
 @pytest.mark.parametrize("source", [{}, {"includes": ["title"]}, {"excludes": ["title"]}])
 def test_a_filter_with_names_of_later_versions_is_the_engines(source: dict[str, Any], more: dict[str, Any]) -> None:
-    assert read_source_filter({"_source": source | more}, {}) == SourceFilter(is_partial=True)
+    assert not read_source_filter({"_source": source | more}, {}).brings(["text"])
 
 
 @pytest.mark.parametrize(
