@@ -81,12 +81,9 @@ def _interleaved(request: ProxyRequest, ranked: RankedWindow) -> RankedWindow:
 
 def _window_text(search: Search, parameters: Mapping[str, str]) -> str:
     """What decides the window of a search and its order: the same for all its pages."""
-    body = search.body.raw.parsed
-    ext = body.get("ext")
-    section = ext.get("rerank") if isinstance(ext, Mapping) else None
     parts = [
-        {name: value for name, value in body.items() if name not in _NOT_OF_WINDOW},
-        {name: value for name, value in (section or {}).items() if name not in _SECTION_NOT_OF_WINDOW},
+        {name: value for name, value in search.body.raw.parsed.items() if name not in _NOT_OF_WINDOW},
+        {name: value for name, value in (search.body.section or {}).items() if name not in _SECTION_NOT_OF_WINDOW},
         {name: value for name, value in parameters.items() if name in _PARAMETERS_OF_WINDOW},
         search.header.decode(errors="replace"),
     ]

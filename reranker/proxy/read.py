@@ -17,7 +17,7 @@ import regex
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from reranker.base.errors import BadInput, EmptyQuery, UnknownWords
-from reranker.base.raw_json import DuplicateKey, read_body, write_object, write_value
+from reranker.base.raw_json import DuplicateKey, read_body, read_document, read_object, write_object, write_value
 from reranker.proxy.search import (
     DEFAULT_SIZE,
     MAX_TEXT_FIELDS,
@@ -270,9 +270,10 @@ def _without_ours(body: bytes) -> bytes | None:
     if _NAME not in body:
         return None
     try:
-        return _read_body(body)[0].without_ours
+        read = _read_body(body)
     except Skip:
         return None
+    return None if read.section is None else json_bytes(read.text)
 
 
 def _pairs(data: bytes) -> list[tuple[bytes, bytes]]:
@@ -317,8 +318,8 @@ def read_search(
         Skip: it is the engine's alone.
         BadInput: `ext.rerank` holds what we cannot use.
     """
-    body, written = _read_body(data)
-    section = None if written is None else _read_section(written)
+    body = _read_body(data)
+    section = None if body.section is None else _read_section(body.section)
     ext, values, settings = section or _NO_SECTION, body.raw.parsed, service.settings
     check_form(values, parameters)
     method = check_method(ext.method or settings.method, "none")
@@ -349,9 +350,9 @@ def read_search(
     wants_seq_no = values.get("seq_no_primary_term") in (True, "true")
     if "seq_no_primary_term" in parameters:
         wants_seq_no = parameters["seq_no_primary_term"] == "true"  # the engines take no value for no
-    own = {name: value for name, value in values.items() if name != "ext"}
-    is_plain = not page.is_behind and (section is not None or "ext" not in values) and body.other_ext is None
-    plan = read_window_plan(own, parameters, header, page.size, page.n_fetch) if is_plain else WindowPlan()
+    plan = WindowPlan()
+    if not page.is_behind:
+        plan = read_window_plan(values, parameters, header, page.size, page.n_fetch)
     text_fields = tuple(ext.text_fields or settings.proxy_text_fields)
     return Search(
         header=header,
@@ -379,8 +380,8 @@ def read_search(
     )
 
 
-def _read_body(data: bytes) -> tuple[RawBody, Any]:
-    """The body of a search, and our section of it as it was parsed.
+def _read_body(data: bytes) -> RawBody:
+    """The body of a search.
 
     `query_text_path` is neural-search's alone: who writes it means that plugin, and keeps the section.
 
@@ -399,14 +400,15 @@ def _read_body(data: bytes) -> tuple[RawBody, Any]:
     ext = raw.parsed.get("ext")
     section = ext.get("rerank") if isinstance(ext, dict) else None
     if section is None or not isinstance(ext, dict):
-        return RawBody(text, raw), None
+        return RawBody(text, raw)
     context = section.get("query_context") if isinstance(section, dict) else None
     if isinstance(context, dict) and "query_text_path" in context:
         raise Skip("query_text_path")
     if others := {name: value for name, value in ext.items() if name != "rerank"}:
-        written = write_object(text, raw, replace={"ext": write_value(others)})
-        return RawBody(text, raw, others, json_bytes(written)), section
-    return RawBody(text, raw, None, json_bytes(write_object(text, raw, drop=("ext",)))), section
+        text = write_object(text, raw, replace={"ext": write_value(others)})
+    else:
+        text = write_object(text, raw, drop=("ext",))
+    return RawBody(text, read_document(text, read_object), section)
 
 
 def _read_section(section: Any) -> RerankSection:

@@ -91,17 +91,15 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RawBody:
-    """The body of a search as the caller wrote it: its text, and where its members stand.
+    """The body of a search as the caller wrote it, without our section: its text, and where its members stand.
 
     Attributes:
-        other_ext: the sections of `ext` beside ours; None where there are none.
-        without_ours: what to pass on where re-ranking fails; None for the text, which has no section of ours.
+        section: ours of `ext`, as it was parsed; None where there is none.
     """
 
     text: str
     raw: RawObject
-    other_ext: Mapping[str, Any] | None = None
-    without_ours: bytes | None = None
+    section: Any = None
 
 
 Translations = Mapping[str, Sequence[WordGroup]]
@@ -208,17 +206,14 @@ class Search:
 
     def changed_body(self, changed: Mapping[str, Any], dropped: Sequence[str]) -> bytes:
         """The caller's body with other members in place of his, and without some."""
-        ours = () if self.body.without_ours is None else ("ext",)
-        others = {} if self.body.other_ext is None else {"ext": self.body.other_ext}
-        rest = write_object(self.body.text, self.body.raw, drop={*changed, *dropped, *ours})
-        added = write_value({**changed, **others})
+        rest = write_object(self.body.text, self.body.raw, drop={*changed, *dropped})
+        added = write_value(changed)
         return json_bytes(added if rest == "{}" else f"{rest[:-1]},{added[1:]}")
 
     @property
     def as_it_came(self) -> bytes:
         """The body to pass on where re-ranking fails."""
-        without_ours = self.body.without_ours
-        return self.body.text.encode("utf-8") if without_ours is None else without_ours
+        return json_bytes(self.body.text)
 
 
 def knn_with_k(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def test_a_page_is_asked_for_as_the_whole_window(service: Service) -> None:
     search = read(service, {"query": QUERY, "from": 5, "size": 3}, "routing=a%20b&from=2&pretty")
     assert json.loads(search.window_body(None, None)) == {"query": QUERY, **WINDOW}
     assert (search.page.offset, search.page.size) == (2, 3)  # the URL goes before the body
-    assert search.body.without_ours is None
+    assert search.body.section is None
 
 
 def test_what_is_not_ours_to_change_stays_as_it_was_written(service: Service) -> None:
@@ -76,9 +76,9 @@ def test_our_section_is_read_and_taken_out(service: Service) -> None:
         **WINDOW,
         "size": 10,
     }
-    assert json.loads(search.body.without_ours or b"") == {"query": QUERY, "ext": {"other": {"a": 1}}}
+    assert json.loads(search.as_it_came) == {"query": QUERY, "ext": {"other": {"a": 1}}}
     alone = read(service, {"query": QUERY, "ext": {"rerank": ours}})
-    assert json.loads(alone.body.without_ours or b"") == {"query": QUERY}
+    assert json.loads(alone.as_it_came) == {"query": QUERY}
 
 
 def test_what_a_document_is_cached_by_does_not_grow_with_the_names_of_its_fields(service: Service) -> None:
@@ -124,7 +124,7 @@ def test_a_source_filter_stays_as_it_is_and_our_section_is_out_in_both_bodies(se
     search = read(service, {"query": QUERY, "_source": ["title"], "ext": {"rerank": {}}})
     window = json.loads(search.window_body(None, None))
     assert (window["_source"], "ext" in window) == (["title"], False)
-    assert json.loads(search.body.without_ours or b"") == {"query": QUERY, "_source": ["title"]}
+    assert json.loads(search.as_it_came) == {"query": QUERY, "_source": ["title"]}
 
 
 @pytest.mark.parametrize(
