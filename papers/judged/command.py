@@ -24,7 +24,7 @@ from papers.judged.comparators import (
 )
 from papers.judged.encoders import ENCODERS
 from papers.judged.indexing import INDEX
-from reranker.search.first_stage import MAX_DEPTH
+from reranker.search.request import MAX_DEPTH
 from reranker.service.settings import Settings
 from sinkrank.actions import judged
 from sinkrank.console import options, output

@@ -14,7 +14,7 @@ from papers.base.stopwatch import Stopwatch
 from papers.judged.encoders import ENCODERS, Encoder
 from papers.systems.vectors import VectorCache
 from reranker.base.errors import EmptyQuery
-from reranker.search.first_stage import MAX_DEPTH
+from reranker.search.request import MAX_DEPTH
 from reranker.stores.base.filters import Filters
 from reranker.stores.base.protocol import Store
 from sinkrank.evaluation.comparison import Run, Way, measures_of

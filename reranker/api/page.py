@@ -14,7 +14,7 @@ from reranker.answers.page import ExamplesAnswer
 from reranker.answers.traffic import TrafficAnswer
 from reranker.api.callers import caller_rights
 from reranker.base.errors import SinkrankError
-from reranker.search.first_stage import FIRST_STAGES
+from reranker.search.request import FIRST_STAGES
 from reranker.service.errors import json_response
 from reranker.service.examples import examples_of
 from reranker.service.rights import has_credentials, refuses_strangers

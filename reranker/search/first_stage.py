@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,21 +12,12 @@ from numpy.typing import NDArray
 from reranker.embeddings import Embeddings
 from reranker.ranking.query import Query
 from reranker.search.fusion import reciprocal_rank_fusion
+from reranker.search.opened_indices import OpenedIndex
+from reranker.search.request import MAX_DEPTH, SearchRequest
 from reranker.stores.base.filters import Filters
-from reranker.stores.base.protocol import IndexReader
 from reranker.text.documents import Candidate, EncodedDocument
 from reranker.text.exact_text import exact_key
-from reranker.translation import Translator, WordGroup
-from reranker.upstream.rights import Rights
-
-FirstStage = Literal["auto", "knn", "bm25", "translated", "hybrid"]
-FIRST_STAGES: tuple[str, ...] = get_args(FirstStage)
-
-DEFAULT_FIRST_STAGE = "hybrid"
-"""What `auto` takes: in one language and across languages it finds most (docs/choosing.md)."""
-
-# The paper's lists have 1,000 candidates at most.
-MAX_DEPTH = 1_000
+from reranker.translation import WordGroup
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,45 +80,37 @@ class CandidateSearch:
     """A query to an index: fetches candidates for it.
 
     Attributes:
-        first_stage: `knn`, `bm25`, `translated` or `hybrid`.
-        knn_weight: of kNN in the fusion of `hybrid`, 0 to 1; BM25 has the rest.
-        translator: finds the translations of `translated` and `hybrid`.
-        languages: of the documents that the filters leave.
-        rights: with whose rights documents are read.
+        request: whose first stage is not `auto`.
     """
 
-    index: IndexReader
+    index: OpenedIndex
     embeddings: Embeddings
     query: Query
-    first_stage: str
-    filters: Filters
-    knn_weight: float
-    translator: Translator
-    languages: Collection[str]
-    rights: Rights
+    request: SearchRequest
 
     def window(self, depth: int) -> CandidateWindow:
         """The first `depth` candidates; of a fusion also all others that BM25 found, so that it finds no less than
         BM25 alone."""
         runs: list[list[Candidate]] = []
         weights: list[float] = []
-        vector = self._query_vector() if self.first_stage in ("knn", "hybrid") else None
+        request, reader = self.request, self.index.reader
+        vector = self._query_vector() if request.first_stage in ("knn", "hybrid") else None
         if vector is not None:
-            runs.append(self.index.knn(vector, depth, self.filters, self.rights))
-            weights.append(2 * self.knn_weight)  # both count 1 by default
+            runs.append(reader.knn(vector, depth, request.filters, request.rights))
+            weights.append(2 * request.knn_weight)  # both count 1 by default
         bm25: dict[str, float] = {}
         translated: dict[str, float] = {}
         groups: dict[str, tuple[WordGroup, ...]] = {}
         # A query whose embeddings cancel out has no direction to search in; its words can still be found.
-        if self.first_stage != "knn" or vector is None:
+        if request.first_stage != "knn" or vector is None:
             groups = self._groups()
             if (as_written := self._searched_as_written(groups)) is not None:
-                runs.append(self.index.bm25(self.query.text, depth, as_written, self.rights))
+                runs.append(reader.bm25(self.query.text, depth, as_written, request.rights))
                 bm25 = _scores(runs[-1])
             if groups:
-                runs.append(self.index.translated(groups, depth, self.filters, self.rights))
+                runs.append(reader.translated(groups, depth, request.filters, request.rights))
                 translated = _scores(runs[-1])
-            weights += [2 * (1 - self.knn_weight)] * (len(runs) - len(weights))
+            weights += [2 * (1 - request.knn_weight)] * (len(runs) - len(weights))
         if len(runs) == 1:  # what is all there is counts, whatever its weight
             found = runs[0]
         else:
@@ -145,45 +127,45 @@ class CandidateSearch:
 
     def _groups(self) -> dict[str, tuple[WordGroup, ...]]:
         """The translations of the query's words into the languages of documents that the embeddings hold."""
-        if self.first_stage == "bm25":
+        if self.request.first_stage == "bm25":
             return {}
-        others = set(self.languages) & set(self.embeddings.languages) - {self.query.language}
-        return {language: self.translator.groups(self.query, language) for language in sorted(others)}
+        others = self._languages & set(self.embeddings.languages) - {self.query.language}
+        return {language: self.index.translator.groups(self.query, language) for language in sorted(others)}
+
+    @property
+    def _languages(self) -> frozenset[str]:
+        """Of the documents that the filters leave."""
+        return self.index.languages.intersection(self.request.filters.languages or self.index.languages)
 
     def _searched_as_written(self, translated: Collection[str]) -> Filters | None:
         """The documents that BM25 searches by the query's own words: those in its language, and in languages that it
         cannot be translated to. None where there are none."""
         if not translated:
-            return self.filters
-        languages = tuple(sorted(set(self.languages) - set(translated)))
-        return replace(self.filters, languages=languages) if languages else None
+            return self.request.filters
+        languages = tuple(sorted(self._languages.difference(translated)))
+        return replace(self.request.filters, languages=languages) if languages else None
 
-    def rank_of(self, doc_id: str, window: CandidateWindow, depth: int) -> int | None:
-        """The rank of a document, in the window or behind it; None where it is not found.
-
-        Args:
-            depth: that the window was fetched with.
-        """
+    def rank_of(self, doc_id: str, window: CandidateWindow) -> int | None:
+        """The rank of a document, in the window or behind it; None where it is not found."""
         in_window = (one.first_stage_rank for one in window.candidates if one.doc_id == doc_id)
         rank = next(in_window, None)
         if rank is not None:
             return rank
-        behind = self.behind(window, depth, MAX_DEPTH)
+        behind = self.behind(window, MAX_DEPTH)
         return next((one.first_stage_rank for one in behind if one.doc_id == doc_id), None)
 
-    def behind(self, window: CandidateWindow, depth: int, n_asked: int) -> list[Candidate]:
+    def behind(self, window: CandidateWindow, n_asked: int) -> list[Candidate]:
         """The candidates after the window, ranked on from it, for a page that ends behind it; none for other pages.
 
         Args:
-            depth: that the window was fetched with.
             n_asked: where the page ends, from the top of the window.
         """
         n_before = len(window.candidates)
-        if n_asked <= n_before or n_before < depth:
+        if n_asked <= n_before or n_before < self.request.depth:
             return []
         # A fusion changes with the depth of its runs, and what an engine's graph of vectors finds with the depth of the
         # walk: where it is the same for all pages, they agree.
-        n_steps = 1 if self.first_stage in ("translated", "hybrid") else -(-n_asked // MAX_DEPTH)
+        n_steps = 1 if self.request.first_stage in ("translated", "hybrid") else -(-n_asked // MAX_DEPTH)
         seen = {candidate.doc_id for candidate in window.candidates}
         found = self.window(n_steps * MAX_DEPTH).candidates
         behind = [candidate for candidate in found if candidate.doc_id not in seen]

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 from reranker.base.errors import WrongParameter
 from reranker.ranking.evidence import check_first_stage_share
 from reranker.ranking.relevance import check_min_relevance
-from reranker.search.first_stage import FIRST_STAGES, MAX_DEPTH
 from reranker.stores.base.filters import Filters
 from reranker.stores.base.names import check_index_name
 from reranker.transport import Parameters, check_method
 from reranker.upstream.rights import SERVICE, Rights
 
+FirstStage = Literal["auto", "knn", "bm25", "translated", "hybrid"]
+FIRST_STAGES: tuple[str, ...] = get_args(FirstStage)
+
+DEFAULT_FIRST_STAGE = "hybrid"
+"""What `auto` takes: in one language and across languages it finds most (docs/choosing.md)."""
+
+# The paper's lists have 1,000 candidates at most.
+MAX_DEPTH = 1_000
 # OpenSearch's result window ends here.
 MAX_WINDOW = 10_000
 

@@ -18,9 +18,9 @@ from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.ranking.reranker import Observer, Reranker
 from reranker.ranking.scores import scores_behind, scores_by_rank
 from reranker.search.answers import explain_answer, hit_by_rank, reranked_hit, search_answer
-from reranker.search.first_stage import DEFAULT_FIRST_STAGE, CandidateSearch, CandidateWindow
+from reranker.search.first_stage import CandidateSearch, CandidateWindow
 from reranker.search.opened_indices import OpenedIndex, OpenedIndices
-from reranker.search.request import SearchRequest
+from reranker.search.request import DEFAULT_FIRST_STAGE, SearchRequest
 from reranker.stores.base.cures import ingest_command
 from reranker.stores.base.names import check_index_name
 from reranker.stores.base.protocol import IndexReader, Store
@@ -68,13 +68,13 @@ class Searcher:
     def _search(self, opened: OpenedIndex, request: SearchRequest, started: float) -> SearchAnswer:
         reranker = opened.reranker
         request, query = self._resolved(reranker, request)
-        first_stage = self._first_stage(opened, query, request)
+        first_stage = CandidateSearch(opened, self.embeddings, query, request)
         window = first_stage.window(request.depth)
         if not window.candidates and not len(query.weighted):
             reranker.query(request.text, query.language)  # says that none of its words has an embedding
         rest = []
         if not request.min_relevance:
-            rest = first_stage.behind(window, request.depth, request.offset + request.size)
+            rest = first_stage.behind(window, request.offset + request.size)
         found = self._clock()
         reranking = self._rerank(reranker, query, window, request)
         if reranking is not None:
@@ -109,9 +109,9 @@ class Searcher:
             reranker.query(request.text, request.language)  # raises what is wrong with it
         encoded = opened.reader.fetch(doc_id, request.rights)
         document = encoded.document
-        first_stage = self._first_stage(opened, query, request)
+        first_stage = CandidateSearch(opened, self.embeddings, query, request)
         found = first_stage.window(request.depth)
-        first_stage_rank = first_stage.rank_of(doc_id, found, request.depth)
+        first_stage_rank = first_stage.rank_of(doc_id, found)
         window = found.with_document(encoded)
         reranking = self._rerank(reranker, query, window, request)
         assert reranking is not None  # noqa: S101 - there is a method, and the query has a known word
@@ -173,20 +173,6 @@ class Searcher:
         if request.first_stage == "auto":
             request = replace(request, first_stage=DEFAULT_FIRST_STAGE)
         return request, query
-
-    def _first_stage(self, opened: OpenedIndex, query: Query, request: SearchRequest) -> CandidateSearch:
-        languages = request.filters.languages
-        return CandidateSearch(
-            opened.reader,
-            self.embeddings,
-            query,
-            request.first_stage,
-            request.filters,
-            request.knn_weight,
-            opened.translator,
-            opened.languages.intersection(languages) if languages else opened.languages,
-            request.rights,
-        )
 
     def _page(
         self, opened: OpenedIndex, request: SearchRequest, in_order: list[tuple[Candidate, RankedDocument | None]]

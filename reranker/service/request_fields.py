@@ -12,8 +12,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, FailFast, Field
 from pydantic.fields import FieldInfo
 
-from reranker.search.first_stage import FIRST_STAGES
-from reranker.search.request import LIMITS
+from reranker.search.request import FIRST_STAGES, LIMITS
 from reranker.service.settings import Settings
 from reranker.transport import METHODS
 from reranker.transport.parameters import FLOAT64_FROM_EPSILON, MAX_EPSILON

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from reranker.base.errors import BadInput
-from reranker.search.first_stage import DEFAULT_FIRST_STAGE
+from reranker.search.request import DEFAULT_FIRST_STAGE
 from sinkrank.evaluation.comparison import Run, Way
 from sinkrank.evaluation.judgments import JudgedQuery
 
