@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -237,7 +238,7 @@ def fields_to_read(text_fields: tuple[str, ...], query_fields: Sequence[Field]) 
         return ()
     # Next to `text`, `title^5` is read five times, so that its words weigh five times as much.
     boosted = sorted(() if text_fields else query_fields, key=attrgetter("boost"), reverse=True)
-    if not boosted or boosted[-1].boost <= 0:
+    if not boosted or not all(0 < one.boost < inf for one in boosted):
         return names
     times = [(one.name, min(_MAX_FIELD_WEIGHT, round(one.boost / boosted[-1].boost))) for one in boosted]
     return tuple(name for name, n in times for _ in range(n))

@@ -73,7 +73,7 @@ def read_boost(value: Any) -> float:
     """A clause's boost; NaN, which no other equals, where it is no number."""
     try:
         return float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else float("nan")
-    except ValueError:
+    except (ValueError, OverflowError):
         return float("nan")
 
 

@@ -67,7 +67,7 @@ def read_highlight(value: Any) -> tuple[HighlightField, ...]:
     is_html = isinstance(value, Mapping) and value.get("encoder") == "html"
     try:
         return tuple(_field(name, {**value, **own}, is_html) for name, own in islice(named, _MAX_FIELDS))
-    except ValueError:
+    except (ValueError, OverflowError):
         return ()  # the engine says what is wrong with it
 
 

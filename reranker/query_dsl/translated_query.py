@@ -181,7 +181,7 @@ def _least(kind: str, options: Content, n_groups: int) -> Any:
     least = options.get("minimum_should_match")
     try:
         return least if least is None else min(int(least), n_groups)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return least  # "75%", "3<75%"
 
 

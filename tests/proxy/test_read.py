@@ -430,3 +430,19 @@ def test_a_retriever_without_a_size_is_left_to_the_engine_where_versions_differ(
 def test_a_page_that_a_fusion_refuses_is_left_to_it(service: Service, more: dict[str, Any]) -> None:
     with pytest.raises(Skip, match="odd_page"):
         read(service, {"query": QUERY, **more})
+
+
+@pytest.mark.parametrize(
+    ("query", "more"),
+    [
+        ({"multi_match": {"query": "cat", "fields": ["title^nan", "text"]}}, {}),
+        ({"multi_match": {"query": "cat", "fields": ["title^inf", "text"]}}, {}),
+        ({"match": {"text": {"query": "cat", "boost": 10**400}}}, {}),
+        (QUERY, {"highlight": {"fields": {"text": {"fragment_size": float("inf")}}}}),
+    ],
+)
+def test_a_number_that_is_none_is_the_engines_to_refuse(
+    service: Service, query: dict[str, Any], more: dict[str, Any]
+) -> None:
+    search = read(service, {"query": query, **more, "ext": {"rerank": {}}})
+    assert (search.query.text, search.highlight) == ("cat", None)

@@ -63,6 +63,7 @@ def test_a_text_becomes_its_word_groups_in_the_same_field(translate: Any) -> Non
         ({"minimum_should_match": "75%"}, "75%"),
         ({"minimum_should_match": 5}, 2),
         ({"minimum_should_match": "-1"}, -1),
+        ({"minimum_should_match": float("inf")}, float("inf")),
     ],
 )
 def test_so_many_groups_have_to_match_as_the_caller_asks_for(
