@@ -134,37 +134,30 @@ def _one_line(value: str) -> str:
     return " ".join(part.strip(" \t") for part in value.split("\r\n")) if "\n" in value else value.strip(" \t")
 
 
-class _OneWrite(HTTPConnection):
-    """Sends the head of a request and a small body in one write: by a second one the node would wake twice."""
+class Connection(HTTPConnection):
+    """A connection to a node, for one request after another. The head of a request and a small body are sent in one
+    write: by a second one the node would wake twice.
 
+    Args:
+        idle: where it waits for the next request.
+    """
+
+    response_class = WholeHeadResponse
+    auto_open = 0  # a closed one is not opened again behind our back
     _held: list[bytes] | None = None
 
-    def send(self, data: Any) -> None:
-        if self._held is None:
-            super().send(data)
-        else:
-            self._held.append(data)
-
-    def end(self, body: bytes | None) -> None:
-        """Ends the head of a request, and sends it with its body."""
-        self._held = []
-        self.endheaders(body)
-        held, self._held = self._held, None
-        self.send(b"".join(held))
-
-
-class _OneWriteOverTls(_OneWrite, HTTPSConnection):
-    """The same by TLS."""
-
-
-class Connection:
-    """A connection to a node, for one request after another."""
-
-    def __init__(self, connection: _OneWrite, idle: _IdleConnections) -> None:
-        self._connection = connection
+    def __init__(self, idle: _IdleConnections, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
         self._idle = idle
         self._selector = _Selector()
-        self._selector.register(connection.sock, selectors.EVENT_READ)
+
+    def connect(self) -> None:
+        super().connect()
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in _TRIES.items():
+            if hasattr(socket, name):
+                self.sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+        self._selector.register(self.sock, selectors.EVENT_READ)
 
     @property
     def is_closed(self) -> bool:
@@ -195,44 +188,57 @@ class Connection:
         if body is None and method not in _NO_BODY_EXPECTED:
             n_bytes = 0
         is_chunked = body is not None and n_bytes is None
-        connection = self._connection
         try:
-            connection.sock.settimeout(timeout_s)
-            connection.putrequest(method, target, skip_host=True, skip_accept_encoding=True)
+            self.sock.settimeout(timeout_s)
+            self.putrequest(method, target, skip_host=True, skip_accept_encoding=True)
             for name, value in headers:
-                connection.putheader(name, value)
+                self.putheader(name, value)
             if is_chunked:
-                connection.putheader("Transfer-Encoding", "chunked")
+                self.putheader("Transfer-Encoding", "chunked")
             elif n_bytes is not None:
-                connection.putheader("Content-Length", str(n_bytes))
+                self.putheader("Content-Length", str(n_bytes))
             if body is None or (isinstance(body, bytes) and len(body) <= _SMALL_BYTES):
                 self._end_if_away(_AWAY_S)
-                connection.end(body)
+                self._end(body)
             else:
                 # The host of a node that is slow to read it says that it is full, which looks the same.
                 self._end_if_away(0)
                 # Where the node takes no more of the body, it may have answered already that this is too large.
                 with suppress(*() if isinstance(body, bytes) else _TAKES_NO_MORE):
-                    connection.endheaders(body, encode_chunked=is_chunked)
-            waits_on(connection.sock)
+                    self.endheaders(body, encode_chunked=is_chunked)
+            waits_on(self.sock)
             if meanwhile is not None:
                 meanwhile()
-            return EngineResponse(self, cast(WholeHeadResponse, connection.getresponse()))
+            return EngineResponse(self, cast(WholeHeadResponse, self.getresponse()))
         except BaseException:
             self.close()
             raise
 
+    def send(self, data: Any) -> None:
+        if self._held is None:
+            super().send(data)
+        else:
+            self._held.append(data)
+
+    def _end(self, body: bytes | None) -> None:
+        """Ends the head of a request, and sends it with its body."""
+        self._held = []
+        self.endheaders(body)
+        held, self._held = self._held, None
+        self.send(b"".join(held))
+
     def _end_if_away(self, seconds: int) -> None:
         """Ends it if the host does not acknowledge for so long what was sent, where the system can; 0: never."""
         if hasattr(socket, "TCP_USER_TIMEOUT"):
-            self._connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 1_000 * seconds)
+            self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 1_000 * seconds)
 
     def release(self) -> None:
         """Keeps it for the next request."""
         self._idle.add(self)
 
-    def close(self) -> None:
-        self._connection.close()
+
+class _TlsConnection(Connection, HTTPSConnection):
+    """The same by TLS."""
 
 
 class _IdleConnections:
@@ -297,20 +303,13 @@ class ConnectionPool:
         if idle is not None:
             return idle
         timeout_s = min(self._connect_timeout_s, timeout_s)
-        connection: _OneWrite
         if self._tls is None:
-            connection = _OneWrite(self._host, self._port, timeout=timeout_s)
+            connection = Connection(self._idle, self._host, self._port, timeout=timeout_s)
         else:
-            connection = _OneWriteOverTls(self._host, self._port, timeout=timeout_s, context=self._tls)
-        connection.response_class = WholeHeadResponse
-        connection.auto_open = 0  # a closed one is not opened again behind our back
+            connection = _TlsConnection(self._idle, self._host, self._port, timeout=timeout_s, context=self._tls)
         try:
             connection.connect()
-            connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            for name, value in _TRIES.items():
-                if hasattr(socket, name):
-                    connection.sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
         except BaseException:
             connection.close()
             raise
-        return Connection(connection, self._idle)
+        return connection
