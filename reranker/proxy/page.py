@@ -30,14 +30,13 @@ class Place:
     Attributes:
         index: its place among the hits of the engine's answer, from 0.
         score: the new one; None to leave the engine's.
-        rank, first_stage_rank: the new one and the engine's, over all pages, from 1.
+        rank: the new one, over all pages, from 1.
         ranked: what re-ranking says of it; None where the engine's order gave it its place.
     """
 
     index: int
     score: float | None
     rank: int
-    first_stage_rank: int
     ranked: RankedDocument | None = None
 
 
@@ -109,20 +108,15 @@ def places_of(ranked: RankedWindow) -> list[Place]:
     n_hits = len(ranked.window.answer.found)
     end = offset + page.size
     if ranking is None and not page.is_behind:
-        return [Place(index, None, index + 1, index + 1) for index in range(offset, min(n_hits, end))]
+        return [Place(index, None, index + 1) for index in range(offset, min(n_hits, end))]
     documents = () if ranking is None else ranking.documents
-    places = [
-        Place(one.index, one.score, rank, one.index + 1, one)
-        for rank, one in enumerate(documents[offset:end], offset + 1)
-    ]
+    places = [Place(one.index, one.score, rank, one) for rank, one in enumerate(documents[offset:end], offset + 1)]
     if page.is_cut:
         return places
     first, last = max(len(documents), offset), min(page.fetched_from + n_hits, end)
     if first < last:
         scores = scores_behind(page.window, max(first, page.window) + 1, last - first)
-        places += [
-            Place(rank - 1 - page.fetched_from, score, rank, rank) for rank, score in enumerate(scores, first + 1)
-        ]
+        places += [Place(rank - 1 - page.fetched_from, score, rank) for rank, score in enumerate(scores, first + 1)]
     return places
 
 

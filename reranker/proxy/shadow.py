@@ -114,10 +114,10 @@ def _judged(line: Page | AsItCame, seconds: float, engine_seconds: float, keeps_
         return Shadowed("skipped", "details")
     if search.page.offset or search.page.after is not None:
         return Shadowed("skipped", "later_page")
-    ours = [place.first_stage_rank for place, _, _ in line.hits]
+    ours = [place.index for place, _, _ in line.hits]
     # A translation has other hits than the answer that the caller got.
     n_engines = 0 if window.translation is not None else min(search.page.size, len(window.answer.found))
-    moved = [rank != engines for rank, engines in zip_longest(ours, range(1, n_engines + 1))]
+    moved = [place != engines for place, engines in zip_longest(ours, range(n_engines))]
     query = search.query.text if keeps_queries else None
     return Shadowed(status, reason, any(moved[:1]), any(moved), page_change(moved), seconds, engine_seconds, query)
 

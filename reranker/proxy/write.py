@@ -145,9 +145,10 @@ def _details(of: RankedWindow, place: Place) -> str:
         how["score_sources"] = ranked.sources(window.search.query.embeddings, of.collected.doc_ids.__getitem__)
     if window.translation is not None:
         how["translations"] = _by_language(window.translation.groups)
+    first_stage_rank = window.search.page.fetched_from + place.index + 1
     score = _member_text(window.answer, place, "_score")
     return (
-        f'{{"rank":{place.rank},"first_stage_rank":{place.first_stage_rank},"first_stage_score":{score},'
+        f'{{"rank":{place.rank},"first_stage_rank":{first_stage_rank},"first_stage_score":{score},'
         f"{json.dumps(how, ensure_ascii=False, separators=(',', ':'), default=dict)[1:]}"
     )
 
