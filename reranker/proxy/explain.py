@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from reranker.answers.explanation import ExplainAnswer
 from reranker.base.errors import BadInput, Busy, NotAllowed, NotFound, SinkrankError, StoreUnavailable, Unauthenticated
 from reranker.proxy.fetch import look_up
-from reranker.proxy.hit_texts import look_up_body
+from reranker.proxy.hit_texts import look_up_body, look_ups
 from reranker.proxy.rank import RankedWindow, WindowRanker
 from reranker.proxy.search import ProxyRequest, knn_with_k
 from reranker.proxy.window import Window
@@ -85,7 +85,9 @@ def with_document(request: ProxyRequest, ranked: RankedWindow, doc_id: str, rank
     answer = replace(window.answer, found=[*window.hits, added])
     larger = replace(window, search=search, answer=answer)
     weighed = ranker.weigh(larger)
-    (bags,) = ranker.collect(request, [larger], [weighed])
+    hits = [ranker.at_hand(request, larger, weighed)]
+    lacking = look_ups(hits)
+    (bags,) = ranker.texts.collect(hits, look_up(request, lacking) if lacking else ())
     assert bags is not None  # noqa: S101 - the window is a whole one
     return _Found(ranker.order(larger, bags, weighed), n_hits, rank, is_candidate=False)
 

@@ -10,7 +10,7 @@ Where the caller's `_source` filter keeps the bag or the text back it is looked 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -46,8 +46,6 @@ _WITHOUT_VECTOR = {"excludes": ["nbow"]}
 Hit = Mapping[str, Any]
 KnownBag = tuple[Bag, str]
 """The bag of a hit, and its id."""
-LookUp = Callable[[Sequence[tuple[Search, bytes]]], Sequence[EngineAnswer]]
-"""From searches and other bodies for them to the engine's answers, in the same order."""
 
 
 class WindowBags(NamedTuple):
@@ -66,7 +64,7 @@ class WindowBags(NamedTuple):
     n_cached: int = 0
 
 
-class _Hits(NamedTuple):
+class KnownHits(NamedTuple):
     """The hits of a window, and what is known of them.
 
     Attributes:
@@ -94,6 +92,7 @@ class _Hits(NamedTuple):
         return [place for place, one in enumerate(self.known) if one is None]
 
     def look_up_body(self) -> bytes:
+        """Asks for the documents of these hits."""
         search, hits = self.window.search, [self.window.hits[place] for place in self.lacking]
         if self.window.kind is None:
             return look_up_body(search, hits, () if self.ours else search.text_fields)
@@ -123,24 +122,22 @@ class HitTexts:
         self._unpacked = lru_cache(_MAX_PACKED)(self._unpack)
 
     def collect(
-        self, windows: Sequence[Window], languages: Sequence[str], caller: bytes, look_up: LookUp
+        self, hits: Sequence[KnownHits | None], looked_up: Sequence[EngineAnswer] = ()
     ) -> list[WindowBags | None]:
-        """The bags of each window; None for an ids-only window that lacks some. What is not at hand is looked up by one
-        request for all windows.
+        """The bags of each window; None for an ids-only window that lacks some.
 
         Args:
-            languages: of the query of each window.
-            caller: `caller_key` of the request.
+            hits: as `at_hand` gives them.
+            looked_up: the answers to `look_ups` of these.
 
         Raises:
-            Fallback: the texts cannot be asked for.
+            Fallback: the answers lack documents.
         """
-        found = [self._at_hand(window, language, caller) for window, language in zip(windows, languages, strict=True)]
-        lacking = {place: one for place, one in enumerate(found) if one is not None and None in one.known}
-        answers = look_up([(one.window.search, one.look_up_body()) for one in lacking.values()]) if lacking else ()
-        for (place, one), answer in zip(lacking.items(), answers, strict=True):
-            found[place] = self._with_looked_up(one, answer)
-        return [None if one is None else _window_bags(one) for one in found]
+        answers = iter(looked_up)
+        whole = [
+            self._with_looked_up(one, next(answers)) if one is not None and None in one.known else one for one in hits
+        ]
+        return [None if one is None else _window_bags(one) for one in whole]
 
     def forget(self) -> None:
         """Empties the cache of bags by sequence numbers."""
@@ -167,8 +164,13 @@ class HitTexts:
         # Mostly it is the same bag, which is cached by its text too.
         return read is not None and read[0] is not own and _words(read[0]) != _words(own)
 
-    def _at_hand(self, window: Window, likely: str, caller: bytes) -> _Hits | None:
-        """What is known of the hits without another request; None where an ids-only window is of no use."""
+    def at_hand(self, window: Window, likely: str, caller: bytes) -> KnownHits | None:
+        """What is known of the hits without another request; None where an ids-only window is of no use.
+
+        Args:
+            likely: the language of the window's query.
+            caller: `caller_key` of the request.
+        """
         ours = list(filter(self._is_ours, window.index_names))
         are_ours, is_of_one = len(ours) == len(window.index_names), is_of_one_shard(window.answer.raw.parsed)
         # Where nothing is guessed all languages have the same bags.
@@ -177,20 +179,20 @@ class HitTexts:
         keys = document_keys(window.search, window.hits, *reading) if is_of_one else [None] * len(window.hits)
         if window.kind == STORED_BAGS:
             stored = self._in_doc_values(window) if are_ours else None
-            return None if stored is None else _Hits(window, likely, keys, ours, self._cache(keys, stored))
+            return None if stored is None else KnownHits(window, likely, keys, ours, self._cache(keys, stored))
         cached = self._cached.get(keys)
         n_cached = len(cached) - cached.count(None)
         if window.kind == SEQUENCE_NUMBERS:
-            return _Hits(window, likely, keys, ours, cached, n_cached) if is_of_one else None
+            return KnownHits(window, likely, keys, ours, cached, n_cached) if is_of_one else None
         is_partial = window.search.source_filter.is_partial
         read = self._in_sources(window.search, likely, ours, window.hits, is_partial)
         bags: Sequence[Bag | None] = read if is_partial else self._or_empty(read)
         ids = [str(hit.get("_id")) for hit in window.hits]
         own = self._cache(keys, [bag and (bag, doc_id) for bag, doc_id in zip(bags, ids, strict=True)])
         known = [one or before for one, before in zip(own, cached, strict=True)]
-        return _Hits(window, likely, keys, ours, known, n_cached)
+        return KnownHits(window, likely, keys, ours, known, n_cached)
 
-    def _with_looked_up(self, hits: _Hits, answer: EngineAnswer) -> _Hits | None:
+    def _with_looked_up(self, hits: KnownHits, answer: EngineAnswer) -> KnownHits | None:
         """The hits with what was looked up; None where a document of an ids-only window is not there any more.
 
         Raises:
@@ -310,7 +312,12 @@ class HitTexts:
         return bags
 
 
-def _window_bags(hits: _Hits) -> WindowBags:
+def look_ups(hits: Iterable[KnownHits | None]) -> list[tuple[Search, bytes]]:
+    """What is to be asked for the documents that are not at hand: a body for each window that lacks some."""
+    return [(one.window.search, one.look_up_body()) for one in hits if one is not None and None in one.known]
+
+
+def _window_bags(hits: KnownHits) -> WindowBags:
     known = [one for one in hits.known if one is not None]  # all of them
     return WindowBags([bag for bag, _ in known], [doc_id for _, doc_id in known], hits.are_ours, hits.n_cached)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from reranker.proxy.fetch import look_up
 from reranker.proxy.guard import Slot
-from reranker.proxy.hit_texts import HitTexts, WindowBags
+from reranker.proxy.hit_texts import HitTexts, KnownHits, WindowBags, look_ups
 from reranker.proxy.indices import Indices, Weighed
 from reranker.proxy.search import Outcome, ProxyRequest, Search
 from reranker.proxy.window import Misfit, Window
@@ -19,6 +19,7 @@ from reranker.ranking.corrections import start_encoding
 from reranker.ranking.query import Query
 from reranker.ranking.ranked import Reranking
 from reranker.text.exact_text import exact_key
+from reranker.upstream.answers import EngineAnswer
 from reranker.upstream.calls import Fallback, out_of_time
 
 
@@ -79,20 +80,29 @@ class WindowRanker:
         Raises:
             Misfit: an ids-only window lacks bags.
         """
-        calls = request.calls
+        deadline = request.calls.deadline
+        weighed: list[Weighed | None] = []
+        hits: list[KnownHits | None] = []
 
-        def work() -> list[RankedWindow | None]:
-            weighed = [self.weigh(window) for window in windows]
-            bags = self.collect(request, windows, weighed)
+        def order(looked_up: Sequence[EngineAnswer]) -> list[RankedWindow | None]:
             ranked: list[RankedWindow | None] = []
-            for window, query, found in zip(windows, weighed, bags, strict=True):
-                if not calls.deadline.left_s:
+            for window, query, found in zip(windows, weighed, self.texts.collect(hits, looked_up), strict=True):
+                if not deadline.left_s:
                     raise out_of_time()  # nobody waits any more
                 ranked.append(None if found is None else self.order(window, found, query))
             return ranked
 
+        def order_if_at_hand() -> list[RankedWindow | None]:
+            weighed.extend(map(self.weigh, windows))
+            hits.extend(self.at_hand(request, *one) for one in zip(windows, weighed, strict=True))
+            return [] if look_ups(hits) else order(())
+
         try:
-            ranked = slot.run(work, calls.deadline)
+            ranked = slot.run(order_if_at_hand, deadline)
+            if lacking := look_ups(hits):
+                slot.succeeded = None  # nothing is ranked yet
+                looked_up = look_up(request, lacking)  # it waits for the engine, without a slot
+                ranked = slot.run(lambda: order(looked_up), deadline)
         except Fallback as fallback:
             failed = Outcome("fallback", fallback.reason, str(fallback))
         except Exception as error:  # whatever it is, a search is worth more than its re-ranking
@@ -111,17 +121,10 @@ class WindowRanker:
         start_encoding(weighed.query, window.search.method)  # the indices may have another language for it
         return weighed
 
-    def collect(
-        self, request: ProxyRequest, windows: Sequence[Window], weighed: Sequence[Weighed | None]
-    ) -> list[WindowBags | None]:
-        """The bags of each window (`HitTexts.collect`); a hit that may be in several languages is in its query's."""
-        languages = [
-            _likely_language(window.search, window.search.query if one is None else one.query)
-            for window, one in zip(windows, weighed, strict=True)
-        ]
-        return self.texts.collect(
-            windows, languages, request.calls.incoming.caller, lambda bodies: look_up(request, bodies)
-        )
+    def at_hand(self, request: ProxyRequest, window: Window, weighed: Weighed | None) -> KnownHits | None:
+        """As `HitTexts.at_hand`; a hit that may be in several languages is in its query's."""
+        likely = _likely_language(window.search, window.search.query if weighed is None else weighed.query)
+        return self.texts.at_hand(window, likely, request.calls.incoming.caller)
 
     def order(self, window: Window, found: WindowBags, weighed: Weighed | None) -> RankedWindow:
         """The hits of the window in their new order, or the reason why they keep the engine's."""

@@ -198,6 +198,30 @@ def test_searches_that_wait_for_the_engine_keep_no_other_from_being_re_ranked(ma
     assert [outcome(one) for one in found] == [("applied", None, ["cat", "dog"])] * 3
 
 
+def test_a_search_whose_texts_are_looked_up_keeps_no_other_from_being_re_ranked(make_app: MakeProxy) -> None:
+    app = make_app(workers=1)
+    proxy, _ = with_ranker(app)
+    send, is_asked, go_on = proxy.upstream.send, threading.Event(), threading.Event()
+
+    def wait_and_send(*arguments: Any, **options: Any) -> Any:
+        if any(isinstance(one, bytes) and b'"ids"' in one for one in arguments):
+            is_asked.set()
+            assert go_on.wait(PATIENCE_S)
+        return send(*arguments, **options)
+
+    proxy.upstream.send = wait_and_send  # type: ignore[method-assign]
+    with_look_up = {**SEARCH, "_source": ["title"]}
+    with ThreadPoolExecutor(1) as threads:
+        first = threads.submit(lambda: app.test_client().post("/pages/_search", json=with_look_up))
+        try:
+            assert is_asked.wait(PATIENCE_S)
+            second = app.test_client().post("/pages/_search", json=SEARCH)
+        finally:
+            go_on.set()
+        assert outcome(second) == ("applied", None, ["cat", "dog"])
+        assert outcome(first.result(PATIENCE_S)) == ("applied", None, ["cat", "dog"])
+
+
 def test_a_re_ranking_that_takes_too_long_gives_the_engines_page(make_app: MakeProxy) -> None:
     app = make_app(proxy_budget_ms=1_000)
     _, ranker = with_ranker(app)
