@@ -214,6 +214,7 @@ MEMBERS: list[tuple[dict[str, Any], bool]] = [
     ({"_source": False}, True),
     ({"_source": ["title", "n"]}, True),
     ({"_source": {"excludes": ["t", "text", "nbow"]}}, True),
+    ({"_source": ["n"], "highlight": {"fields": {"t.none": {}, "text.none": {}}}}, True),  # the engine marks nothing
     ({"docvalue_fields": ["n", "lang"]}, True),
     ({"fields": ["n", "lang", "metadata.*"], "_source": False}, True),
     ({"stored_fields": ["n"]}, True),
