@@ -27,6 +27,7 @@ from reranker.proxy.window_kinds import (
     place_of,
 )
 from reranker.query_dsl.name_patterns import is_match
+from reranker.query_dsl.source_filter import SourceFilter
 from reranker.query_dsl.source_texts import source_names, source_text, texts_and_keys
 from reranker.service.text_bags import MAX_AGE_S, Bag, TextBags, checked_bag
 from reranker.text.bags import BagOfWords
@@ -159,8 +160,7 @@ class HitTexts:
         if bags.are_ours:
             read = self._packed_bag(source, _key_names(window.search.read_fields))
         else:
-            is_partial = window.search.source_filter.is_partial
-            (read,) = self._in_sources(window.search, language, (), [{"_source": source}], is_partial)
+            (read,) = self._in_sources(window.search, language, (), [{"_source": source}], window.search.source_filter)
         # Mostly it is the same bag, which is cached by its text too.
         return read is not None and read[0] is not own and _words(read[0]) != _words(own)
 
@@ -184,9 +184,9 @@ class HitTexts:
         n_cached = len(cached) - cached.count(None)
         if window.kind == SEQUENCE_NUMBERS:
             return KnownHits(window, likely, keys, ours, cached, n_cached) if is_of_one else None
-        is_partial = window.search.source_filter.is_partial
-        read = self._in_sources(window.search, likely, ours, window.hits, is_partial)
-        bags: Sequence[Bag | None] = read if is_partial else self._or_empty(read)
+        source_filter = window.search.source_filter
+        read = self._in_sources(window.search, likely, ours, window.hits, source_filter)
+        bags: Sequence[Bag | None] = read if source_filter.is_partial else self._or_empty(read)
         ids = [str(hit.get("_id")) for hit in window.hits]
         own = self._cache(keys, [bag and (bag, doc_id) for bag, doc_id in zip(bags, ids, strict=True)])
         known = [one or before for one, before in zip(own, cached, strict=True)]
@@ -209,7 +209,7 @@ class HitTexts:
                 raise Fallback("look_up_failed", "the engine did not find the texts of all hits")
         # A hit whose text was looked up and is not there has none: its index keeps no `_source`.
         bags = self._or_empty(
-            self._in_sources(window.search, hits.likely, hits.ours, [one or {} for one in found], is_partial=False)
+            self._in_sources(window.search, hits.likely, hits.ours, [one or {} for one in found], SourceFilter())
         )
         ids = [str((one or window.hits[place]).get("_id")) for one, place in zip(found, places, strict=True)]
         keys = [hits.keys[place] if one else None for one, place in zip(found, places, strict=True)]
@@ -231,17 +231,17 @@ class HitTexts:
         return found
 
     def _in_sources(
-        self, search: Search, likely: str, ours: Collection[str], hits: Sequence[Hit], is_partial: bool
+        self, search: Search, likely: str, ours: Collection[str], hits: Sequence[Hit], source_filter: SourceFilter
     ) -> list[Bag | None]:
         """The bag that Sinkrank put into its own index, or that of the text in the hit; None where both are missing.
 
         Args:
-            is_partial: whether the hits' `_source` may lack what is to be read.
+            source_filter: that the hits came by.
         """
         key_names, reads_all = _key_names(search.read_fields), not search.text_fields
-        has_text = not is_partial or search.source_filter.brings(search.read_fields)
+        is_partial, has_text = source_filter.is_partial, source_filter.brings(search.read_fields)
         # A document of ours without its bag does not count: the whole one is looked up.
-        lacks_bag = is_partial and not search.source_filter.brings(RANKING_FIELDS)
+        lacks_bag = not source_filter.brings(RANKING_FIELDS)
         sources = [None if lacks_bag and str(hit.get("_index")) in ours else hit.get("_source") for hit in hits]
         found: list[Bag | None] = [None] * len(sources)
         for place, (hit, source) in enumerate(zip(hits, sources, strict=True)) if ours else ():
