@@ -81,8 +81,8 @@ _HEADER = PARAMETERS | {"index"}
 # They choose shards, so that a sequence number is not known to be of the one that was meant before.
 _CHOOSE_SHARDS = ("routing", "preference")
 # Within the body: `hybrid` cannot stand within another query; inner hits need the document that they are in;
-# the page's filter would be highlighted as well.
-_WHOLE_ONLY = frozenset(["hybrid", "inner_hits", "require_field_match"])
+# the page's filter would be highlighted as well; `top_hits` show the `fields` of the search.
+_WHOLE_ONLY = frozenset(["hybrid", "inner_hits", "require_field_match", "top_hits"])
 # What a hit shows of them depends on the query.
 _SHOWS_QUERY = frozenset(["_name", "percolate"])
 # Members of an answer; others are made by pipelines and plugins, perhaps of the hits' contents.
@@ -123,7 +123,9 @@ def read_window_plan(
         body.keys() <= _MEMBERS and parameters.keys() <= PARAMETERS and named.keys() <= _HEADER
     ):
         return WindowPlan()
-    parts = {name: body[name] for name in ("query", "highlight", "post_filter", "suggest") if name in body}
+    parts = [body.get(name) for name in ("query", "highlight", "post_filter", "suggest")]
+    if "fields" in body:
+        parts += [body.get("aggs"), body.get("aggregations")]
     found = {name for one in objects_within(parts) for name in one}
     if found & _WHOLE_ONLY:
         return WindowPlan()

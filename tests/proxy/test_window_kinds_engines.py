@@ -230,6 +230,7 @@ MEMBERS: list[tuple[dict[str, Any], bool]] = [
     ({"timeout": "20s"}, True),
     ({"post_filter": {"exists": {"field": "_id"}}}, True),
     ({"aggs": {"all": {"filter": {"match_all": {}}, "aggs": {"top": {"top_hits": {"size": 2}}}}}}, True),
+    ({"aggs": {"top": {"top_hits": {"size": 1, "_source": False}}}, "fields": ["n", "lang"]}, False),
     ({"aggregations": {"n": {"value_count": {"field": "_id"}}}}, True),
     ({"suggest": {"s": {"text": "cat", "term": {"field": "t"}}}}, True),
     ({"ext": {"rerank": {"details": True}}}, True),
