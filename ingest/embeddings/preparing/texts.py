@@ -98,9 +98,13 @@ class DocumentFile:
         return sum(counter.total() for counter in self.collection.document_frequencies.values())
 
     def units(self, share: float = 1.0) -> Iterator[Unit]:
-        """The documents, or a random share of them, the same in every run; of translations of each other, all or
-        none."""
-        for unit, _ in _units(self.path, self.used):
+        """The documents, or a random share of them, the same in every run; of translations of each other, all or none.
+
+        Where no more than one group is in several languages, the field means something else, such as a group of
+        products: each document is then a group of its own."""
+        for number, (unit, is_grouped) in enumerate(_units(self.path, self.used)):
+            if is_grouped and self.n_aligned <= 1:
+                unit = replace(unit, group=f"#{number}", document=f"#{number}")
             if share >= 1 or _draw(unit) < share:
                 yield unit
 

@@ -22,18 +22,28 @@ ROWS = [
     {"id": "1", "language": "en", "title": "A cat", "text": "The cat and the dog", "group": "x", "other": "y"},
     {"id": "2", "language": "fr", "text": "Le chat, le chat", "group": "x"},
     {"id": "3", "language": "en", "text": "dog"},
+    {"id": "4", "language": "en", "text": "dog", "group": "z"},
+    {"id": "5", "language": "fr", "text": "chien", "group": "z"},
 ]
 
 
 def test_documents_are_kept_with_their_groups_and_their_words_counted(tmp_path: Path) -> None:
-    texts = read(tmp_path, [*ROWS, {"id": "4", "language": "en"}])
-    assert texts.languages == {"en": 2, "fr": 1}
-    assert texts.collection.document_frequencies == {"en": {"cat": 1, "dog": 2}, "fr": {"chat": 1}}
-    assert (texts.n_pairs, texts.n_aligned) == (4, 1)
-    assert "rows.jsonl, line 4" in str(texts.unusable)
-    first, second, third = texts.units()
-    assert (first.text, first.language) == ("A cat\nThe cat and the dog", "en")
-    assert first.group == second.group == "x" != third.group
+    texts = read(tmp_path, [*ROWS, {"id": "6", "language": "en"}])
+    assert texts.languages == {"en": 3, "fr": 2}
+    assert texts.collection.document_frequencies == {"en": {"cat": 1, "dog": 3}, "fr": {"chat": 1, "chien": 1}}
+    assert (texts.n_pairs, texts.n_aligned) == (6, 2)
+    assert "rows.jsonl, line 6" in str(texts.unusable)
+    units = list(texts.units())
+    assert (units[0].text, units[0].language) == ("A cat\nThe cat and the dog", "en")
+    assert units[0].group == units[1].group == "x"
+    assert units[3].group == units[4].group == "z"
+    assert units[2].group not in ("x", "z")
+
+
+def test_groups_in_one_language_are_no_translations_so_that_each_document_is_counted(tmp_path: Path) -> None:
+    rows = [{"id": str(n), "language": "en", "text": "cat", "group": "furniture"} for n in range(4)]
+    units = list(read(tmp_path, [*rows, {"id": "5", "language": "fr", "text": "chat", "group": "furniture"}]).units())
+    assert len({unit.group for unit in units}) == len({unit.document for unit in units}) == 5
 
 
 def test_a_share_of_the_documents_keeps_translations_together(tmp_path: Path) -> None:
