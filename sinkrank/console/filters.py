@@ -18,7 +18,7 @@ def parse_filters(conditions: Sequence[str]) -> dict[str, Any]:
     Values are text, which each store compares with a field's numbers and booleans too. Quotes around them are left out.
 
     Raises:
-        typer.BadParameter: a condition of another form, or a value and a range for one field.
+        typer.BadParameter: a condition of another form; a value and a range, or a bound twice, for one field.
 
     >>> parse_filters(["module=swriter", "module=scalc", "year>=2000", "year<2010"])
     {'module': ['swriter', 'scalc'], 'year': {'gte': '2000', 'lt': '2010'}}
@@ -39,6 +39,8 @@ def parse_filters(conditions: Sequence[str]) -> dict[str, Any]:
             raise typer.BadParameter(f"{name!r} has a value and a range; give one of the two", param_hint="--filter")
         if operator == "=":
             known.append(_unquoted(text))
+        elif _BOUNDS[operator] in known:
+            raise typer.BadParameter(f"{name!r} has two bounds by {operator}; give one", param_hint="--filter")
         else:
             known[_BOUNDS[operator]] = _unquoted(text)
     return found

@@ -158,6 +158,7 @@ def test_each_part_of_an_explanation_sums_to_what_it_says(client: FlaskClient, m
         ({"query": "cat", "min_relevance": "x"}, 400, "bad_body", "'min_relevance'"),
         ({"query": "cat", "min_relevance": 0.5, "method": "emd"}, 400, "bad_input", "needs the method 'auto'"),
         ({"query": "cat", "filters": {"year": {"above": 3}}}, 400, "bad_input", "gte"),
+        ({"query": "cat", "filters": {"year": {"gt": 3, "gte": 1}}}, 400, "bad_input", "one of gte and gt"),
         ({"query": "cat", "filters": {"tag": "\ud83d"}}, 400, "bad_body", "Unicode"),
         ({"query": "cat \ud83d"}, 400, "bad_body", "'query'"),
         ({"query": "cat", "\ud83d": 1}, 400, "bad_body", "the body holds half of a surrogate pair"),

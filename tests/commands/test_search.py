@@ -130,6 +130,12 @@ def test_a_filter_of_another_form_is_wrong_use(run: Run, condition: str, said: s
     assert said in run("search", "cat", "--filter", "year=2001", "--filter", condition, exits=2).stderr
 
 
+def test_a_field_with_two_bounds_on_one_side_is_wrong_use(run: Run) -> None:
+    for other in ("year>=1999", "year>1999"):
+        said = run("search", "cat", "--filter", "year>=2001", "--filter", other, exits=2).stderr
+        assert "has two bounds" in said
+
+
 def test_bm25_finds_a_word_without_an_embedding_and_says_which_it_was(run: Run, indexed: Path) -> None:
     (indexed / "more.jsonl").write_text('{"id": "fr/zebre", "language": "fr", "text": "zèbre"}\n')
     run("ingest", "more.jsonl")

@@ -67,6 +67,10 @@ def _condition(name: str, value: Any) -> tuple[Scalar, ...] | Range:
         unknown = set(value) - {"gte", "gt", "lte", "lt"}
         if unknown or not value:
             raise WrongParameter(f"filter {name!r} takes gte, gt, lte, lt; got {reprlib.repr(sorted(value))}")
+        if {"gte", "gt"} <= value.keys() or {"lte", "lt"} <= value.keys():  # the engines take the last of the two
+            raise WrongParameter(
+                f"filter {name!r} has two bounds on one side; give one of gte and gt, and of lte and lt"
+            )
         if not all(isinstance(bound, str | int | float) for bound in value.values()):
             raise WrongParameter(f"the bounds of filter {name!r} must be numbers or strings")
         return value
