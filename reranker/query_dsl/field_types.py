@@ -170,12 +170,12 @@ def _is_short(indices: str, names: Collection[str]) -> bool:
 
 
 def _leaves(index: Any) -> dict[str, dict[str, Any]]:
-    """What an index says of each field: `{"title": {"type": "text"}}`."""
+    """What an index says of each field, and the end of its name: `{"title": {"name": "title", "type": "text"}}`."""
     mappings = index.get("mappings") if isinstance(index, Mapping) else None
     fields = mappings.items() if isinstance(mappings, Mapping) else ()
     inner = {name: one.get("mapping") for name, one in fields if isinstance(one, Mapping)}
-    leaves = {name: next(iter(one.values()), None) for name, one in inner.items() if isinstance(one, Mapping)}
-    return {name: one for name, one in leaves.items() if isinstance(one, dict)}
+    leaves = {name: next(iter(one.items()), ("", None)) for name, one in inner.items() if isinstance(one, Mapping)}
+    return {name: {**one, "name": end} for name, (end, one) in leaves.items() if isinstance(one, dict)}
 
 
 def _field_type(name: str, indices: Sequence[Mapping[str, Mapping[str, Any]]]) -> FieldType | None:
@@ -185,9 +185,10 @@ def _field_type(name: str, indices: Sequence[Mapping[str, Mapping[str, Any]]]) -
         held = [part for part in _with_parents(name) if part in fields]
         if not held:
             continue
-        # `title.english` is filled from `title`; below a `flattened` field there is no mapping.
+        # `title.english` is filled from `title`, but not a field that is named `title.english` beside `title`
+        # (`"subobjects": false`); below a `flattened` field there is no mapping.
         is_text = held[0] == name and fields[name].get("type") in _TEXT_TYPES
-        source = held[-1] if held[0] == name else name
+        source = held[1] if len(held) > 1 and held[0] == name and "." not in fields[name]["name"] else name
         if found is None or is_text:
             found = FieldType(is_text, source)
     return found

@@ -57,6 +57,15 @@ def test_fields_are_asked_for_with_those_that_they_may_be_a_part_of() -> None:
     assert calls.limits == [0.5]  # a quarter of what is left
 
 
+def test_a_field_with_a_dot_in_its_name_is_filled_by_itself() -> None:
+    """As Elasticsearch answers for `a` with the sub-field `en`, `a.b` and its sub-field `en`, without subobjects."""
+    own = {"a.b": {"mapping": {"a.b": {"type": "text"}}}}
+    en = {"a.en": {"mapping": {"en": {"type": "text"}}}, "a.b.en": {"mapping": {"en": {"type": "text"}}}}
+    answer = index({"a": {"mapping": {"a": {"type": "text"}}}}, own, en)
+    types = mappings(Calls({"i": answer})).searched("/i/_search")[0](["a", "a.b", "a.en", "a.b.en"])
+    assert {name: kind.source for name, kind in types.items()} == {"a": "a", "a.b": "a.b", "a.en": "a", "a.b.en": "a.b"}
+
+
 def test_a_name_cannot_lead_to_another_path() -> None:
     calls = Calls({"i": index(TITLE)})
     mappings(calls).searched("/i/_search")[0](["a/../../_nodes?x#y", "ti tle"])
