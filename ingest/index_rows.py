@@ -21,6 +21,8 @@ _METADATA_TYPES: Mapping[str, tuple[type, ...]] = {
     "boolean": (bool,),
 }
 _TEXT_TYPES = frozenset({"text", "match_only_text", "keyword", "constant_keyword"})
+# A date in milliseconds or seconds would be written as such by its own format.
+_EPOCH, _ISO_DATE = "epoch_", "strict_date_optional_time"
 
 
 class HitReader(NamedTuple):
@@ -28,12 +30,12 @@ class HitReader(NamedTuple):
 
     Attributes:
         fields: fields of `_source` to read.
-        mapped: those to read as the engine has mapped them, too (`fields` of a search).
+        mapped: those to read as the engine has mapped them, too, by name or with a format (`fields` of a search).
         row: the row of a hit.
     """
 
     fields: list[str]
-    mapped: list[str]
+    mapped: list[str | dict[str, str]]
     row: Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
@@ -50,7 +52,8 @@ def row_reader(mapping: Mapping[str, Any], layout: Layout, name: str) -> HitRead
     """
     if "sinkrank" in mapping.get("_meta", {}):
         return HitReader(["lang", "title", "text", "url", "metadata"], [], _own_row)
-    types = {name: field["type"] for name, field in mapped_fields(mapping).items() if "type" in field}
+    found_fields = mapped_fields(mapping)
+    types = {name: field["type"] for name, field in found_fields.items() if "type" in field}
     if not types:
         raise NotFound(f"{name} has no fields; check the name of the index")
     if not keeps_source(mapping):
@@ -73,7 +76,11 @@ def row_reader(mapping: Mapping[str, Any], layout: Layout, name: str) -> HitRead
         )
     taken = {name for names in parts.values() for name in names}
     metadata = {name: kind for name, kind in types.items() if kind in _METADATA_TYPES and name not in taken}
-    return HitReader([*taken, *metadata], [*metadata], partial(_foreign_row, parts, metadata))
+    mapped = [
+        {"field": name, "format": _ISO_DATE} if found_fields[name].get("format", "").startswith(_EPOCH) else name
+        for name in metadata
+    ]
+    return HitReader([*taken, *metadata], mapped, partial(_foreign_row, parts, metadata))
 
 
 def _own_row(hit: Mapping[str, Any]) -> dict[str, Any]:

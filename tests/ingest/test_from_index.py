@@ -217,6 +217,7 @@ def test_metadata_has_the_types_of_the_mapping_however_it_was_written(
     properties |= {
         "text": {"type": "text"},
         "short": {"type": "date", "format": "yyyyMMdd"},
+        "stamp": {"type": "date", "format": "epoch_second||yyyy"},
         "loose": {"type": "integer", "ignore_malformed": True},
         "parts": {"type": "nested", "properties": {"size": {"type": "integer"}}},
     }
@@ -224,7 +225,7 @@ def test_metadata_has_the_types_of_the_mapping_however_it_was_written(
         {"amount": 7, "price": 10**20, "ok": False, "day": "2020-01-02", "code": "a", "short": "20200102", "loose": 1}
         | {"parts": [{"size": 1}, {"size": 2}]},
         {"amount": "7", "price": "1e20", "ok": "false", "day": 1577923200000, "code": 7, "short": 20200102}
-        | {"loose": "many", "parts": [{"size": "1"}, {"size": "2"}]},
+        | {"loose": "many", "parts": [{"size": "1"}, {"size": "2"}], "stamp": 1577923200},
         {"amount": [7, "8", 9.9], "ok": "", "code": ["a", True]},
     ]
     assert urllib3.request("PUT", url, json={"mappings": {"properties": properties}}, timeout=60).status == 200
@@ -242,7 +243,7 @@ def test_metadata_has_the_types_of_the_mapping_however_it_was_written(
         "parts_size": [1, 2]
     }
     # 2020-01-02 00:00 UTC is 18,263 days after 1970.
-    changed = {"day": "2020-01-02T00:00:00.000Z", "code": "7"}
+    changed = {"day": "2020-01-02T00:00:00.000Z", "code": "7", "stamp": "2020-01-02T00:00:00.000Z"}
     assert as_text == {name: value for name, value in as_mapped.items() if name != "loose"} | changed
     assert lists == {"amount": [7, 8, 9], "ok": False, "code": ["a", "true"]}
 
