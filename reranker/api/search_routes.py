@@ -21,6 +21,7 @@ from reranker.service.requests import ExplainBody, SearchBody, parse, read_objec
 from reranker.service.searches import search_request
 from reranker.service.service import Service, current_service
 from reranker.stores.base.filters import Filters
+from reranker.stores.base.names import check_any_index_name
 from reranker.upstream.calls import MAX_ANSWER_BYTES
 from reranker.upstream.incoming import Incoming
 from reranker.upstream.rights import Rights
@@ -77,7 +78,9 @@ def _explained_by_proxy(service: Service, body: ExplainBody, search: Mapping[str
     if proxy is None:
         raise WrongParameter("'search' is for an engine, and the store is a folder; send 'query' instead")
     caller_rights(service)  # refuses strangers before they learn which indices there are
-    index = _chosen_index(service, body.index)
+    name = body.index or service.settings.index
+    index = _chosen_index(service, None) if name is None else check_any_index_name(name)
+    check_is_no_version(service.searcher.store, index)
     headers = Incoming.read(request.environ, "", service.settings.max_body_bytes).headers
     return proxy.explain(Incoming.of_search(index, window_search(search), headers), body.doc_id)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 import urllib3
@@ -43,6 +44,14 @@ def explain(client: FlaskClient, status: int = 200, **body: Any) -> dict[str, An
     assert response.status_code == status, response.text
     answer: dict[str, Any] = response.get_json()
     return answer
+
+
+def test_an_index_may_have_any_name_that_the_engine_allows(client: FlaskClient, engine: Engine, pets: str) -> None:
+    alias = f".{pets}-über"
+    urllib3.request("PUT", f"{engine.url}/{pets}/_alias/{quote(alias)}")
+    assert explain(client, index=alias, id="0", search=text_search())["index"] == pets
+    for wrong in (f"{pets},x", f"{pets}/_search?", "*", ".."):
+        assert "is not an index" in explain(client, 400, index=wrong, id="0", search=text_search())["detail"]
 
 
 def text_search(**rerank: Any) -> dict[str, Any]:
