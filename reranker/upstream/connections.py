@@ -55,7 +55,8 @@ class EngineResponse:
     def __init__(self, connection: Connection, response: WholeHeadResponse) -> None:
         """
         Raises:
-            HTTPException: the head is not that of an answer, or holds a line that is no header.
+            HTTPException: the head is not that of an answer, holds a line that is no header, or does not say where the
+                body ends: a length that is none, or two.
         """
         self._connection: Connection | None = None
         self._response = response
@@ -63,9 +64,14 @@ class EngineResponse:
             raise HTTPException(f"the answer to come was announced by {response.status}, which nobody asked for")
         if response.headers.defects:
             raise HTTPException(f"the head of the answer is damaged: {response.headers.defects[0]!r}")
+        headers: Headers = [(name, _one_line(value)) for name, value in response.headers.items()]
+        if response.chunked:  # which counts, and not the length
+            headers = [each for each in headers if each[0].lower() != "content-length"]
+        lengths = {value for name, value in headers if name.lower() == "content-length"}
+        if len(lengths) > 1 or not all(map(str.isdecimal, lengths)):
+            raise HTTPException(f"the answer has no length that is one: {sorted(lengths)}")
         self._connection = connection
-        self.status, self.reason = response.status, response.reason
-        self.headers: Headers = [(name, _one_line(value)) for name, value in response.headers.items()]
+        self.status, self.reason, self.headers = response.status, response.reason, headers
         self.encoding = response.headers.get("content-encoding", "")
 
     @property
@@ -86,6 +92,8 @@ class EngineResponse:
             self._finish()
             return b""
         block = response.read1(most) if response.chunked else response.read(most)
+        if response.chunked and (response.chunk_left or 0) < 0:
+            raise HTTPException("a chunk of the answer has a negative size")
         if block and response.chunked and response.chunk_left:
             block += response.read(min(most - len(block), response.chunk_left))
         if response.length and len(block) < most:  # http.client takes the end of the connection for that of the body

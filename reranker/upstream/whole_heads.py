@@ -1,4 +1,4 @@
-"""Notices an answer of HTTP that was cut off within its head.
+"""Notices an answer of HTTP that was cut off within its head, and takes heads with many headers.
 
 http.client takes the end of the connection for the end of the head. It then finds no length, and reads an empty body
 without an error: a caller would get an empty answer with status 200.
@@ -6,8 +6,12 @@ without an error: a caller would get an empty answer with status 200.
 
 from __future__ import annotations
 
+import http.client
 from http.client import HTTPResponse, IncompleteRead
 from typing import Any
+
+# It takes 100. An engine sends a `Warning` for each deprecated thing in a request, and sets itself no limit.
+http.client._MAXHEADERS = 10_000  # type: ignore[attr-defined]
 
 
 class WholeHeadResponse(HTTPResponse):

@@ -61,6 +61,17 @@ def test_a_body_ends_where_its_head_says(listener: socket.socket, said: bytes, b
     assert answered(listener, said)[1] == body
 
 
+def test_a_length_that_does_not_count_is_not_passed_on(listener: socket.socket) -> None:
+    """RFC 9112, 6.3: who passes on an answer in chunks leaves it out."""
+    said = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n"
+    assert answered(listener, said)[0].headers == [("Transfer-Encoding", "chunked")]
+
+
+def test_an_engine_may_warn_of_much(listener: socket.socket) -> None:
+    answer, _ = answered(listener, b"HTTP/1.1 200 OK\r\n" + b"Warning: 299 a\r\n" * 1_000 + b"\r\n")
+    assert answer.headers == [("Warning", "299 a")] * 1_000
+
+
 def test_headers_come_as_they_were_written(listener: socket.socket) -> None:
     said = b"HTTP/1.1 418 I'm odd\r\nwarning: one\r\nX-Two:  a:b \t\r\nWarning: caf\xe9\r\n  goes on\r\n\r\n"
     answer, _ = answered(listener, said)
@@ -78,12 +89,16 @@ def test_headers_come_as_they_were_written(listener: socket.socket) -> None:
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nab", IncompleteRead),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n", IncompleteRead),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", IncompleteRead),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nab\r\n", HTTPException),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: abc\r\n\r\nab", HTTPException),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: -2\r\n\r\nab", HTTPException),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc", HTTPException),
         (b"SSH-2.0-OpenSSH\r\n", BadStatusLine),
         (b"HTTP/1.1 abc OK\r\n\r\n", BadStatusLine),
         (b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n", HTTPException),
         (b"HTTP/1.1 101 Switching Protocols\r\n\r\n", HTTPException),
         (b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", HTTPException),
-        (b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 101 + b"\r\n", HTTPException),
+        (b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 10_001 + b"\r\n", HTTPException),
         (b"HTTP/1.1 200 OK\r\nA: " + b"b" * 70_000 + b"\r\n\r\n", HTTPException),
     ],
 )
