@@ -60,6 +60,8 @@ def reason(error: BaseException) -> str:
     """A failed connection or file in a few words, of OpenSSL or the system."""
     if isinstance(error, RemoteDisconnected):
         return "it was closed without an answer"
+    if isinstance(error, ssl.SSLEOFError):
+        return "it was closed"
     if isinstance(error, ssl.SSLError):
         return (error.reason or "no PEM in it").lower().replace("_", " ")
     return getattr(error, "strerror", None) or type(error).__name__

@@ -21,6 +21,7 @@ from reranker.upstream.access import EngineAccess
 from reranker.upstream.addresses import EngineAddress, read_address
 from reranker.upstream.node_order import REST_S
 from reranker.upstream.nodes import EngineUnreachable, NoTls, Passing, Upstream
+from reranker.upstream.tls import reason
 from tests.serving.engines import engine
 from tests.support.certificates import make_certificates
 from tests.support.listening import closed_port, listening
@@ -326,6 +327,11 @@ def test_a_certificate_for_another_host_is_not_said_to_lack_its_authority(tmp_pa
         assert isinstance(address, EngineAddress)
         with pytest.raises(NoTls, match=r"not valid for '127\.0\.0\.1'.*name the host as it does"):
             ask(Upstream(address, EngineAccess(ca_certs=tmp_path / "ca.pem")))
+
+
+def test_a_tls_connection_that_was_closed_is_not_taken_for_a_bad_file() -> None:
+    """OpenSSL names no reason where a node closes the connection while we write."""
+    assert reason(ssl.SSLEOFError(8, "EOF occurred in violation of protocol (_ssl.c:2427)")) == "it was closed"
 
 
 def test_where_all_nodes_are_down_the_last_is_named() -> None:
