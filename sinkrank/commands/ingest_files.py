@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from types import FrameType
 from typing import Annotated
 
 import typer
 
 from reranker.service.settings import Settings
 from sinkrank.console import options, output
-from sinkrank.console.exits import END_SIGNALS
+from sinkrank.console.exits import ended_cleanly
 from sinkrank.console.ingest_report import explain_failure, report
 from sinkrank.console.parsing import parse_pairs
 
@@ -158,7 +155,7 @@ def ingest_files(
         ray_address=ray,
     )
     embeddings = resources.open_embeddings(settings, files or ())
-    with ExitStack() as opened, _ended_cleanly(), output.progress_bars() as progress:
+    with ExitStack() as opened, ended_cleanly(), output.progress_bars() as progress:
         if from_index is None:
             names = columns.split(",") if columns else None
             sources = opened.enter_context(open_sources(files or (), file_format, names))
@@ -178,22 +175,3 @@ def ingest_files(
     explain_failure(summary)
     if not summary.is_whole:
         raise typer.Exit(1)
-
-
-@contextmanager
-def _ended_cleanly() -> Iterator[None]:
-    """Lets SIGTERM and SIGHUP end the run as Ctrl-C does, so that temporary files are removed.
-
-    A signal that is ignored, as under nohup, stays ignored.
-    """
-
-    def end(number: int, frame: FrameType | None) -> None:
-        raise SystemExit(128 + number)
-
-    obeyed = [number for number in END_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, end) for number in obeyed}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -15,6 +15,7 @@ from reranker.base.errors import SinkrankError
 from reranker.service.settings import Settings
 from reranker.service.settings_sources import LoadedSettings
 from sinkrank.console import options, output
+from sinkrank.console.exits import ended_cleanly
 
 if TYPE_CHECKING:
     from reranker.answers.page import Example
@@ -59,7 +60,7 @@ def serve(
     from reranker.service.logs import set_up_logs
 
     set_up_logs(loaded.settings)
-    with _opened_store(loaded.settings) as opened:
+    with ended_cleanly(), _opened_store(loaded.settings) as opened:
         run_service(loaded.settings, opened)
 
 

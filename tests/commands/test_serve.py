@@ -55,6 +55,22 @@ def test_without_embeddings_and_without_an_engine_it_ends_with_the_command_that_
     assert "sinkrank embeddings prepare FILE" in run("serve", "--port", "0", exits=1).stderr
 
 
+def test_the_start_ends_by_a_signal_also_as_process_1_of_a_container(
+    empty_home: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Signals without a handler do nothing to such a process (man 2 kill)."""
+    handled: list[object] = []
+    monkeypatch.setattr(
+        "sinkrank.commands.serve.run_service", lambda *_: handled.append(signal.getsignal(signal.SIGTERM))
+    )
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        assert run("serve").exit_code == 0
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert callable(handled[0])
+
+
 def test_a_port_that_is_taken_is_an_error_with_the_cure() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(BadInput, match=r"cannot listen at .*--port"):
         bind("127.0.0.1", taken.getsockname()[1])
