@@ -5,6 +5,7 @@ The checksums of blocks cover every byte. Opening a store reads its small files 
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from reranker.base.blocks import block_sums, check_blocks
-from reranker.base.errors import BadEmbeddings
+from reranker.base.errors import BadEmbeddings, one_line
 
 MAKE_AGAIN = "make the embeddings again with `sinkrank embeddings prepare --replace`"
 """The cure for a store that is damaged, or of another version."""
@@ -56,7 +57,7 @@ def checked_blocks(folder: Path, meta: Mapping[str, Any], n_most: int | None = N
         n_most: maximum number of blocks of a file to compare; None: all.
 
     Raises:
-        BadEmbeddings: a block differs, or a file is missing.
+        BadEmbeddings: a block differs, or a file is missing or cannot be read.
     """
     for name, entry in meta["files"].items():
         path = folder / name
@@ -64,4 +65,6 @@ def checked_blocks(folder: Path, meta: Mapping[str, Any], n_most: int | None = N
             with path.open("rb") as file:
                 yield from check_blocks(file, entry["bytes"], entry["blocks"], n_most)
         except OSError as error:
+            if error.errno not in (None, errno.ENOENT):
+                raise BadEmbeddings(f"the embeddings cannot be read ({one_line(error)})") from error
             raise BadEmbeddings(f"{path} is damaged: {error}; restore the file, or {MAKE_AGAIN}") from error

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import zlib
 from math import cos, pi, sin, sqrt
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -175,6 +176,21 @@ def test_a_changed_byte_is_noticed_at_opening_in_a_small_store(tmp_path, name):
     list(write(path, {"chat": (1, 0)}).checked_blocks())
     flip(path / name, -1)
     with pytest.raises(BadEmbeddings, match=rf"{name} is damaged: .*`sinkrank embeddings prepare --replace`"):
+        Embeddings.open(path)
+
+
+def test_a_file_that_may_not_be_read_is_not_called_damaged(tmp_path, monkeypatch):
+    path = tmp_path / "s"
+    write(path, {"chat": (1, 0)})
+    opened = Path.open
+
+    def refused(self, *given, **named):
+        if self.name == "vectors.npy":
+            raise PermissionError(13, "Permission denied", str(self))
+        return opened(self, *given, **named)
+
+    monkeypatch.setattr(Path, "open", refused)  # root may read all
+    with pytest.raises(BadEmbeddings, match=r"cannot be read \(.*npy: Permission denied; check its permissions"):
         Embeddings.open(path)
 
 
