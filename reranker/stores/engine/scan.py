@@ -51,6 +51,7 @@ class PointInTime:
         self._client = client
         self._distribution = distribution
         self._name = index
+        self._n_shards = 0  # before the first search
         self.id = with_retries(partial(self._open, index))
 
     def count(self, query: Mapping[str, Any], timeout_s: float) -> int:
@@ -71,7 +72,7 @@ class PointInTime:
             StoreUnavailable: documents are missing.
         """
         before, n_documents, size = self.count(query, timeout_s), 0, 1
-        for part in self._parts():
+        for part in self._parts() if before else ():
             body = self._body(part, query) | {"_source": source, "fields": mapped}
             while hits := self._search({**body, "size": size}, timeout_s)["hits"]["hits"]:
                 n_documents += len(hits)
@@ -104,6 +105,7 @@ class PointInTime:
             partial(whole_search, self._client, body=body, request_timeout=timeout_s)
         )
         self.id = answer.get("pit_id", self.id)
+        self._n_shards = answer.get("_shards", {}).get("total", 0)
         return answer
 
     def close(self) -> None:
@@ -126,8 +128,8 @@ class PointInTime:
 
     def _parts(self) -> list[_Part]:
         """OpenSearch's `_doc` is unique only within a shard (`_shard_doc` came with 3.3). With as many slices as
-        shards, each slice of an index is a shard."""
-        if self._distribution == "elasticsearch":
+        shards, each slice of an index is a shard. Who may only search may not ask how many shards each index has."""
+        if self._distribution == "elasticsearch" or self._n_shards == 1:
             return [_Part()]
         params = {"filter_path": "*.settings.index.number_of_shards"}
         found = with_retries(partial(self._client.indices.get_settings, index=self._name, params=params))

@@ -11,6 +11,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
+from ingest.staleness import stale_parts
 from reranker.api.app import create_app
 from reranker.base.errors import StoreUnavailable
 from reranker.embeddings import Embeddings
@@ -243,6 +244,15 @@ def test_a_version_of_an_index_cannot_be_asked_by_its_name(client: FlaskClient, 
         answer = ask(client, user, path, **body)
         assert answer.status_code == 400
         assert "a version of the index 'notes'" in answer.text
+
+
+def test_an_index_is_checked_with_no_more_rights_than_a_search_needs(
+    access: dict[str, Any], secured_store: Store, embeddings: Embeddings
+) -> None:
+    """Its documents were weighted before there were document frequencies."""
+    with opened_store(Settings(**access)) as store:
+        found = list(stale_parts(store, "notes", embeddings, secured_store.open("notes").idf()))
+    assert [one.partition(";")[0] for one in found] == ["some documents are weighted with older document frequencies"]
 
 
 def test_a_node_that_demands_a_certificate_answers_no_service_without(
