@@ -62,6 +62,8 @@ class Task(WSGITask):  # type: ignore[misc]
     def write(self, data: bytes) -> None:
         """The head goes with the first block, in one call to the system and mostly in one packet."""
         if self.complete and not self.wrote_header:
+            if self.channel.server.is_stopping:
+                self.request.headers["CONNECTION"] = "close"
             self.channel.head = self.build_response_header()
             self.wrote_header = True
         super().write(data)

@@ -54,12 +54,16 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
     Args:
         app: a WSGI application.
         listener: a bound socket, which listens from here on.
+
+    Attributes:
+        is_stopping: whether each answer is the last one on its connection.
     """
 
     channel_class = Channel
 
     def __init__(self, app: Any, settings: Settings, listener: socket.socket) -> None:
         self.slow_clients = SlowClients()
+        self.is_stopping = False
         self._is_over = False
         self._next_check_s = 0.0
         self.max_connections = min(_MAX_CONNECTIONS, _file_limit() // 2)
@@ -241,6 +245,7 @@ def serve_until_stopped(
         while not stopped():
             server.poll_once(_POLL_SECONDS)
         on_stop()
+        server.is_stopping = True
         drained = time.monotonic() + settings.drain_s
         while time.monotonic() < drained:
             server.poll_once(0.1)

@@ -60,6 +60,20 @@ def test_a_request_whose_body_is_still_on_its_way_is_answered() -> None:
         assert answer_to(connection, b"def").endswith(b"\r\n\r\n<POST /a abcdef>")
 
 
+def test_a_client_that_goes_on_asking_on_its_connection_is_sent_away_by_its_next_answer() -> None:
+    """Else its requests keep the server busy for all of `grace_s`, and the last one is cut off."""
+    with stoppable(Settings(grace_s=PATIENCE_S)) as (connection, stop):
+        connection.settimeout(PATIENCE_S)
+        assert b"\r\nConnection:" not in answer_to(connection, b"GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        connection.sendall(b"POST /b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nExpect: 100-continue\r\n\r\n")
+        assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        stop()
+        answer = answer_to(connection, b"c")
+        assert b"\r\nConnection: close\r\n" in answer
+        assert answer.endswith(b"<POST /b c>")
+        assert connection.recv(100) == b""
+
+
 def test_a_second_signal_of_the_other_kind_is_not_held_back() -> None:
     arrived: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, frame: arrived.append(number))
