@@ -93,6 +93,8 @@ class Incoming:
         """
         path, sign, query_string = target.partition("?")
         headers = read_headers(environ)
+        if _is_of_own_page(environ):
+            headers = end_to_end(headers, "origin")
         if "HTTP_CONNECTION" in environ:
             headers = end_to_end([*headers, ("Connection", environ["HTTP_CONNECTION"])])
         has_body = "CONTENT_LENGTH" in environ or "HTTP_TRANSFER_ENCODING" in environ
@@ -158,6 +160,13 @@ def read_headers(environ: Mapping[str, Any]) -> Headers:
     underscore apart, since WSGI has one name for `a_b` and `a-b`."""
     headers = [(name, value) for key, value in environ.items() if (name := _header_name(key)) is not None]
     return [*headers, *environ.get("sinkrank.underscored", {}).items()]
+
+
+def _is_of_own_page(environ: Mapping[str, Any]) -> bool:
+    """Whether a page at the address of this request sent it. To the engine, which compares `Origin` with its own
+    address, the page would be of another origin."""
+    authority = environ.get("HTTP_ORIGIN", "").partition("://")[2]
+    return bool(authority) and authority.lower() == environ.get("HTTP_HOST", "").strip().lower()
 
 
 def raw_target(environ: dict[str, Any]) -> str:

@@ -168,6 +168,13 @@ def test_the_callers_headers_are_passed_without_those_of_the_connection(fake: Fa
         assert received.header(name) is None
 
 
+def test_a_page_of_the_services_own_address_is_of_no_other_origin_for_the_engine(fake: FakeEngine, url: str) -> None:
+    """The engine compares `Origin` with its own address, and with `http.cors.enabled` it would refuse the page."""
+    for origin in (url, "http://shop.example"):
+        urllib3.request("POST", f"{url}/pages/_search", json={}, headers={"Origin": origin})
+    assert [received.header("Origin") for received in fake.received] == [None, "http://shop.example"]
+
+
 def test_nothing_is_added_to_a_request(fake: FakeEngine, url: str) -> None:
     """Nor are the service's credentials lent to it."""
     send_raw(url, b"GET /pages HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
