@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from io import BufferedReader
+from itertools import chain
 
 from ingest.files import lines
 from ingest.files.lines import open_file
@@ -28,7 +29,7 @@ def read_csv(source: Source) -> Iterator[Row]:
             if error is None and not cells:
                 continue
             if error is None and len(cells) != len(columns):
-                hint = "check commas and quotes" if source.format == "csv" else "check the tabs"
+                hint = "check separators and quotes" if source.format == "csv" else "check the tabs"
                 error = f"the row has {len(cells)} columns, the header {len(columns)}; {hint}"
             # Of a row that cannot be read the reject file names the columns, so that they can be filled in.
             values = dict.fromkeys(columns, "") if error else dict(zip(columns, cells, strict=True))
@@ -62,13 +63,15 @@ class Records:
 
     def __init__(self, file: BufferedReader, source: Source) -> None:
         self.source = source
-        self._lines = _RecordLines(file)
+        rest = iter(lines.lines(file))
+        first = next(rest, lines.Line(0, b""))
+        self._lines = _RecordLines(chain([first] if first.number else [], rest))
         csv.field_size_limit(lines.MAX_ROW_BYTES)  # the default limit of 128 kB is the length of a long article
         # Strict, so that a stray quote is an error and does not change the text silently. In TSV a quote is a character
         # like others, as in collections of sentences (MS MARCO).
         self._reader = csv.reader(
             self._lines,
-            delimiter=_DELIMITERS[source.format],
+            delimiter=_delimiter(source, first.content),
             quoting=csv.QUOTE_NONE if source.format == "tsv" else csv.QUOTE_MINIMAL,
             strict=True,
         )
@@ -95,12 +98,18 @@ class Records:
             yield cells, self._lines.error or error
 
 
+def _delimiter(source: Source, first_line: bytes) -> str:
+    """Of a CSV file with a header also a semicolon, which Excel writes where numbers have a decimal comma."""
+    has_header = source.format == "csv" and source.columns is None
+    return ";" if has_header and first_line.count(b";") > first_line.count(b",") else _DELIMITERS[source.format]
+
+
 class _RecordLines:
     """Feeds lines to the CSV parser and keeps the lines of the current record. An error ends the record and not the
     file. (A generator could not continue after an error.)"""
 
-    def __init__(self, file: BufferedReader) -> None:
-        self._lines = iter(lines.lines(file))
+    def __init__(self, found: Iterator[lines.Line]) -> None:
+        self._lines = found
         self.start_record()
 
     def start_record(self) -> None:

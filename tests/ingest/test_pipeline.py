@@ -279,7 +279,7 @@ def test_a_row_of_csv_that_could_not_be_read_is_ingested_once_its_empty_values_a
     path.write_text("id,language,text\n1,fr,chat, chien\n")
     assert n_indexed(pages, rejects, path) == 0
     (row,) = read_rejects(rejects)
-    assert row["reason"] == "the row has 4 columns, the header 3; check commas and quotes"
+    assert row["reason"] == "the row has 4 columns, the header 3; check separators and quotes"
     assert (row["raw"], row["values"]) == ("1,fr,chat, chien", {"id": "", "language": "", "text": ""})
 
     assert n_indexed(pages, again, rejects) == 0

@@ -304,6 +304,23 @@ def test_columns_can_be_named_where_no_header_does(tmp_path: Path) -> None:
     assert found == [Document("0", "first passage", "en"), Document("1", "second", "en")]
 
 
+def test_csv_may_have_semicolons_as_excel_writes_it(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(b'\xef\xbb\xbf"id";Text;Preis, netto\r\n1;one, two;1,50\r\n2;"three; four";2,50\r\n3;five;6;7\r\n')
+    records = read(path, layout=Layout(default_language="en", text_field="Text"))
+    assert [(one.doc_id, one.text, one.metadata) for one in documents(records[:2])] == [
+        ("1", "one, two", {"Preis, netto": "1,50"}),
+        ("2", "three; four", {"Preis, netto": "2,50"}),
+    ]
+    assert records[2].reason == "the row has 4 columns, the header 3; check separators and quotes"
+
+
+def test_semicolons_in_the_cells_of_csv_separate_nothing(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text('id,text,"a;b;c"\n1,x;y;z,2\n')
+    (found,) = documents(read(tmp_path / "in.csv"))
+    assert (found.text, found.metadata) == ("x;y;z", {"a;b;c": "2"})
+
+
 def test_quotes_in_tsv_are_part_of_the_text(tmp_path: Path) -> None:
     texts = ['"We are here,', "good train station", 'bread and cheese"', '"well" said', '6" wide', '""']
     (tmp_path / "in.tsv").write_text("id\ttext\n" + "".join(f"{n}\t{text}\n" for n, text in enumerate(texts)))
