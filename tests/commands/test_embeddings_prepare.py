@@ -317,6 +317,7 @@ def test_stray_documents_in_other_scripts_are_reported_and_need_no_extra(
         (["--store", "http://localhost:1"], 2, "--index articles"),
         (["missing.jsonl"], 1, "there is no file 'missing.jsonl'"),
         (["empty.jsonl"], 1, "there are no documents; check the file"),
+        (["broken.jsonl"], 1, "there is no document to read: 1 of the documents cannot be used: broken.jsonl"),
         (["broken.jsonl"], 1, "broken.jsonl, line 1"),
         (["english.jsonl", "--group-field", "nothing", "--without", "encoder"], 1, "has a field 'nothing'"),
         (["english.jsonl", "--lang", "english"], 2, "not a language code"),

@@ -215,6 +215,10 @@ def _used_languages(n_documents: Mapping[_Kind, int], unusable: Unusable) -> Use
 def _no_words(n_documents: int, unusable: Unusable) -> BadInput:
     if not n_documents and not unusable.n:
         return BadInput("there are no documents; check the file or the index that you named")
+    if not n_documents:
+        return BadInput(
+            f"there is no document to read: {unusable}; if the text is in another field, name it with --text-field"
+        )
     reason = f". {unusable}" if unusable.n else ""
     return BadInput(
         f"none of {n_documents:,} documents has words in a known language; name the field of the text with "
