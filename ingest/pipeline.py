@@ -33,6 +33,7 @@ from reranker.base.cores import n_cores
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import HubnessSample
+from reranker.stores.base.cures import store_command
 from reranker.stores.base.description import IndexDescription, check_versions
 from reranker.stores.base.names import check_index_name
 from reranker.stores.base.protocol import WritableStore
@@ -238,10 +239,10 @@ class _Run:
             # It serves if the index is new, or an earlier run was killed just after promoting.
             is_rebuilt = self.options.rebuild and before != target
             if is_rebuilt and (n_found := self.store.open(target).count()) != n_indexed:
+                switch = store_command(self.store.address, "ingest", "rollback", "--index", self.index, "--to", target)
                 return (
                     f"searches do not use the new version {target}, because it holds {n_found:,} documents and "
-                    f"{n_indexed:,} were confirmed; look at it under its own name; `sinkrank ingest rollback --index "
-                    f"{self.index} --to {target}` switches to it all the same"
+                    f"{n_indexed:,} were confirmed; look at it under its own name; {switch} switches to it all the same"
                 )
             if is_rebuilt:
                 if before is not None:

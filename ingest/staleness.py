@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reranker.embeddings import Embeddings
+from reranker.stores.base.cures import store_command
 from reranker.stores.base.protocol import WritableStore
 from reranker.text.idf import IdfTable
 
@@ -24,7 +25,7 @@ def stale_parts(store: WritableStore, index: str, embeddings: Embeddings, idf: I
                 f"the run that makes {version.name} has not finished; if it was stopped, give its command again, or if "
                 f"its files have changed since, ingest them with --rebuild"
             )
-    refresh = f"`sinkrank ingest refresh --index {index}` counts again"
+    refresh = f"{store_command(store.address, 'ingest', 'refresh', '--index', index)} counts again"
     grown = []
     for language, n_documents in sorted(store.open(index).languages().items()):
         if language not in embeddings.languages:

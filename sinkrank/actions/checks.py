@@ -14,6 +14,7 @@ from reranker.embeddings.hubness import MIN_QUERIES, HubnessSample
 from reranker.native.library import LEVEL
 from reranker.service.settings import Settings
 from reranker.service.settings_sources import LoadedSettings
+from reranker.stores.base.cures import store_command
 from reranker.stores.base.description import check_versions
 from reranker.stores.base.protocol import WritableStore
 from reranker.stores.embedded.store import EmbeddedStore
@@ -105,7 +106,7 @@ def _index(store: WritableStore, name: str, embeddings: Embeddings | None) -> Fi
             check_versions(name, made, embeddings, store.address)
         idf = reader.idf()
         found = f"{reader.count():,} documents, idf of {', '.join(sorted(idf.languages)) or 'no language'}"
-        found += f", {_hubness(reader.hubness_sample(), name)}"
+        found += f", {_hubness(reader.hubness_sample(), store, name)}"
         stale = [] if embeddings is None else list(stale_parts(store, name, embeddings, idf))
         found += _versions(store, name)
     except SinkrankError as error:
@@ -133,12 +134,13 @@ def _other_index(settings: Settings, store: WritableStore, name: str, embeddings
         return Finding(label, False, str(error))
 
 
-def _hubness(sample: HubnessSample, index: str) -> str:
+def _hubness(sample: HubnessSample, store: WritableStore, index: str) -> str:
     counted = {language: len(queries) for language, queries in sample.languages.items()}
     enough = [f"{language} {n}" for language, n in counted.items() if n >= MIN_QUERIES]
     few = [f"{language} {n}" for language, n in counted.items() if n < MIN_QUERIES]
     if not sample.embeddings_version:
-        return f"no hubness sample (`sinkrank ingest refresh --index {index}` draws one)"
+        refresh = store_command(store.address, "ingest", "refresh", "--index", index)
+        return f"no hubness sample ({refresh} draws one)"
     too_few = f" (under {MIN_QUERIES}, so not used: {', '.join(few)})" if few else ""
     return f"hubness sample of {', '.join(enough) or 'no language'}{too_few}"
 

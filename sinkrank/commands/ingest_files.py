@@ -171,7 +171,7 @@ def ingest_files(
     if json_:
         output.print_json(summary.as_dict() | ({"left_out": left_out} if left_out else {}))
     else:
-        output.results().print(report(summary), soft_wrap=True)
+        output.results().print(report(summary, store.address), soft_wrap=True)
     explain_failure(summary)
     if not summary.is_whole:
         raise typer.Exit(1)

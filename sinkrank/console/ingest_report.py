@@ -10,8 +10,12 @@ if TYPE_CHECKING:
     from ingest.summary import IngestSummary
 
 
-def report(summary: IngestSummary) -> str:
-    """The result of a run, in a few lines."""
+def report(summary: IngestSummary, store: str) -> str:
+    """The result of a run, in a few lines.
+
+    Args:
+        store: address of the store.
+    """
     languages = ", ".join(f"{language} {n:,}" for language, n in summary.languages.items())
     where = "would be" if summary.is_dry_run else "are"
     lines = [
@@ -30,10 +34,10 @@ def report(summary: IngestSummary) -> str:
         lines.append(f"{summary.rejected:,} rejected, with their reasons in {summary.rejects}")
         lines.append(f"the first of them: {summary.first_reject}")
     if summary.previous_version:
-        lines.append(
-            f"{summary.version} replaces {summary.previous_version}; "
-            f"`sinkrank ingest rollback --index {summary.index}` goes back"
-        )
+        from reranker.stores.base.cures import store_command
+
+        back = store_command(store, "ingest", "rollback", "--index", summary.index)
+        lines.append(f"{summary.version} replaces {summary.previous_version}; {back} goes back")
     return "\n".join(lines)
 
 

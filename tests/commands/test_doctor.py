@@ -84,7 +84,7 @@ def test_an_index_that_has_grown_is_stale_until_it_is_refreshed(indexed: Path, r
     run("ingest", str(write_rows(indexed / "more.jsonl", rows)))
     message = checks(run, "--quick")["index documents"]["message"]
     assert "the idf of fr was counted over 3 documents; there are 6 now" in message
-    assert "`sinkrank ingest refresh --index documents`" in message
+    assert "`sinkrank ingest refresh --index documents --store .sinkrank/store`" in message
 
     assert "document frequencies recounted for fr, 6 documents reweighted" in run("ingest", "refresh").stdout
     found = checks(run, "--quick", exits=0)
@@ -97,7 +97,9 @@ def test_an_index_without_a_hubness_sample_says_how_to_get_one(indexed: Path, ru
     store.close()
     # It is searched as well without.
     message = checks(run, "--quick", exits=0)["index documents"]["message"]
-    assert "no hubness sample (`sinkrank ingest refresh --index documents` draws one)" in message
+    assert (
+        "no hubness sample (`sinkrank ingest refresh --index documents --store .sinkrank/store` draws one)" in message
+    )
     run("ingest", "refresh")
     assert "en 1, fr 3" in checks(run, "--quick", exits=0)["index documents"]["message"]
 

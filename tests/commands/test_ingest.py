@@ -99,7 +99,8 @@ def test_gzipped_csv_from_standard_input(home: Path, run: Run) -> None:
 def test_a_rebuild_can_be_taken_back_and_brought_again(indexed: Path, run: Run) -> None:
     write_rows(indexed / "new.jsonl", DOCUMENTS[:1])
     rebuilt = run("ingest", "new.jsonl", "--rebuild")
-    assert "`sinkrank ingest rollback --index documents` goes back" in rebuilt.stdout
+    # With the store, so that it can be copied: another store may have an index of this name.
+    assert "`sinkrank ingest rollback --index documents --store .sinkrank/store` goes back" in rebuilt.stdout
     assert run("ingest", "rollback").stdout == "index 'documents' now is documents-000001\n"
     assert len(json.loads(run("search", "cat", "--json").stdout)["hits"]) == 4
     run("ingest", "rollback", "--to", "documents-000002")

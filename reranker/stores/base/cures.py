@@ -1,4 +1,4 @@
-"""Errors whose cure is to make an index, and the command for it, written so that a shell takes it."""
+"""Commands on a store that are the cure of something, written so that a shell takes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,16 @@ def ingest_command(store: str | Path, index: str = "NAME", *options: str) -> str
     >>> ingest_command("my store", "pages", "--rebuild")
     "`sinkrank ingest FILE --index pages --rebuild --store 'my store'`"
     """
-    return f"`{shlex.join(['sinkrank', 'ingest', 'FILE', '--index', index, *options, '--store', str(store)])}`"
+    return store_command(store, "ingest", "FILE", "--index", index, *options)
+
+
+def store_command(store: str | Path, *words: str) -> str:
+    """The command on a store.
+
+    >>> store_command("my store", "ingest", "refresh", "--index", "pages")
+    "`sinkrank ingest refresh --index pages --store 'my store'`"
+    """
+    return f"`{shlex.join(['sinkrank', *words, '--store', str(store)])}`"
 
 
 def no_such_index(store: str | Path, index: str) -> NoSuchIndex:
