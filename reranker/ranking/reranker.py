@@ -68,8 +68,12 @@ class Reranker:
                 and several know as many of its words (`detection.guess_language`).
 
         Raises:
-            BadInput: `n_threads` is below 1, or `preferred_languages` is a text.
+            BadInput: `n_threads` is below 1, `preferred_languages` is a text, or `embeddings` are none.
         """
+        if not isinstance(embeddings, Embeddings):
+            raise BadInput(
+                f"embeddings is of type {type(embeddings).__name__}; give Embeddings, or a path to Reranker.open"
+            )
         check_n_threads(n_threads)
         self._arguments = (embeddings, idf, n_threads, hubness, observer, preferred_languages)
         self.embeddings = embeddings

@@ -63,22 +63,22 @@ class Parameters:
     def __post_init__(self) -> None:
         if not _is_within(self.epsilon, MIN_EPSILON, MAX_EPSILON):
             raise WrongParameter(
-                f"epsilon is {self.epsilon}; give a number from {MIN_EPSILON} to {MAX_EPSILON:g}"
+                f"epsilon is {self.epsilon!r}; give a number from {MIN_EPSILON} to {MAX_EPSILON:g}"
                 " (0.1 suits most texts; for none at all use the method 'emd')"
             )
         whole = isinstance(self.n_iterations, int | np.integer)
         if not whole or not 1 <= self.n_iterations <= MAX_ITERATIONS:
             raise WrongParameter(
-                f"n_iterations is {self.n_iterations}; give a whole number from 1 to {MAX_ITERATIONS} (50 is usual)"
+                f"n_iterations is {self.n_iterations!r}; give a whole number from 1 to {MAX_ITERATIONS} (50 is usual)"
             )
         if self.tau is not None and not _is_within(self.tau, 0, sys.float_info.max):
             raise WrongParameter(
-                f"tau is {self.tau}; give 0 or a larger finite number, or leave it out for tau = epsilon"
+                f"tau is {self.tau!r}; give 0 or a larger finite number, or leave it out for tau = epsilon"
             )
         if self.stop_at is not None and not _is_within(self.stop_at, 0, 1):
             raise WrongParameter(
-                f"stop_at is {self.stop_at}; give a marginal error from 0 (never) to 1 (0.001 orders as well as less), "
-                "or leave it out to stop where nothing more is to be gained"
+                f"stop_at is {self.stop_at!r}; give a marginal error from 0 (never) to 1 (0.001 orders as well as "
+                "less), or leave it out to stop where nothing more is to be gained"
             )
         if self.cost is not None and self.cost not in COSTS:
             raise WrongParameter(

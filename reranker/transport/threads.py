@@ -34,7 +34,7 @@ if hasattr(os, "register_at_fork"):  # Windows has no fork
 def check_n_threads(n_threads: int) -> None:
     """Raises BadInput for what is no number from 1 on."""
     if not isinstance(n_threads, int) or n_threads < 1:
-        raise BadInput(f"n_threads is {n_threads}; give 1 or more")
+        raise BadInput(f"n_threads is {n_threads!r}; give 1 or more")
 
 
 # Multiplications below which another thread costs more than it saves: handing work over, and solving in steps, not in

@@ -152,6 +152,11 @@ def test_what_is_no_list_of_documents_is_refused(reranker, documents):
         reranker.rerank("cat", documents)
 
 
+def test_a_path_in_the_place_of_embeddings_is_refused_with_the_call_that_takes_one(reranker):
+    with pytest.raises(BadInput, match=r"embeddings is of type str; give Embeddings, or a path to Reranker.open"):
+        Reranker(str(reranker.embeddings.path))
+
+
 def test_documents_and_candidates_may_come_one_after_the_other(reranker):
     texts = ["bread", "cat", "dog"]
     expected = reranker.rerank("cat", texts, document_languages="en")
@@ -170,9 +175,9 @@ def test_an_option_of_another_type_is_refused_by_its_name(reranker, options):
         reranker.rerank("cat", ["cat", "dog"], **options)
 
 
-@pytest.mark.parametrize("n_threads", [0, -1])
+@pytest.mark.parametrize("n_threads", [0, -1, "2"])
 def test_a_reranker_needs_a_thread(reranker, n_threads):
-    with pytest.raises(BadInput, match=f"n_threads is {n_threads}; give 1 or more"):
+    with pytest.raises(BadInput, match=f"n_threads is {n_threads!r}; give 1 or more"):
         Reranker(reranker.embeddings, n_threads=n_threads)
 
 

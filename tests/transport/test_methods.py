@@ -67,9 +67,9 @@ def test_an_unknown_method_is_refused_with_the_nearest_known_one(wrong, nearest)
         check_method(wrong)
 
 
-@pytest.mark.parametrize("epsilon", [0, -0.1, np.nan, np.inf, 1e-5, 101, None])
+@pytest.mark.parametrize("epsilon", [0, -0.1, np.nan, np.inf, 1e-5, 101, None, "0.1"])
 def test_an_epsilon_out_of_range_is_refused(epsilon):
-    with pytest.raises(BadInput, match=r"epsilon is .*; give a number from"):
+    with pytest.raises(BadInput, match=f"epsilon is {epsilon!r}; give a number from"):
         Parameters(epsilon=epsilon)
 
 
