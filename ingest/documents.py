@@ -126,9 +126,12 @@ def check_sources(sources: Sequence[Source], layout: Layout) -> None:
         columns |= dict.fromkeys(header)
         required = layout.text_fields if layout.text_field else (*layout.text_fields, *layout.title_fields)
         if set(required).isdisjoint(header):
+            no_names = (
+                ", or all with --columns if the first row has no names" if source.format in ("csv", "tsv") else ""
+            )
             raise BadInput(
                 f"{source.name} has no column {layout.text_fields[0]!r} (its columns are {', '.join(header)}); "
-                "name the one that holds the text with --text-field"
+                f"name the one that holds the text with --text-field{no_names}"
             )
         if layout.default_language is None and not set(layout.language_fields) & set(header):
             raise BadInput(

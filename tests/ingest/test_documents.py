@@ -200,6 +200,7 @@ def test_a_quote_left_open_ends_at_the_size_limit(tmp_path: Path, monkeypatch: p
     [
         ("", "is empty"),
         ("id,lang,words\n", "has no column 'text' .its columns are id, lang, words.; name .* --text-field"),
+        ("1,hello\n", "has no column 'text' .* --text-field, or all with --columns if the first row has no names"),
         ("id,text\n", "has no column 'language' .*--language-field.*--lang"),
         ("id,lang,text,text\n", "has the column 'text' twice"),
     ],
