@@ -490,6 +490,10 @@ def _page(body: Mapping[str, Any], parameters: Mapping[str, str], window: int) -
     size = _read_number(parameters.get("size", body.get("size", DEFAULT_SIZE)))
     if size == 0:
         raise Skip("no_hits_wanted")
+    query = query_of(body, parameters)
+    hybrid = query.get("hybrid") if isinstance(query, dict) else None
+    if offset and isinstance(hybrid, dict) and "pagination_depth" not in hybrid:
+        raise Skip("odd_page")  # without a depth its order depends on the size, and the engine refuses further pages
     after = body.get("search_after")
     if after is not None and window + size > _MAX_HITS:
         raise Skip("search_after")

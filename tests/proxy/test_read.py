@@ -143,6 +143,8 @@ def test_a_source_filter_stays_as_it_is_and_our_section_is_out_in_both_bodies(se
         ({"query": QUERY}, "size=ten", "odd_page"),
         ({"query": QUERY}, "size=1_0", "odd_page"),
         ({"query": QUERY, "from": "\u0661"}, "", "odd_page"),
+        ({"query": {"hybrid": {"queries": [QUERY]}}, "from": 10}, "", "odd_page"),
+        ({"query": {"hybrid": {"queries": [QUERY]}}}, "from=1&rerank=true", "odd_page"),
         ({"query": QUERY, "seq_no_primary_term": 1}, "", "odd_seq_no"),
         ({"query": QUERY}, "seq_no_primary_term=yes", "odd_seq_no"),
         (b'{"size": 1, "size": 1}', "", "duplicate_key"),
@@ -405,6 +407,13 @@ def test_no_more_is_asked_for_than_a_fusion_or_a_re_ranker_of_the_engine_finds(
         hits = range(depth or 1_000)
         asked = hits[page.fetched_from : page.fetched_from + page.n_fetch]
         assert set(asked) >= set(hits[offset : offset + 7])
+
+
+def test_a_hybrid_query_is_walked_through_at_one_depth(service: Service) -> None:
+    """Which hits OpenSearch finds then does not depend on the page, and it refuses a `from` without a depth."""
+    body = {"query": {"hybrid": {"queries": [QUERY], "pagination_depth": 50}}}
+    assert read(service, {**body, "from": 15}).page.n_fetch == 25
+    assert read(service, {"query": {"hybrid": {"queries": [QUERY]}}, "from": 0}).page.n_fetch == 20
 
 
 def test_a_retriever_without_a_size_is_left_to_the_engine_where_versions_differ(service: Service) -> None:
