@@ -229,9 +229,9 @@ def write_object(
 
 def write_array(text: str, raw: RawArray, pieces: Sequence[str]) -> str:
     """An array's text with other elements (`pieces`, as JSON), and the whitespace of its own."""
-    if not pieces:
-        return "[]"
     inner = text[raw.start + 1 : raw.end - 1]
+    if not pieces:
+        return "[]" if inner.strip(_BLANKS) else f"[{inner}]"
     n_lead, n_tail = len(inner) - len(inner.lstrip(_BLANKS)), len(inner) - len(inner.rstrip(_BLANKS))
     if n_lead == len(inner):
         return f"[{','.join(pieces)}]"

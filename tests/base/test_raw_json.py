@@ -67,6 +67,11 @@ def test_elements_are_put_in_another_order(value: list[Any], form: dict[str, Any
     assert json.loads(write_array(text, raw, pieces[:1])) == [value[place] for place in places[:1]]
 
 
+def test_an_array_that_stays_empty_keeps_its_blanks() -> None:
+    assert write_array("[ ]", read_document("[ ]", read_array), []) == "[ ]"  # as the engines write it with `?pretty`
+    assert write_array("[ 1 ]", read_document("[ 1 ]", read_array), []) == "[]"
+
+
 @given(value=VALUES, form=st.sampled_from(FORMS))
 @example({"v": [1.5, 2], "texts": ["]", "["], "lists": [[1], [2]], 'a"': [], "é": {"v": [1]}}, FORMS[0])
 def test_a_value_is_passed_over(value: Any, form: dict[str, Any]) -> None:
