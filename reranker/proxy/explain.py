@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from reranker.answers.explanation import ExplainAnswer
 from reranker.base.errors import BadInput, Busy, NotAllowed, NotFound, SinkrankError, StoreUnavailable, Unauthenticated
 from reranker.proxy.fetch import look_up
-from reranker.proxy.hit_texts import look_up_body, look_ups
+from reranker.proxy.hit_texts import WITHOUT_VECTOR, look_up_body, look_ups
 from reranker.proxy.rank import RankedWindow, WindowRanker
 from reranker.proxy.search import ProxyRequest, knn_with_k
 from reranker.proxy.window import Window
@@ -107,7 +107,7 @@ def _looked_up(request: ProxyRequest, window: Window, doc_id: str) -> tuple[Mapp
             counted = {"min_score": hit.get("_score"), "size": 0, "track_total_hits": True}
             (better,) = look_up(request, [(search, search.changed_body(changed | counted, _NOT_OF_ONE))])
             return hit, max(better.total, len(window.hits) + 1)
-    (found,) = look_up(request, [(search, look_up_body(search, [{"_id": doc_id}], ()))])
+    (found,) = look_up(request, [(search, look_up_body(search, [{"_id": doc_id}], WITHOUT_VECTOR))])
     for hit in found.found:
         return hit, None
     raise NotFound(f"the searched indices hold no document {doc_id!r}, or you may not read it; check its id")

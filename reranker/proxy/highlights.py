@@ -19,7 +19,7 @@ from reranker.proxy.search import ProxyRequest, Search
 from reranker.proxy.window import AsItCame
 from reranker.query_dsl.highlight import Highlight, HighlightField
 from reranker.query_dsl.name_patterns import is_match
-from reranker.query_dsl.source_texts import field_texts, named_strings
+from reranker.query_dsl.source_texts import field_texts, named_strings, source_names
 from reranker.ranking.matches import Mark, find_marks
 from reranker.text.fragments import Span, best_fragments, merged, read_marked, write_marked
 from reranker.upstream.calls import Fallback
@@ -187,8 +187,8 @@ def _with_sources(
 
 
 def _sources_body(hits: Sequence[_Hit]) -> bytes:
-    fields = [form.name for form in hits[0].highlight.fields]
-    return look_up_body(hits[0].search, [hit.document for hit in hits], fields)
+    source = source_names(form.name for form in hits[0].highlight.fields)
+    return look_up_body(hits[0].search, [hit.document for hit in hits], source)
 
 
 def _written(page: Page, hits: Sequence[_Hit]) -> dict[int, str]:

@@ -42,7 +42,7 @@ _MAX_LOOKED_UP = 10_000
 _MAX_DOCUMENTS = 10_000
 # Packed bags that are cached unpacked, 2 KB each for some 100 words.
 _MAX_PACKED = 5_000
-_WITHOUT_VECTOR = {"excludes": ["nbow"]}
+WITHOUT_VECTOR = {"excludes": ["nbow"]}
 
 Hit = Mapping[str, Any]
 KnownBag = tuple[Bag, str]
@@ -95,14 +95,16 @@ class KnownHits(NamedTuple):
     def look_up_body(self) -> bytes:
         """Asks for the documents of these hits."""
         search, hits = self.window.search, [self.window.hits[place] for place in self.lacking]
+        # Unlike a filter, `true` does not fail an index without `_source`, which would hinder the others.
+        source = WITHOUT_VECTOR if self.ours else source_names(search.text_fields) or True
         if self.window.kind is None:
-            return look_up_body(search, hits, () if self.ours else search.text_fields)
+            return look_up_body(search, hits, source)
         body = {
             "query": {"terms": {"_seq_no": [hit.get("_seq_no") for hit in hits]}},
             "size": len(hits),
             "seq_no_primary_term": True,
             "track_total_hits": False,
-            "_source": _WITHOUT_VECTOR if self.are_ours else source_names(search.text_fields) or True,
+            "_source": source,
         }
         return json.dumps(body).encode()
 
@@ -334,9 +336,9 @@ def identity(hit: Hit) -> tuple[Any, ...]:
     return tuple(hit.get(name) for name in ("_index", "_id", "_routing"))
 
 
-def look_up_body(search: Search, hits: Sequence[Hit], fields: Sequence[str]) -> bytes:
-    """Asks for fields of hits by their ids; for all fields where none are named. Documents of other indices, or with
-    another routing, may have the same ids: where that can be they are not asked for, as they would take the places."""
+def look_up_body(search: Search, hits: Sequence[Hit], source: Any) -> bytes:
+    """Asks for the `_source` of hits by their ids, or a part of it. Documents of other indices, or with another
+    routing, may have the same ids: where that can be they are not asked for, as they would take the places."""
     ids: dict[Any, set[str]] = {}
     for hit in hits:
         ids.setdefault(hit.get("_index"), set()).add(str(hit.get("_id")))
@@ -349,7 +351,7 @@ def look_up_body(search: Search, hits: Sequence[Hit], fields: Sequence[str]) -> 
     body = {
         "query": query,
         "size": min(_MAX_LOOKED_UP, sum(map(len, ids.values())) * len(routings)),
-        "_source": source_names(fields) or _WITHOUT_VECTOR,
+        "_source": source,
     }
     if "pit" in search.body.raw.parsed:  # which names the indices
         body["pit"] = search.body.raw.parsed["pit"]

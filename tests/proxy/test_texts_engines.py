@@ -109,13 +109,23 @@ def test_the_fields_of_the_text_are_named_in_the_request(
         assert [hit["_id"] for hit in hits(answer)] == order
 
 
-def test_an_index_without_a_source_keeps_the_engines_order(
+def test_an_index_without_a_source_keeps_the_engines_order_and_hinders_no_other(
     http: urllib3.PoolManager, engine: Engine, url: str, index_name: str
 ) -> None:
     make_index(http, engine.url, index_name, {"text": {"type": "text"}}, [{"text": "chat"}], _source={"enabled": False})
     answer = post(http, f"{url}/{index_name}/_search", {**EVERY, "ext": chat()})
     assert (answer.headers["X-Rerank-Status"], answer.headers["X-Rerank-Reason"]) == ("fallback", "no_text_in_hits")
     assert [hit["_id"] for hit in hits(answer)] == ["0"]
+    with_source = f"{index_name}-kept"
+    make_index(http, engine.url, with_source, {"text": {"type": "text"}}, [{"text": "bread"}, {"text": "chat"}])
+    try:
+        path = f"{url}/{index_name},{with_source}/_search"
+        for source in (True, False):  # whether the texts are in the window, or are looked up
+            answer = post(http, path, {**EVERY, "ext": chat(), "_source": source})
+            assert answer.headers["X-Rerank-Status"] == "applied"
+            assert (hits(answer)[0]["_index"], hits(answer)[0]["_id"]) == (with_source, "1")
+    finally:
+        http.request("DELETE", f"{engine.url}/{with_source}")
 
 
 @pytest.mark.parametrize("source", [True, False])
