@@ -176,7 +176,7 @@ class HitTexts:
         ours = list(filter(self._is_ours, window.index_names))
         are_ours, is_of_one = len(ours) == len(window.index_names), is_of_one_shard(window.answer.raw.parsed)
         # Where nothing is guessed all languages have the same bags.
-        is_guessed = not are_ours and len(self._embeddings.languages) > 1
+        is_guessed = not are_ours and self._language(window.search) is None
         reading = caller, likely if is_guessed else ""
         keys = document_keys(window.search, window.hits, *reading) if is_of_one else [None] * len(window.hits)
         if window.kind == STORED_BAGS:
@@ -254,7 +254,8 @@ class HitTexts:
             for place, (source, bag) in enumerate(zip(sources, found, strict=True))
             if bag is None and has_text and isinstance(source, dict)
         }
-        bags = self._source_bags(list(to_read.values()), likely, search.weighted_fields, reads_all and not is_partial)
+        language, or_all = self._language(search), reads_all and not is_partial
+        bags = self._source_bags(list(to_read.values()), language, likely, search.weighted_fields, or_all)
         is_lacking = reads_all and is_partial and bool(search.weighted_fields)
         for place, bag in zip(to_read, bags, strict=True):
             # Without a known word the other strings have to be looked up.
@@ -294,21 +295,31 @@ class HitTexts:
         bag = checked_bag(packed, self._embeddings, frozenset(keys))
         return None if bag is None else (bag, language)
 
-    def _source_bags(self, sources: Sequence[Any], likely: str, fields: Sequence[str], or_all: bool) -> list[Bag]:
+    def _language(self, search: Search) -> str | None:
+        """The language of all texts of hits, that of the embeddings' documents; None where there are several, or where
+        the caller names another one."""
+        language = self._embeddings.document_language
+        return language if all(one == language for one in search.languages) else None
+
+    def _source_bags(
+        self, sources: Sequence[Any], language: str | None, likely: str, fields: Sequence[str], or_all: bool
+    ) -> list[Bag]:
         """The bag of each `_source`'s text and its language; an empty one where there is no known word.
 
         Args:
+            language: guessed where it is None, and then `likely` as `TextBags.read` takes it.
             fields: that hold the text (dots for nested ones, `*` for any part); every string where there are none.
             or_all: whether every string is read where these fields hold no known word.
         """
+        languages = [language] * len(sources)
         if not fields:
-            return self._texts.read([source_text(source, ()) for source in sources], likely=likely)
+            return self._texts.read([source_text(source, ()) for source in sources], languages, likely=likely)
         lines, keys = texts_and_keys(sources, fields)
-        bags = self._texts.read(lines, exact_keys=keys, likely=likely)
+        bags = self._texts.read(lines, languages, keys, likely)
         if or_all:
             empty = [place for place, (bag, _) in enumerate(bags) if not len(bag.term_ids)]
             others = [source_text(sources[place], ()) for place in empty]
-            read = self._texts.read(others, exact_keys=[keys[place] for place in empty], likely=likely)
+            read = self._texts.read(others, languages[: len(others)], [keys[place] for place in empty], likely)
             for place, bag in zip(empty, read, strict=True):
                 bags[place] = bag
         return bags

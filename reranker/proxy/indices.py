@@ -59,6 +59,8 @@ class Indices:
         """Of an index's documents; empty where they are not known yet."""
         if self.is_ours(index):
             return sorted(self._service.searcher.open(index).languages)
+        if one_language := self._service.embeddings.document_language:
+            return [one_language]
         shares = self._statistics.languages(index, read_fields)
         return [language for language, share in shares.items() if share >= LEAST_SHARE]
 

@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -6,6 +7,9 @@ import pytest
 from reranker.query_dsl import name_patterns, source_texts
 from reranker.query_dsl.source_texts import source_text, texts_and_keys
 from reranker.text.exact_text import exact_key
+from tests.support.fake_engine import FakeEngine, ok
+from tests.support.service import MakeProxy
+from tests.support.tiny import POSITIONS, write_embeddings
 
 
 @pytest.mark.parametrize(
@@ -73,3 +77,29 @@ def test_the_short_texts_of_the_named_fields_are_known_of_a_hit() -> None:
     (text,), (keys,) = texts_and_keys([source], ("title", "title", "parts.name"))
     assert text == "\n".join(["A cat", "A cat", "Big dog", "word " * 50])
     assert keys == {exact_key("a cat"), exact_key("big dog")}
+
+
+def test_a_language_of_queries_alone_changes_nothing_for_a_search_in_the_language_of_the_documents(
+    fake: FakeEngine, make_proxy: MakeProxy, tmp_path: Path
+) -> None:
+    texts = ["eau chien", "dog", "pain cat chat eau"]
+    hits = [{"_index": "pages", "_id": text, "_score": 1.0, "_source": {"body": text}} for text in texts]
+    found = json.dumps({"took": 1, "hits": {"total": {"value": 3, "relation": "eq"}, "hits": hits}}).encode()
+    fake.answer = lambda received: ok(found)
+    english = {"en": POSITIONS["en"]}
+    alone = write_embeddings(tmp_path / "en", english)
+    with_french = write_embeddings(tmp_path / "both", {**english, "fr": POSITIONS["fr"]}, mapped_languages=["fr"])
+    search, in_french = (
+        {"query": {"match": {"body": "cat"}}, "ext": {"rerank": {"details": True, **named}}}
+        for named in ({}, {"languages": ["fr"], "translate": False})
+    )
+    before, after, named = (
+        make_proxy(embeddings).test_client().post("/pages/_search", json=body).get_json()["hits"]["hits"]
+        for embeddings, body in [(alone, search), (with_french, search), (with_french, in_french)]
+    )
+    assert before == after
+    # In English one has the query as its only word, one has no known word, and the farthest has as little evidence.
+    assert [hit["_id"] for hit in after] == ["pain cat chat eau", "eau chien", "dog"]
+    assert [hit["_rerank"]["without_known_word"] for hit in after] == [False, True, False]
+    # Who names the documents' languages has them read in these.
+    assert not any(hit["_rerank"]["without_known_word"] for hit in named)

@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from reranker.upstream.calls import Deadline, Fallback
 from tests.support.calls import outcomes
 from tests.support.fake_engine import FakeEngine, Received, ok
 from tests.support.service import MakeProxy
+from tests.support.tiny import POSITIONS, write_embeddings
 from tests.support.waiting import PATIENCE_S
 
 ENGLISH = ["dog", "cat", "bread"]
@@ -89,6 +91,17 @@ def test_a_search_that_finds_nothing_is_asked_again_in_the_other_language(
 def test_a_search_that_finds_something_is_asked_once(client: FlaskClient, fake: FakeEngine) -> None:
     assert outcome(search(client, {"query": {"match": {"body": "cat"}}})) == ("applied", None)
     assert len(fake.received) == 1
+
+
+def test_a_query_in_the_only_language_of_documents_is_not_translated_for_languages_of_queries_alone(
+    fake: FakeEngine, make_proxy: MakeProxy, tmp_path: Path
+) -> None:
+    fake.answer = lambda received: ok(json.dumps(page([])).encode())
+    client = make_proxy(write_embeddings(tmp_path / "both", POSITIONS, mapped_languages=["fr"])).test_client()
+    assert outcome(search(client, {"query": {"match": {"body": "cat"}}})) == ("skipped", "no_hits")
+    assert len(fake.received) == 1
+    search(client, FRENCH_QUERY, translate=True)
+    assert words(queries(fake)[-1]) == {"chat", "cat", "dog"}
 
 
 def test_what_finds_nothing_even_so_is_not_marked_as_re_ranked(client: FlaskClient, fake: FakeEngine) -> None:
