@@ -27,6 +27,7 @@ def guess_language(text: str, embeddings: Embeddings, preferred: Sequence[str] =
 
     - the language that splits most of the first eight words into known parts (`paperitukos` is Finnish);
     - the first of `preferred`;
+    - languages that were not mapped into the space of others;
     - the language in which these words are more common (`print page` is English, though German texts have both words);
     - the first language of the store.
 
@@ -85,6 +86,7 @@ def _break_tie(read: FirstWords, text: int, embeddings: Embeddings, preferred: S
     for language in preferred:
         if language in best:
             return language, True
+    best = [language for language in best if language not in embeddings.mapped_languages] or best
     return min(best, key=lambda language: _rarity(term_ids[language], embeddings.vocabulary.term_ids(language))), True
 
 

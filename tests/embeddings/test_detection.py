@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from reranker.base.errors import WrongParameter
 from reranker.embeddings.detection import guess_language, preferred_languages
 from reranker.text.tokens import is_stop_word, letter_tokens
-from tests.support.tiny import POSITIONS, write_words
+from tests.support.tiny import POSITIONS, write_embeddings, write_words
 
 WORDS = [*POSITIONS["en"], *POSITIONS["fr"], "the", "le", "et", "zzz", "café"]
 
@@ -27,6 +27,15 @@ def test_of_languages_that_know_as_many_words_the_one_in_which_they_are_common_i
     embeddings = write_words(tmp_path / "embeddings", words)
     assert guess_language("print page", embeddings) == "en"
     assert guess_language("print page", embeddings, ["fi", "de"]) == "de"
+
+
+def test_of_languages_that_know_as_many_words_one_that_was_added_for_queries_comes_last(tmp_path):
+    # `page` is the commonest German word, and the rarest English one.
+    positions = {"de": {"page": (1, 1), "seite": (1, 1)}, "en": {"sheet": (1, 1), "page": (1, 1)}}
+    embeddings = write_embeddings(tmp_path / "embeddings", positions, mapped_languages=["de"])
+    assert guess_language("page", embeddings) == "en"
+    assert guess_language("page", embeddings, ["de"]) == "de"
+    assert guess_language("seite", embeddings) == "de"
 
 
 def test_where_no_language_knows_a_word_the_nearest_spellings_decide(tmp_path):
