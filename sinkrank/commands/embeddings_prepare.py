@@ -27,11 +27,11 @@ def prepare(
         typer.Option("--lang", metavar="CODE", help="Language of documents that name none; default: detected."),
     ] = None,
     queries_in: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             "--queries-in",
             metavar="CODE,…",
-            help="Languages of queries besides those of the documents: fi,de.",
+            help="Languages of queries besides those of the documents: fi,de; may be repeated.",
         ),
     ] = None,
     text_field: options.TextField = None,
@@ -39,11 +39,11 @@ def prepare(
     language_field: options.LanguageField = None,
     group_field: GroupField = None,
     without: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             "--without",
             metavar="PART,…",
-            help="Parts to skip: training, encoder, dictionaries, passages, languages.",
+            help="Parts to skip: training, encoder, dictionaries, passages, languages; may be repeated.",
         ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read the documents, show the plan, and exit.")] = False,
@@ -72,8 +72,8 @@ def prepare(
     settings = loaded.settings
     # Only the option: an index in the settings is for searches.
     index = loaded.option("index")
-    left_out = check_names((without or "").split(","))
-    query_languages = [language_code(code) for code in parse_names(queries_in)]
+    left_out = check_names(",".join(without or []).split(","))
+    query_languages = [language_code(code) for code in parse_names(",".join(queries_in or []))]
     check_can_split(query_languages, "--queries-in names")
     layout = Layout(
         language_field=language_field,

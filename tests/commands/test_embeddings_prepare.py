@@ -260,6 +260,13 @@ def test_an_encoder_that_reads_the_first_language_reads_the_others_too(
     assert np.array_equal(means[0][0], means[1][0])
 
 
+def test_languages_of_queries_and_parts_to_skip_may_be_given_together_or_apart(run: Run, english: str) -> None:
+    together = run(*PREPARE, english, "--dry-run", "--queries-in", "fi,de", "--without", "training,passages")
+    each = ["--queries-in", "fi", "--queries-in", "de", "--without", "training", "--without", "passages"]
+    assert run(*PREPARE, english, "--dry-run", *each).stdout == together.stdout
+    assert "queries in fi, de into" in together.stdout
+
+
 @pytest.mark.usefixtures("encoder", "offline", "dictionary")
 def test_a_word_of_another_language_lies_half_way_to_its_translations(empty_home: Path, run: Run, english: str) -> None:
     run(*PREPARE, english, "--queries-in", "fr", "--without", "training")
