@@ -91,8 +91,9 @@ def _written(line: Page | AsItCame, added_ms: float) -> str:
 
 
 def _section(page: Page, ranking: Reranking | None) -> dict[str, Any]:
-    """What `ext.rerank` says of a page: whether its search has a good answer and how many hits were re-ranked, where
-    somebody asked for it, and which order each hit came from, where it is interleaved."""
+    """What `ext.rerank` says of a page: whether its search has a good answer, how many hits were re-ranked and in which
+    language its query was read, where somebody asked for it, and which order each hit came from, where it is
+    interleaved."""
     section: dict[str, Any] = {}
     search, teams = page.ranked.window.search, page.ranked.teams
     if ranking is not None and (search.with_details or search.min_relevance is not None):
@@ -101,6 +102,8 @@ def _section(page: Page, ranking: Reranking | None) -> dict[str, Any]:
             section["n_cut"] = ranking.n_cut
         if search.with_details:
             section["n_reranked"] = ranking.n_candidates
+            if (weighed := page.ranked.weighed) is not None:
+                section["language"] = weighed.query.language
     if teams is not None:
         section |= {"search_id": teams.search_id, "teams": page.teams}
     return section

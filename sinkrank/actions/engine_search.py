@@ -70,7 +70,8 @@ class EngineSearch:
             reason = headers.get("x-rerank-reason", "not re-ranked")
             output.talk().print(f"the engine's order stays: {reason}")
         found = answer["hits"]
-        query = read_query(text, language, self._embeddings, IdfTable(), ())
+        section = answer.get("ext", {}).get("rerank", {})
+        query = read_query(text, section.get("language", language), self._embeddings, IdfTable(), ())
         hits = [self._hit(hit, rank, query.language) for rank, hit in enumerate(found["hits"], start=offset + 1)]
         reranking: Mapping[str, Any] = next((hit["_rerank"] for hit in found["hits"] if "_rerank" in hit), {})
         durations = {name: float(ms) for name, ms in _DURATION.findall(headers.get("server-timing", ""))}
@@ -80,7 +81,7 @@ class EngineSearch:
             hits=hits,
             index=self._index.name,
             n_candidates=total["value"] if isinstance(total, dict) else total,
-            n_reranked=answer.get("ext", {}).get("rerank", {}).get("n_reranked", 0),
+            n_reranked=section.get("n_reranked", 0),
             language=query.language,
             first_stage="engine",
             method=reranking.get("method", "none"),
@@ -112,7 +113,7 @@ class EngineSearch:
             id=str(hit["_id"]),
             title=next(documents_of_hits([hit])).title,
             url=source["url"] if isinstance(source.get("url"), str) else "",
-            language=guess_language(text, self._embeddings, (query_language,)),
+            language=self._embeddings.document_language or guess_language(text, self._embeddings, (query_language,)),
             text=text,
             metadata=source,
             score=hit["_score"] if details else scores_by_rank(rank, 1)[0],

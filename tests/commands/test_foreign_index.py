@@ -292,6 +292,14 @@ def test_search_and_explain_show_what_callers_of_the_proxy_get(
     assert sum(word["distance"] for word in explained["words"]) == pytest.approx(explained["distance"], abs=1e-9)
 
 
+def test_a_query_that_fits_two_languages_is_said_to_be_read_in_that_of_the_index_as_the_proxy_reads_it(
+    run: Run, make: MakeIndex, of_store: list[str]
+) -> None:
+    # `chat` is the commonest French word here, and `bread` a rare English one.
+    answer = json.loads(run("search", "bread chat", "--index", make(), *of_store, "--json").stdout)
+    assert (answer["language"], answer["n_reranked"] > 0) == ("en", True)
+
+
 def test_a_person_reads_the_hits_and_why_the_first_is_there(run: Run, make: MakeIndex, of_store: list[str]) -> None:
     options = ["--index", make(), *of_store, "--lang", "en"]
     shown = run("search", "bread", *options, "--method", "emd").stdout

@@ -119,7 +119,7 @@ def cat_search(size: int, **more: Any) -> dict[str, Any]:
 
 def test_each_hit_says_how_likely_it_is_what_was_meant_and_the_answer_whether_the_first_is(client: FlaskClient) -> None:
     answer = client.post("/pages/_search", json=cat_search(12, section={"details": True})).get_json()
-    assert answer["ext"] == {"rerank": {"no_good_answer": False, "n_reranked": 10}}
+    assert answer["ext"] == {"rerank": {"no_good_answer": False, "n_reranked": 10, "language": "en"}}
     relevance = {int(hit["_id"]): hit["_rerank"]["relevance"] for hit in answer["hits"]["hits"]}
     assert min(relevance[3], relevance[8]) > max(relevance[n] for n in range(10) if n not in (3, 8))
     assert [relevance[10], relevance[11]] == [None, None]  # behind the window
