@@ -24,6 +24,7 @@ from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.embeddings.query_encoder import QueryEncoderFiles
+from reranker.text.segmentation import UNSPACED_LANGUAGES, split_words
 
 if TYPE_CHECKING:
     from ingest.embeddings.sentence_models import SentenceModel
@@ -144,19 +145,21 @@ def draw_passages(texts: DocumentFile, languages: Sequence[str], n: int = N_PASS
         (_draw(passage), unit.language, passage)
         for unit in texts.units(share)
         if unit.language in languages
-        for passage in split(unit.text)
+        for passage in split(unit.text, unit.language)
     )
     return [(language, passage) for _, language, passage in heapq.nsmallest(n, drawn)]
 
 
-def split(text: str) -> Iterator[str]:
+def split(text: str, language: str) -> Iterator[str]:
     """Splits a text into passages of `PASSAGE_WORDS` words. A rest of less than half as many is dropped, unless it is
-    the whole text."""
-    words = text.split()
+    the whole text. In a language without spaces marks between words count as words."""
+    words = [f"{word} " for word in text.split()]
+    if language in UNSPACED_LANGUAGES:
+        words = split_words(words)
     for start in range(0, len(words), PASSAGE_WORDS):
         passage = words[start : start + PASSAGE_WORDS]
         if start == 0 or len(passage) >= PASSAGE_WORDS / 2:
-            yield " ".join(passage)
+            yield "".join(passage).strip()
 
 
 def _draw(passage: str) -> bytes:

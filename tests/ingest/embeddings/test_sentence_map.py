@@ -26,8 +26,17 @@ def test_the_map_keeps_what_the_encoder_tells_and_drops_the_rest() -> None:
 def test_a_text_is_split_into_passages_of_40_words_and_a_short_rest_is_left_out(
     n_words: int, lengths: list[int]
 ) -> None:
-    passages = list(split(" ".join(f"w{n}" for n in range(n_words))))
+    passages = list(split(" ".join(f"w{n}" for n in range(n_words)), "en"))
     assert [len(passage.split()) for passage in passages] == lengths
+
+
+def test_passages_of_a_language_without_spaces_have_40_words_too() -> None:
+    words = ["学校", "旅行"] * 25  # a dictionary's words, each of two letters
+    assert list(split("".join(words), "zh")) == ["".join(words[:40])]
+    assert list(split("".join(words) + " the page " + "".join(words[:18]), "ja")) == [
+        "".join(words[:40]),
+        "".join(words[40:]) + " the page " + "".join(words[:18]),
+    ]
 
 
 def test_the_same_passages_are_drawn_in_whatever_order_the_documents_come(tmp_path: Path) -> None:
