@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from ingest.embeddings import sentence_models
-from ingest.embeddings.preparing import passages
 from ingest.embeddings.word_encoder import Encoder
 from reranker.base.errors import FetchFailed
 from reranker.embeddings import Embeddings
@@ -44,7 +43,6 @@ def encoder() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sentence_models, "open_encoder", lambda *arguments: Encoder("fake 1", ENCODER_DIM, encode))
         patch.setattr(sentence_models.SentenceModel, "files", lambda *arguments: (b"model", b"tokenizer"))
-        patch.setattr(passages, "MIN_PASSAGES", 20)
         yield
 
 

@@ -32,12 +32,10 @@ if TYPE_CHECKING:
 N_PASSAGES = 6_000
 """Maximum number of encoded passages. Half as many gain nearly as much (papers/results/order.md)."""
 
-MIN_PASSAGES = 500
-"""With fewer passages the map is mostly noise."""
+MIN_PASSAGES = 50
+"""The least that was tried (papers/results/embeddings.md), in all and for a language's own mean."""
 
 PASSAGE_WORDS = 40
-
-_MIN_OF_LANGUAGE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +99,7 @@ class PassageMap:
 
 def _mean(vectors: NDArray[np.float32], otherwise: NDArray[np.float32]) -> NDArray[np.float32]:
     """The mean of vectors; of others if there are too few."""
-    found: NDArray[np.float32] = (vectors if len(vectors) >= _MIN_OF_LANGUAGE else otherwise).mean(axis=0)
+    found: NDArray[np.float32] = (vectors if len(vectors) >= MIN_PASSAGES else otherwise).mean(axis=0)
     return found
 
 
