@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from reranker.base.batches import in_batches
+from reranker.base.errors import ClientLeft
 from reranker.base.raw_json import write_value
 from reranker.proxy.fetch import look_up
 from reranker.proxy.guard import Slot
@@ -129,6 +130,8 @@ def with_highlights(request: ProxyRequest, pages: Sequence[Page | AsItCame], slo
         if lacking:
             with_texts = _with_sources(request, hits, lacking)  # it waits for the engine, without a slot
             written = slot.run(lambda: mark(with_texts), deadline, counts=False)
+    except ClientLeft:  # nobody waits for the page
+        raise
     except Fallback as failed:
         _log.warning("hits are marked by the engine alone (%s): %s", failed.reason, failed)
         return pages

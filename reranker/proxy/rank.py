@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reranker.base.errors import ClientLeft
 from reranker.proxy.fetch import look_up
 from reranker.proxy.guard import Slot
 from reranker.proxy.hit_texts import HitTexts, KnownHits, WindowBags, look_ups
@@ -79,6 +80,7 @@ class WindowRanker:
 
         Raises:
             Misfit: an ids-only window lacks bags.
+            ClientLeft: nobody waits for the answer.
         """
         deadline = request.calls.deadline
         weighed: list[Weighed | None] = []
@@ -92,17 +94,20 @@ class WindowRanker:
                 ranked.append(None if found is None else self.order(window, found, query))
             return ranked
 
-        def order_if_at_hand() -> list[RankedWindow | None]:
+        def order_if_at_hand() -> tuple[list[tuple[Search, bytes]], list[RankedWindow | None]]:
             weighed.extend(map(self.weigh, windows))
             hits.extend(self.at_hand(request, *one) for one in zip(windows, weighed, strict=True))
-            return [] if look_ups(hits) else order(())
+            lacking = look_ups(hits)
+            return lacking, [] if lacking else order(())
 
         try:
-            ranked = slot.run(order_if_at_hand, deadline)
-            if lacking := look_ups(hits):
+            lacking, ranked = slot.run(order_if_at_hand, deadline)
+            if lacking:
                 slot.succeeded = None  # nothing is ranked yet
                 looked_up = look_up(request, lacking)  # it waits for the engine, without a slot
                 ranked = slot.run(lambda: order(looked_up), deadline)
+        except ClientLeft:  # says nothing about re-ranking
+            raise
         except Fallback as fallback:
             failed = Outcome("fallback", fallback.reason, str(fallback))
         except Exception as error:  # whatever it is, a search is worth more than its re-ranking

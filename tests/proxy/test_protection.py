@@ -15,6 +15,7 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
+from reranker.base.leaving import Client
 from reranker.proxy import PROXY_EXTENSION, Proxy
 from reranker.proxy.hit_texts import WindowBags
 from reranker.proxy.rank import RankedWindow
@@ -220,6 +221,31 @@ def test_a_search_whose_texts_are_looked_up_keeps_no_other_from_being_re_ranked(
             go_on.set()
         assert outcome(second) == ("applied", None, ["cat", "dog"])
         assert outcome(first.result(PATIENCE_S)) == ("applied", None, ["cat", "dog"])
+
+
+@pytest.mark.parametrize("n_look_ups", [1, 2], ids=["bags", "marks"])
+def test_a_client_that_leaves_while_texts_are_looked_up_is_no_failed_re_ranking(
+    make_app: MakeProxy, fake: FakeEngine, n_look_ups: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    app, client = make_app(), Client()
+    asked: list[Received] = []
+
+    def answer(received: Received) -> bytes:
+        if b'"ids"' not in received.body:
+            return page(received).replace(b'"body"', b'"name"')  # the text is not in it
+        asked.append(received)
+        if len(asked) < n_look_ups:
+            return page(received)
+        client.leave()
+        return b""
+
+    fake.answer = answer
+    search = {**SEARCH, "_source": ["name"], "highlight": {"fields": {"body": {}}}}
+    answered = app.test_client().post("/pages/_search", json=search, environ_overrides={"sinkrank.client": client})
+    assert answered.status_code == 499
+    assert len(asked) == n_look_ups
+    assert outcomes(app) == {}
+    assert "failed" not in caplog.text
 
 
 def test_a_re_ranking_that_takes_too_long_gives_the_engines_page(make_app: MakeProxy) -> None:
