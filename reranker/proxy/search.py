@@ -240,7 +240,7 @@ def fields_to_read(text_fields: tuple[str, ...], query_fields: Sequence[Field]) 
     boosted = sorted(() if text_fields else query_fields, key=attrgetter("boost"), reverse=True)
     if not boosted or not all(0 < one.boost < inf for one in boosted):
         return names
-    times = [(one.name, min(_MAX_FIELD_WEIGHT, round(one.boost / boosted[-1].boost))) for one in boosted]
+    times = [(one.name, round(min(_MAX_FIELD_WEIGHT, one.boost / boosted[-1].boost))) for one in boosted]
     return tuple(name for name, n in times for _ in range(n))
 
 

@@ -262,6 +262,8 @@ def test_the_fields_of_the_query_are_read_unless_others_are_named(
 def test_a_boosted_field_is_read_as_often_as_its_boost_says(service: Service) -> None:
     search = read(service, {"query": {"multi_match": {"query": "cat", "fields": ["text", "title^3"]}}})
     assert search.weighted_fields == ("title", "title", "title", "text")
+    search = read(service, {"query": {"multi_match": {"query": "cat", "fields": ["text^1e-300", "title^1e30"]}}})
+    assert search.weighted_fields == (*["title"] * 5, "text")  # five times at most
 
 
 def test_the_method_none_keeps_the_engines_order(service: Service) -> None:
@@ -450,7 +452,7 @@ def test_a_page_that_a_fusion_refuses_is_left_to_it(service: Service, more: dict
         (QUERY, {"highlight": {"fields": {"text": {"fragment_size": float("inf")}}}}),
     ],
 )
-def test_a_number_that_is_none_is_the_engines_to_refuse(
+def test_a_boost_or_length_that_is_no_finite_number_is_the_engines_to_refuse(
     service: Service, query: dict[str, Any], more: dict[str, Any]
 ) -> None:
     search = read(service, {"query": query, **more, "ext": {"rerank": {}}})
