@@ -137,7 +137,8 @@ def read_object(
 
 
 def skip_value(text: str, at: int) -> tuple[None, int]:
-    """As `read_value`, of a value that nobody needs: in an object, an array of numbers such as a vector is skipped."""
+    """As `read_value`, for a value that nobody needs: an array of numbers in an object, such as a vector, is not
+    parsed."""
     if (found := _first_key(text, at)) is None:
         return None, read_value(text, at)[1]
     while found[1] is not None:

@@ -156,7 +156,7 @@ class HitTexts:
         """Whether the document of a hit has other words than its bag, as far as its `_source` tells.
 
         Args:
-            source: as the caller asked for it, or whole in an index of ours.
+            source: as the caller asked for it.
         """
         own, language = bags.bags[place]
         if bags.are_ours:

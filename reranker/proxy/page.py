@@ -41,6 +41,7 @@ class Place:
 
 
 PageHit = tuple[Place, EngineAnswer, int]
+"""Where a hit goes, an answer of the engine, and the hit's place in it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +49,7 @@ class Page:
     """The caller's page of a search.
 
     Attributes:
-        hits: in their order: the place of each, and an answer of the engine with its place in that.
+        hits: in their order.
         highlights: new ones, as JSON, by the places of hits on the page.
     """
 

@@ -68,7 +68,7 @@ class Reranker:
                 and several know as many of its words (`detection.guess_language`).
 
         Raises:
-            BadInput: `n_threads` is below 1, `preferred_languages` is a text, or `embeddings` are none.
+            BadInput: `n_threads` is below 1, `preferred_languages` is a text, or `embeddings` is something else.
         """
         if not isinstance(embeddings, Embeddings):
             raise BadInput(

@@ -81,7 +81,7 @@ class EngineAnswer:
         return any(_LOST_SHARD not in str(failure) for failure in failures or ())
 
     def hit(self, index: int) -> RawObject:
-        """A hit with its members as they stand in the text; `found` has what they say."""
+        """Where the members of a hit stand in the text; `found` has their values."""
         assert self.hits is not None  # noqa: S101 - there is no hit without a list of them
         if self.hits.elements:
             start = self.hits.elements[index].start

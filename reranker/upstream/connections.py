@@ -55,8 +55,8 @@ class EngineResponse:
     def __init__(self, connection: Connection, response: WholeHeadResponse) -> None:
         """
         Raises:
-            HTTPException: the head is not that of an answer, holds a line that is no header, or does not say where the
-                body ends: a length that is none, or two.
+            HTTPException: the head is not that of an answer, holds a line that is no header, or has a `Content-Length`
+                that is no number, or two that differ.
         """
         self._connection: Connection | None = None
         self._response = response
@@ -65,11 +65,11 @@ class EngineResponse:
         if response.headers.defects:
             raise HTTPException(f"the head of the answer is damaged: {response.headers.defects[0]!r}")
         headers: Headers = [(name, _one_line(value)) for name, value in response.headers.items()]
-        if response.chunked:  # which counts, and not the length
+        if response.chunked:  # then a length does not count, and is not passed on (RFC 9112, 6.3)
             headers = [each for each in headers if each[0].lower() != "content-length"]
         lengths = {value for name, value in headers if name.lower() == "content-length"}
         if len(lengths) > 1 or not all(map(str.isdecimal, lengths)):
-            raise HTTPException(f"the answer has no length that is one: {sorted(lengths)}")
+            raise HTTPException(f"the Content-Length of the answer is not one number: {sorted(lengths)}")
         self._connection = connection
         self.status, self.reason, self.headers = response.status, response.reason, headers
         self.encoding = response.headers.get("content-encoding", "")

@@ -163,8 +163,8 @@ def read_headers(environ: Mapping[str, Any]) -> Headers:
 
 
 def _is_of_own_page(environ: Mapping[str, Any]) -> bool:
-    """Whether a page at the address of this request sent it. To the engine, which compares `Origin` with its own
-    address, the page would be of another origin."""
+    """Whether the request comes from a page at the address that it was sent to. The engine compares `Origin` with its
+    own address, and would take the page for one of another origin."""
     authority = environ.get("HTTP_ORIGIN", "").partition("://")[2]
     return bool(authority) and authority.lower() == environ.get("HTTP_HOST", "").strip().lower()
 

@@ -74,7 +74,7 @@ def test_an_array_that_stays_empty_keeps_its_blanks() -> None:
 
 @given(value=VALUES, form=st.sampled_from(FORMS))
 @example({"v": [1.5, 2], "texts": ["]", "["], "lists": [[1], [2]], 'a"': [], "é": {"v": [1]}}, FORMS[0])
-def test_a_value_is_passed_over(value: Any, form: dict[str, Any]) -> None:
+def test_a_value_is_skipped(value: Any, form: dict[str, Any]) -> None:
     text = json.dumps(value, **form)
     assert skip_value(f"  {text}, 1]", 2) == (None, 2 + len(text))
 
