@@ -121,7 +121,7 @@ def _copy(
             name: row_reader(mapping["mappings"], source.layout, source.name) for name, mapping in mappings.items()
         }
         fields = sorted({field for reader in readers.values() for field in reader.fields})
-        mapped = list({str(field): field for reader in readers.values() for field in reader.mapped}.values())
+        mapped = sorted({field for reader in readers.values() for field in reader.mapped})
         timeout_s = max(60.0, timeout_s)
         n_matching = moment.count(query, timeout_s)
         total = min(n_matching, source.limit or n_matching)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,8 +22,9 @@ _METADATA_TYPES: Mapping[str, tuple[type, ...]] = {
     "boolean": (bool,),
 }
 _TEXT_TYPES = frozenset({"text", "match_only_text", "keyword", "constant_keyword"})
-# A date in milliseconds or seconds would be written as such by its own format.
-_EPOCH, _ISO_DATE = "epoch_", "strict_date_optional_time"
+# The first formats by which an engine writes a date as a number since 1970, with their units.
+_EPOCH_UNITS = {"epoch_second": timedelta(seconds=1), "epoch_millis": timedelta(milliseconds=1)}
+_EPOCH = datetime(1970, 1, 1)
 
 
 class HitReader(NamedTuple):
@@ -30,12 +32,12 @@ class HitReader(NamedTuple):
 
     Attributes:
         fields: fields of `_source` to read.
-        mapped: those to read as the engine has mapped them, too, by name or with a format (`fields` of a search).
+        mapped: those to read as the engine has mapped them, too (`fields` of a search).
         row: the row of a hit.
     """
 
     fields: list[str]
-    mapped: list[str | dict[str, str]]
+    mapped: list[str]
     row: Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
@@ -76,11 +78,9 @@ def row_reader(mapping: Mapping[str, Any], layout: Layout, name: str) -> HitRead
         )
     taken = {name for names in parts.values() for name in names}
     metadata = {name: kind for name, kind in types.items() if kind in _METADATA_TYPES and name not in taken}
-    mapped = [
-        {"field": name, "format": _ISO_DATE} if found_fields[name].get("format", "").startswith(_EPOCH) else name
-        for name in metadata
-    ]
-    return HitReader([*taken, *metadata], mapped, partial(_foreign_row, parts, metadata))
+    formats = {name: found_fields[name].get("format", "").partition("||")[0] for name in metadata}
+    units = {name: _EPOCH_UNITS[form] for name, form in formats.items() if form in _EPOCH_UNITS}
+    return HitReader([*taken, *metadata], [*metadata], partial(_foreign_row, parts, metadata, units))
 
 
 def _own_row(hit: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,12 +96,16 @@ def _own_row(hit: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _foreign_row(
-    parts: Mapping[str, Sequence[str]], metadata: Mapping[str, str], hit: Mapping[str, Any]
+    parts: Mapping[str, Sequence[str]],
+    metadata: Mapping[str, str],
+    units: Mapping[str, timedelta],
+    hit: Mapping[str, Any],
 ) -> dict[str, Any]:
     """
     Args:
         parts: the fields of each part of a document.
         metadata: the fields that become metadata, with their types.
+        units: of those that are dates, and which the engine writes as numbers.
     """
     source = hit.get("_source") or {}
     row: dict[str, Any] = {"id": hit["_id"]}
@@ -109,19 +113,33 @@ def _foreign_row(
         found = [text for name in names for text in _texts(_value(source, name))]
         if found:
             row[part] = "\n".join(found)
-    values = {name: _metadata_value(hit, name, kind) for name, kind in metadata.items()}
+    values = {name: _metadata_value(hit, name, kind, units.get(name)) for name, kind in metadata.items()}
     row["metadata"] = {name.replace(".", "_"): value for name, value in values.items() if value is not None}
     return row
 
 
-def _metadata_value(hit: Mapping[str, Any], name: str, kind: str) -> Any:
+def _metadata_value(hit: Mapping[str, Any], name: str, kind: str, unit: timedelta | None) -> Any:
     """The value of a field; as the engine has mapped it if it is written as another type, such as "7" in a field of
     integers or a date in milliseconds."""
     value = _value(hit.get("_source"), name)
     if all(type(one) in _METADATA_TYPES[kind] for one in _flat(value)):
         return value
     mapped = _flat(_value(hit.get("fields"), name))
+    if unit is not None:
+        mapped = [_date_text(one, unit) for one in mapped]
     return mapped if isinstance(value, list) or len(mapped) > 1 else next(iter(mapped), None)
+
+
+def _date_text(number: str, unit: timedelta) -> str:
+    """As the engines write a date by default; the number where Python has no such date.
+
+    >>> _date_text("1577923200", timedelta(seconds=1))
+    '2020-01-02T00:00:00.000Z'
+    """
+    try:
+        return f"{(_EPOCH + float(number) * unit).isoformat(timespec='milliseconds')}Z"
+    except (ValueError, OverflowError):
+        return number
 
 
 def _value(source: Any, name: str) -> Any:

@@ -248,6 +248,30 @@ def test_metadata_has_the_types_of_the_mapping_however_it_was_written(
     assert lists == {"amount": [7, 8, 9], "ok": False, "code": ["a", "true"]}
 
 
+def test_a_field_may_be_a_date_in_one_index_and_a_number_in_another(
+    engine: Engine, tmp_path: Path, embedded: WritableStore, embeddings: Embeddings
+) -> None:
+    alias = f"stamps-{os.getpid()}"
+    types = [{"type": "date", "format": "epoch_millis"}, {"type": "long"}, {"type": "date"}]
+    urls = [f"{engine.url}/{alias}-{number}" for number in range(len(types))]
+    try:
+        for number, (url, kind) in enumerate(zip(urls, types, strict=True)):
+            properties = {"text": {"type": "text"}, "stamp": kind}
+            made = {"mappings": {"properties": properties}, "aliases": {alias: {}}}
+            assert urllib3.request("PUT", url, json=made, timeout=60).status == 200
+            put = f"{url}/_doc/{number}?refresh=true"
+            document = {"text": "chat", "stamp": -1577923199877}
+            assert urllib3.request("PUT", put, json=document, timeout=60).status == 201
+        with opened_index(read_index_source(f"{engine.url}/{alias}", Layout()), tmp_path) as copy:
+            assert ingest([copy], embedded, "pages", embeddings, Options(Layout(default_language="fr"))).rejected == 0
+    finally:
+        for url in urls:
+            urllib3.request("DELETE", url, timeout=60)
+    found = [embedded.open("pages").fetch(str(n)).document.metadata["stamp"] for n in range(3)]
+    # The last is as the engine writes a date by default: so many milliseconds before 1970.
+    assert found == ["1920-01-01T00:00:00.123Z", -1577923199877, "1920-01-01T00:00:00.123Z"]
+
+
 @contextmanager
 def served_index(texts: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
     """The URL of an index that a server answers for as Elasticsearch does, and the number of documents of each page."""

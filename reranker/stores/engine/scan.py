@@ -60,7 +60,7 @@ class PointInTime:
         return int(self._search(body, timeout_s)["hits"]["total"]["value"])
 
     def pages(
-        self, query: Mapping[str, Any], source: Any, timeout_s: float, mapped: Sequence[Any] = ()
+        self, query: Mapping[str, Any], source: Any, timeout_s: float, mapped: Sequence[str] = ()
     ) -> Iterator[list[dict[str, Any]]]:
         """Yields the hits in pages, of fewer hits if these are long.
 
