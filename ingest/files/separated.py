@@ -99,7 +99,8 @@ class Records:
 
 
 def _delimiter(source: Source, first_line: bytes) -> str:
-    """Of a CSV file with a header also a semicolon, which Excel writes where numbers have a decimal comma."""
+    """A semicolon where the header of a CSV file has more of these than commas: Excel writes it where numbers have a
+    decimal comma."""
     has_header = source.format == "csv" and source.columns is None
     return ";" if has_header and first_line.count(b";") > first_line.count(b",") else _DELIMITERS[source.format]
 

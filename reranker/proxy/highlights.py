@@ -57,8 +57,7 @@ class _Hit:
     Attributes:
         place: among the hits of its page.
         document: what the engine says of it.
-        source: its fields; None where it came without.
-        may_lack: whether its document may have other fields.
+        source: its fields, of which the caller's filter may keep some back; None where it came without.
     """
 
     search: Search
@@ -67,7 +66,6 @@ class _Hit:
     place: int
     document: Mapping[str, Any]
     source: Mapping[str, Any] | None
-    may_lack: bool
 
     @property
     def of_engine(self) -> Mapping[str, Any]:
@@ -105,7 +103,7 @@ class _Hit:
         if any(spans):
             found = None if self.highlight.keeps_engines else _found_in(values, fragments)
             yield _Field(name, form, texts, spans, True) if found is None else _Field(name, form, values, found, False)
-        elif (values or self.may_lack) and (form.is_any or _is_read(self.search, name)):
+        elif (values or self.search.source_filter.is_partial) and (form.is_any or _is_read(self.search, name)):
             yield _Field(name, form, values, [()] * len(values), False)
 
 
@@ -157,8 +155,7 @@ def _hits_of(page: Page) -> list[_Hit]:
         source = document.get("_source")
         _, language = collected.bags[spot.index]
         known = source if isinstance(source, Mapping) else None
-        may_lack = search.source_filter.is_partial
-        found.append(_Hit(search, search.highlight, language, place, document, known, may_lack))
+        found.append(_Hit(search, search.highlight, language, place, document, known))
     return found
 
 
