@@ -14,7 +14,8 @@ from typing import Any
 import urllib3
 
 from campaign.tools.processes import wait_until
-from tests.support.engines.nodes import CLOSE_LIMIT_S, START_LIMIT_S, Node, cluster_answers, free_ports, start_node
+from tests.support.engines.nodes import CLOSE_LIMIT_S, START_LIMIT_S, Node, cluster_answers, start_node
+from tests.support.listening import server_ports
 
 HEAP = "384m"
 
@@ -108,7 +109,7 @@ def _end(engine: Engine) -> None:
 @contextmanager
 def three_nodes(name: str) -> Iterator[list[Engine]]:
     """A cluster of three nodes on this machine; each may be lost."""
-    transport_ports = free_ports(3)
+    transport_ports = server_ports(3)
     names = [f"node-{number}" for number in range(3)]
     is_elasticsearch = "elasticsearch" in name
     managers = "cluster.initial_master_nodes" if is_elasticsearch else "cluster.initial_cluster_manager_nodes"

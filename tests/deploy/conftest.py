@@ -19,8 +19,8 @@ from reranker.base.errors import FetchFailed
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
 from tests.deploy.fronts import ROOT, Binary, find_binary, make_certificates
-from tests.support.engines.nodes import free_ports
 from tests.support.engines.sources import Engine
+from tests.support.listening import server_ports
 from tests.support.service import DOCUMENTS, fill
 from tests.support.tiny import tiny_embeddings
 from tests.support.waiting import wait_until
@@ -33,7 +33,7 @@ class Instance:
     home: Path
     engine: str
     index: str
-    port: int = field(default_factory=lambda: free_ports(1)[0])
+    port: int = field(default_factory=lambda: server_ports(1)[0])
     process: subprocess.Popen[bytes] | None = None
 
     @property

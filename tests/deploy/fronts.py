@@ -22,7 +22,7 @@ from ingest.fetching.debian import Archive
 from reranker.base.errors import FetchFailed
 from tests.support import certificates
 from tests.support.engines.assemble import cache_folder, only_one_builder
-from tests.support.engines.nodes import free_ports
+from tests.support.listening import server_ports
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
@@ -159,7 +159,7 @@ def running(
         more: further variables.
     """
     binary = find_binary(name)
-    ports = free_ports(2)
+    ports = server_ports(2)
     values = {**variables(name, sinkrank, engine, certificate, (ports[0], ports[1])), **more}
     given = CONFIGURATIONS[name].read_text(encoding="utf-8") if text is None else text
     command = [str(binary.path), *command_of(name, given, folder, values)]

@@ -20,7 +20,7 @@ import urllib3
 from tests.commands.test_serve import serving
 from tests.deploy import fronts
 from tests.serving.engines import Clients, engine, get
-from tests.support.listening import closed_port
+from tests.support.listening import closed_port, server_ports
 from tests.support.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.slow
@@ -174,7 +174,7 @@ def instance(home: Path, port: int) -> subprocess.Popen[bytes]:
     not any(map(shutil.which, ("haproxy", "apt-get"))), reason="haproxy is not installed, and this is no Debian"
 )
 def test_two_instances_are_restarted_in_turn_without_an_error(home: Path, tmp_path: Path) -> None:
-    ports = fronts.free_ports(2)
+    ports = server_ports(2)
     counted = 'sinkrank_http_requests_total{method="POST",route="/v1/rerank",status="200"}'
     running = [instance(home, port) for port in ports]
     ended = threading.Event()

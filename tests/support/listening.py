@@ -19,6 +19,15 @@ def closed_port() -> int:
     return int(_BOUND[-1].getsockname()[1])
 
 
+def server_ports(n: int) -> list[int]:
+    """`n` ports of 127.0.0.1 for servers that are started with SO_REUSEADDR, as engines and fronts are. They stay bound
+    too: without it no other process gets them, before the server listens or while it is started again."""
+    ports = [closed_port() for _ in range(n)]
+    for bound in _BOUND[-n:]:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    return ports
+
+
 @contextmanager
 def listening(accepted: Callable[[socket.socket], None]) -> Iterator[str]:
     """Gives each connection to a function, one after the other.

@@ -15,15 +15,13 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from random import SystemRandom
 
 import urllib3
 
@@ -31,12 +29,12 @@ from tests.support.engines.assemble import assembled_home, find_recipe
 from tests.support.engines.errors import EngineUnavailable
 from tests.support.engines.recipes import Recipe
 from tests.support.engines.toolchain import find_jdk
+from tests.support.listening import server_ports
 
 # A machine that does much else takes long: these end a hang, and nothing is measured by them.
 START_LIMIT_S = 300.0
 CLOSE_LIMIT_S = 60.0
 POLL_S = 0.1
-_RANDOM = SystemRandom()
 N_LOG_LINES = 40
 # Free memory below which a node's data goes to the disk.
 _DATA_BYTES = 2 * 2**30
@@ -126,19 +124,6 @@ def folder_in_memory() -> Path | None:
     return memory if is_usable and shutil.disk_usage(memory).free > _DATA_BYTES else None
 
 
-def free_ports(n: int) -> list[int]:
-    """`n` different TCP ports of 127.0.0.1 on which nothing listens now. They are below those that the system gives to
-    connections and to whoever asks for any port, so that they are still free when a process that was started binds."""
-    found: list[int] = []
-    with ExitStack() as stack:
-        while len(found) < n:
-            one = stack.enter_context(socket.socket())
-            with suppress(OSError):
-                one.bind(("127.0.0.1", _RANDOM.randrange(20_000, 32_768)))
-                found.append(one.getsockname()[1])
-    return found
-
-
 def cluster_answers(url: str, wait_for: str = "wait_for_status=yellow") -> bool:
     """Whether cluster health answers 200; a refused connection or another status is a no."""
     address = f"{url}/_cluster/health?{wait_for}&timeout=5s"
@@ -159,7 +144,7 @@ def _launch(
     home = assembled_home(recipe)
     jdk = find_jdk(recipe.min_java, recipe.name)
     folder = Path(tempfile.mkdtemp(prefix=f"sinkrank-{recipe.name}-", dir=folder_in_memory()))
-    http_port, transport_port = free_ports(2)
+    http_port, transport_port = server_ports(2)
     ours = _own_settings(folder, http_port, transport_port)
     _write_config(recipe, home, folder, {**ours, **settings}, config_files)
     command = [str(jdk.java), *_java_command(recipe, home, folder, java_options)]
