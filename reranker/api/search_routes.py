@@ -79,7 +79,7 @@ def _explained_by_proxy(service: Service, body: ExplainBody, search: Mapping[str
         raise WrongParameter("'search' is for an engine, and the store is a folder; send 'query' instead")
     caller_rights(service)  # refuses strangers before they learn which indices there are
     name = body.index or service.settings.index
-    index = _chosen_index(service, None) if name is None else check_any_index_name(name)
+    index = service.searcher.choose_index(None) if name is None else check_any_index_name(name)
     check_is_no_version(service.searcher.store, index)
     headers = Incoming.read(request.environ, "", service.settings.max_body_bytes).headers
     return proxy.explain(Incoming.of_search(index, window_search(search), headers), body.doc_id)

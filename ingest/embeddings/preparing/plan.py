@@ -111,7 +111,7 @@ def make_plan(
     elif others and LANGUAGES not in left_out:
         _check_words(others, texts, dictionaries, are_left_out=DICTIONARIES in without)
         last.append(OtherLanguages(first, others, home, of_others, n_threads))
-    if texts.n_aligned > 1:
+    if texts.is_aligned:
         left_out.setdefault(PASSAGES, "it would separate words that translations have brought together")
     if PASSAGES not in left_out:
         last.insert(0, PassageMap(model_of(first), first, home, n_threads))
@@ -121,7 +121,7 @@ def make_plan(
 def first_languages(texts: DocumentFile) -> list[str]:
     """The languages that are prepared together; see `make_plan`."""
     languages = list(texts.languages)
-    if texts.n_aligned <= 1 and texts.languages[languages[0]] >= _LEAST_SHARE * texts.n_documents:
+    if not texts.is_aligned and texts.languages[languages[0]] >= _LEAST_SHARE * texts.n_documents:
         return languages[:1]
     return languages
 
@@ -137,7 +137,7 @@ def language_to_train(texts: DocumentFile, asked: str | None = None) -> str | No
         check_can_split([asked], "--lang names")
     languages = first_languages(texts) if asked is None else [asked]
     counted = ", ".join(f"{code} {n:,}" for code, n in texts.languages.items())
-    if len(languages) > 1 and texts.n_aligned <= 1:
+    if len(languages) > 1 and not texts.is_aligned:
         raise BadInput(
             f"the documents are in several languages ({counted}), and none are marked as translations of each other; "
             'give translations the same "group" (--group-field names another field). Without, `sinkrank embeddings '

@@ -84,6 +84,12 @@ class DocumentFile:
     unusable: Unusable
 
     @property
+    def is_aligned(self) -> bool:
+        """Whether groups are translations of each other. Where no more than one is in several languages, the field
+        means something else, such as a group of products."""
+        return self.n_aligned > 1
+
+    @property
     def languages(self) -> dict[str, int]:
         """Number of documents by language, the most frequent first."""
         return self.used.n_documents
@@ -99,11 +105,9 @@ class DocumentFile:
 
     def units(self, share: float = 1.0) -> Iterator[Unit]:
         """The documents, or a random share of them, the same in every run; of translations of each other, all or none.
-
-        Where no more than one group is in several languages, the field means something else, such as a group of
-        products: each document is then a group of its own."""
+        Where there are no translations each document is a group of its own."""
         for number, (unit, is_grouped) in enumerate(_units(self.path, self.used)):
-            if is_grouped and self.n_aligned <= 1:
+            if is_grouped and not self.is_aligned:
                 unit = replace(unit, group=f"#{number}", document=f"#{number}")
             if share >= 1 or _draw(unit) < share:
                 yield unit
