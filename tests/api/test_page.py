@@ -394,7 +394,6 @@ def test_errors_say_what_to_do(open_page: OpenPage) -> None:
     page.get_by_label("Query", exact=True).fill("cat")
     page.keyboard.press("Enter")
     expect(page.locator("#status")).to_contain_text("Start it with: sinkrank serve")
-    page.unroute("**/v1/search")
     page.route("**/v1/search", lambda route: route.fulfill(body="<p>Sign in</p>", content_type="text/html"))
     page.keyboard.press("Enter")
     expect(page.locator("#status")).to_contain_text("Does a gateway ask you to sign in?")
